@@ -46,13 +46,16 @@ def texts_of(report) -> str:
 @pytest.mark.medium
 def test_a_label_does_not_replace_a_number_that_is_spelt_like_a_condition(report):
     texts = texts_of(labelled(report))
-    assert "Clean (MOS 4.50) is rated highest, above Noisy (1.50) (adjusted p < 0.05)." in texts
+    assert (
+        "Clean (MOS 4.50) scores significantly higher than Noisy (1.50; adjusted p < 0.05)."
+        in texts
+    )
     assert "p < Clean" not in texts
 
 
 @pytest.mark.medium
 def test_exported_numbers_name_conditions_by_their_keys_and_stored_ones_keep_spans(report):
-    assert "0.05 (MOS 4.50) is rated highest, above 0.10 (1.50) (adjusted p < 0.05)." in (
+    assert "0.05 (MOS 4.50) scores significantly higher than 0.10 (1.50; adjusted p < 0.05)." in (
         report_json(report)
     )
     assert condition_span("0.05") in stored_json(report)

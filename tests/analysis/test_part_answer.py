@@ -65,8 +65,8 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
     assert [(row["name"], row["mark"]) for row in figure.rows] == list(letters.items())
     assert figure.ends == (0, 1)
     assert (
-        "Seed-TTS and MiniMax-Speech are rated highest (HLS 0.409 and 0.379) and not "
-        "significantly different; both are above" in shown.sentences[0]
+        "Seed-TTS and MiniMax-Speech score highest (HLS 0.409 and 0.379) and are not significantly "
+        "different. Both score significantly higher than" in shown.sentences[0]
     )
 
 
@@ -82,13 +82,13 @@ def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
 def test_what_cannot_be_told_apart_is_named_together_and_the_reference_apart(isolation):
     text = sentence(isolation)
     assert text.startswith(
-        "sysB, sysA, sysC and sysD are rated highest of the systems (MOS 3.98, 3.94, 3.93 and "
-        "3.76) and not significantly different; all 4 are above sysH, sysI, sysJ and sysK; sysB is "
-        "above sysG, sysE and sysF "
-        "too"
+        "sysB, sysA, sysC and sysD score highest of the systems (MOS 3.98, 3.94, 3.93 and 3.76) "
+        "and are not significantly different. All 4 score significantly higher than sysH, sysI, "
+        "sysJ and sysK, and sysB scores significantly higher than sysG, sysE and sysF too ("
     )
     assert (
-        "Against natural (MOS 4.34), taken as the reference by its name: all 11 are below" in text
+        "Relative to natural (MOS 4.34), taken as the reference by its name: all 11 score "
+        "significantly lower, nearest sysB" in text
     )
     assert "nearest sysB (−0.35 [−0.54, −0.16])" in text
 
@@ -130,10 +130,10 @@ def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for
         ("one_rater", "one rater only: how raters differ cannot be estimated"),
         ("one_rating", "A has an MOS of 0.50 (one rating only: no interval)"),
         ("separated", "from A (MOS 1.00) to B (0.00), a difference of +1.00 ["),
-        ("missing", "D (4.00) stands outside the order (one rating only: no interval)."),
+        ("missing", "D (4.00) is left out of the comparisons (one rating only: no interval)."),
         (
             "disjoint_raters",
-            "B (MOS 4.31) and A (3.67) are not significantly different: they differ by +0.65",
+            "B (MOS 4.31) and A (3.67) are not significantly different: the difference is +0.65",
         ),
         ("unicode", '系统甲 (MOS 0.50) and “Sys "B", v2” (0.33) are not significantly different'),
     ],
@@ -173,13 +173,19 @@ def ordered(differ, reference=""):
 @pytest.mark.parametrize(
     ("differ", "told"),
     [
-        ("AC AD BC BD CD", "A and B are rated highest and not significantly different; both are"),
-        ("AC AD BD", "both are above D; A is above C too"),
-        ("AC AD", "A is above C and D, but B is not above all of these"),
-        ("BC AD BD CD", "A is rated highest, and not significantly different from B and C, which"),
-        ("BC", "A is rated highest but not significantly different from any other; some"),
-        ("AB AC AD", "A is rated highest, above all 3 others, next of which is B"),
-        ("", "None of the 4 conditions is significantly different from another: from"),
+        ("AC AD BC BD CD", "A and B score highest and are not significantly different. Both score"),
+        ("AC AD BD", "higher than D, and A scores significantly higher than C too."),
+        ("AC AD", "than C and D; B does not score significantly higher than all of these."),
+        (
+            "BC AD BD CD",
+            "A scores highest but is not significantly different from B and C, some of",
+        ),
+        ("BC", "A scores highest but is not significantly different from any other system. Some"),
+        (
+            "AB AC AD",
+            "A scores highest. It scores significantly higher than all 3 others. Next is B",
+        ),
+        ("", "None of the 4 systems is significantly different from another. The means run"),
     ],
 )
 def test_every_shape_of_an_order_has_its_words(differ, told):
@@ -189,23 +195,23 @@ def test_every_shape_of_an_order_has_its_words(differ, told):
 @pytest.mark.medium
 def test_what_equals_and_what_beats_the_reference_is_told():
     text = ordered("AC AD", "C")
-    assert "C, the reference that was asked for: A is above it; B" in text
-    assert "are not significantly different from it, which does not show that they are" in text
+    assert "C, the reference that was asked for: A scores significantly higher; B" in text
+    assert "are not significantly different, which does not show that they are equal" in text
 
 
 @pytest.mark.medium
 def test_two_and_none_that_differ_are_put_in_words():
-    assert "is rated highest, above B (" in sentence(rated({"A": 4, "B": 2}))
+    assert "scores significantly higher than B (" in sentence(rated({"A": 4, "B": 2}))
     alike = sentence(rated({"A": 3, "B": 3, "C": 3}, raters=8))
-    assert alike.startswith("None of the 3 conditions is significantly different from another")
-    assert alike.endswith("That is no proof that they are equal.")
+    assert alike.startswith("None of the 3 systems is significantly different from another")
+    assert alike.endswith("This does not show that they are equal.")
 
 
 @pytest.mark.medium
 def test_the_lowest_rank_is_the_first():
     text = sentence(rated({"good": 1, "fair": 2, "poor": 3}, spread=0.3, estimand="rank"))
     assert text.startswith("good (Rank 0.9") or text.startswith("good (Rank 1.0")
-    assert "is ranked first, then fair" in text
+    assert "is ranked first, followed by fair" in text
 
 
 @pytest.mark.medium
@@ -220,7 +226,7 @@ def test_a_reference_is_asked_for_or_called_so():
     assert "X was asked for as the reference but was not rated" in warned(
         table, Options(reference="X")
     )
-    assert "Against A (Choice 3.94), the reference that was asked for: B (−1.91" in sentence(
+    assert "Relative to A (Choice 3.94), the reference that was asked for: B (−1.91" in sentence(
         table, Options(reference="A")
     )
 

@@ -183,17 +183,17 @@ def tables_agree(report, claims):
 
 def sentence_agrees(s, text, claims):
     """What is said of the reference, and of two systems, is what the claims are."""
-    if s.reference and "Against " in text and s.tiers:
-        told = text.partition("Against ")[2].partition(": ")[2]
+    if s.reference and "Relative to " in text and s.tiers:
+        told = text.partition("Relative to ")[2].partition(": ")[2]
         for piece in told.split("; "):
-            same = "not significantly different from it" in piece
-            apart = re.search(r" (is|are) (above|below|ranked before|ranked after) it", piece)
+            same = "not significantly different" in piece
+            apart = re.search(r"significantly (higher|lower|better|worse)", piece)
             for name in s.systems:
                 if name in piece and (same or apart):
                     claimed = frozenset((name, s.reference.name)) in claims
                     assert claimed != same, text
     if len(s.systems) == 2 and s.tiers:
-        order = text.partition("Against ")[0]
+        order = text.partition("Relative to ")[0]
         claimed = frozenset(s.systems) in claims
         same = "not significantly different" in order or "do not tell the conditions apart" in order
         assert same != claimed, text

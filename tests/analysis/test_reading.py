@@ -412,10 +412,10 @@ def test_the_role_tells_the_reference_and_a_name_only_where_no_role_is_given():
     }
     table = rows_of(scores)
     (bare,) = made(Answer, table).sentences
-    assert "Against human (MOS 3.49), taken as the reference by its name" in bare
+    assert "Relative to human (MOS 3.49), taken as the reference by its name" in bare
     table["role"] = table["condition"].map({"A": "anchor", "human": "test", "X": "reference"})
     (told,) = made(Answer, table).sentences
-    assert "Against X (MOS 4.36), the reference by its role" in told
+    assert "Relative to X (MOS 4.36), the reference by its role" in told
     assert "by its name" not in told
     roles = roles_of(table)
     assert roles == {"A": "anchor", "human": "test", "X": "reference"}

@@ -41,7 +41,7 @@ GENUINE = "human"  # as traps of genuine recordings are called
 
 
 class Answer(Part):
-    """Who is rated highest, who is not significantly different, and how far to trust that."""
+    """Which condition scores highest, and from which it is not significantly different."""
 
     key = "answer"
     version = "1"

@@ -31,7 +31,7 @@ from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
 
 RANKING_MOST_NAMED = 6
 MOST_NEAR = 3
-NO_PROOF = "That is no proof that they are equal."
+NO_PROOF = "This does not show that they are equal."
 SAME = "not significantly different"
 
 
@@ -90,11 +90,11 @@ def _no_test(s: Ranking) -> str:
 
 
 def _order(s: Ranking, others: Sequence[str]) -> str:
-    """The sentence of who is best; ``others`` are tested, the best first, without the reference."""
+    """Who is best, in full; ``others`` are tested, the best first, without the reference."""
     best = others[0]
     near = [name for name in others[1:] if not s.differ(best, name)]
     far = [name for name in others[1:] if s.differ(best, name)]
-    how = f"(adjusted p < {s.alpha:.2g})"
+    how = f"adjusted p < {s.alpha:.2g}"
     if not near:
         return _alone(s, others, how)
     if not far:
@@ -102,65 +102,80 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     top = [best, *near]
     clear = [name for name in far if all(_above(s, other, name) for other in top)]
     part = [name for name in far if name not in clear]
-    alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
-    values = listed([_value(s, name) for name in top])
-    if alike:
-        sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and {SAME}; "
+    if not any(s.differ(a, b) for a, b in combinations(top, 2)):
+        values = listed([_value(s, name) for name in top])
+        lead = f"{_listed(top)} {_first(s, len(top))} ({s.name} {values}) and are {SAME}."
     else:
-        sentence = f"{_valued(s, best, s.name)} is {first(s)}, and {SAME} from "
-        sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
-    every = all_of(len(top))
+        lead = (
+            f"{_valued(s, best, s.name)} {_first(s)} but is {SAME} from "
+            f"{listed([_valued(s, name) for name in near])}, some of which differ from each other."
+        )
     if not clear:
-        sentence += f"{condition_span(best)} is {over(s)} {_listed(far)}"
-        return f"{sentence}, but {_listed(near)} {_are(near)} not {over(s)} all of these {how}."
-    sentence += f"{every} are {over(s)} {_listed(clear)}"
-    sentence += f"; {condition_span(best)} is {over(s)} {_listed(part)} too" if part else ""
-    return f"{sentence} {how}."
+        does = "does" if len(near) == 1 else "do"
+        if s.low_is_best:
+            does = _are(near)
+        bare = s.what.verb(2).removeprefix("are ")
+        return (
+            f"{lead} {_over(s, [best])} than {_listed(far)} ({how}); {_listed(near)} {does} not "
+            f"{bare} {_higher(s)} than all of these."
+        )
+    every = all_of(len(top)).capitalize()
+    also = f", and {_over(s, [best])} than {_listed(part)} too" if part else ""
+    return f"{lead} {every} {s.what.verb(2)} {_higher(s)} than {_listed(clear)}{also} ({how})."
 
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
-    sentence = f"{_valued(s, best, s.name)} is {first(s)}, "
     if len(rest) == 1:
-        return f"{sentence}{over(s)} {_valued(s, rest[0])} {how}."
+        value = f"({_value(s, rest[0])}; {how})"
+        return (
+            f"{_valued(s, best, s.name)} {s.what.verb()} {_higher(s)} than "
+            f"{condition_span(rest[0])} {value}."
+        )
+    lead = f"{_valued(s, best, s.name)} {_first(s)}"
     follow = listed([_valued(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
-        return f"{sentence}then {follow}; every one differs from every other {how}."
-    sentence += f"{over(s)} all {len(rest)} others, next of which is "
-    return f"{sentence}{_valued(s, rest[0])} {how}."
+        return f"{lead}, followed by {follow}. Each differs significantly from every other ({how})."
+    others_of = f"all {len(rest)} others"
+    return (
+        f"{lead}. It {s.what.verb()} {_higher(s)} than {others_of} ({how}). "
+        f"Next is {_valued(s, rest[0])}."
+    )
 
 
 def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_valued(s, best, s.name)} is {first(s)} but {SAME} from any "
-            "other; some of the others differ (see the letters)."
+            f"{_valued(s, best, s.name)} {_first(s)} but is {SAME} from any other system. "
+            "Some of the others differ from each other (see the letters)."
         )
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
         both = f"{_valued(s, best, s.name)} and {_valued(s, last)}"
-        return f"{both} are {SAME}: they differ by {gap}. {NO_PROOF}"
-    sentence = f"None of the {len(others)} conditions is significantly different from another"
-    sentence += f" (adjusted p ≥ {s.alpha:.2g})"
-    span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
-    return f"{sentence}: from {span}, a difference of {gap}. {NO_PROOF}"
+        return f"{both} are {SAME}: the difference is {gap}. {NO_PROOF}"
+    return (
+        f"None of the {len(others)} systems is significantly different from another "
+        f"(adjusted p ≥ {s.alpha:.2g}). The means run from {_valued(s, best, s.name)} to "
+        f"{_valued(s, last)}, a difference of {gap}. {NO_PROOF}"
+    )
 
 
 def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
-    """The sentence about the reference."""
+    """How the systems stand to the reference."""
     gaps = [s.between(name, reference.name) for name in others]
     better = [gap.condition for gap in gaps if gap.claimed and _is_better(s, gap)]
     worse = [gap for gap in gaps if gap.claimed and not _is_better(s, gap)]
     same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
-        parts.append(f"{_listed(better)} {_are(better)} {over(s)} it")
+        parts.append(f"{_listed(better)} {s.what.verb(len(better))} {_higher(s)}")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
+        equal = "it is equal" if len(same) == 1 else "they are equal"
         are = _are([gap.condition for gap in same])
-        parts.append(f"{some} {are} {SAME} from it, which does not show that they are equal")
+        parts.append(f"{some} {are} {SAME}, which does not show that {equal}")
     if worse:
         names = [gap.condition for gap in worse]
         every = all_of(len(names))
@@ -168,19 +183,26 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
-        parts.append(f"{all_} {_are(names)} {under(s)} it{nearest}")
+        parts.append(f"{all_} {s.what.verb(len(worse))} {_lower(s)}{nearest}")
     valued = _valued(s, reference.name, s.name)
-    return f"Against {valued}, {reference.why}: {'; '.join(parts)}."
+    return f"Relative to {valued}, {reference.why}: {'; '.join(parts)}."
 
 
 def _outside(s: Ranking) -> list[str]:
+    """The conditions that are in no comparison, and why."""
     anchors = [name for name in s.tested if name in s.anchors]
     named = listed([_valued(s, name) for name in anchors])
+    one = len(anchors) == 1
     sentence = (
-        [f"{named} {_are(anchors)} made worse on purpose and in no comparison."] if anchors else []
+        [
+            f"{named} {'is an anchor' if one else 'are anchors'}, degraded on purpose, and "
+            f"{'is' if one else 'are'} left out of the comparisons."
+        ]
+        if anchors
+        else []
     )
     return sentence + [
-        f"{_valued(s, mean.condition)} stands outside the order ({mean.note})."
+        f"{_valued(s, mean.condition)} is left out of the comparisons ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
     ]
@@ -223,20 +245,15 @@ def _article(word: str) -> str:
     return "an" if word[:1] in "AEIOMHRS" and word.isupper() else "a"
 
 
-def first(s: Ranking) -> str:
-    """How the best system stands, by ratings or ranks; a reference may be better still."""
-    best = "ranked first" if s.low_is_best else "rated highest"
+def _first(s: Ranking, systems: int = 1) -> str:
+    """How the best one or several stand, by ratings or ranks; a reference may be better still."""
+    best = s.what.leads(systems)
     return f"{best} of the systems" if s.reference.name in s.tested else best
 
 
-def over(s: Ranking) -> str:
-    """How one that is better stands to the other."""
-    return "ranked before" if s.low_is_best else "above"
-
-
-def under(s: Ranking) -> str:
-    """How one that is worse stands to the other."""
-    return "ranked after" if s.low_is_best else "below"
+def _over(s: Ranking, names: Sequence[str]) -> str:
+    """Who is significantly better, before “than”."""
+    return f"{_listed(names)} {s.what.verb(len(names))} {_higher(s)}"
 
 
 SHARE_OF = "share of "
@@ -596,7 +613,7 @@ _NAME_WORDS = 3  # that a label takes, as a rule
 
 
 def headline_of_rankings(standing: Sequence[Ranking]) -> str:
-    """Which conditions are rated highest and how they stand to the reference.
+    """Which conditions score highest and how they compare with the reference.
 
     Of conditions that were compared with several others: of the first, and how many more.
     """
