@@ -53,8 +53,8 @@ MISSING = (
 STOP = (
     "Collection ends when every place of the plan is filled. "
     + GAP
-    + "Write what you do if that is not reached, and whether you look before (Earnest's bounds for "
-    "open studies hold however often one looks)."
+    + "State what you do if collection ends early, and whether you look at results before "
+    "(Earnest's bounds for open studies are valid however often you look)."
 )
 
 
@@ -139,7 +139,7 @@ def _existing(facts: StudyFacts, declared: Declared) -> str:
     return (
         f"Answers were given from {facts['first_answer_on']} to {facts['last_answer_on']}. What "
         f"stands here was frozen before, on {declared['on']} UTC, but for what says otherwise. "
-        f"{GAP}Write who has seen which of them."
+        f"{GAP}State who has seen which of these answers."
     )
 
 

@@ -260,7 +260,7 @@ def _claim(facts: Facts) -> Entry:
     every = facts.get("hypotheses", ()) if facts else ()
     said = [each["text"] for each in every if not each["ended_on"]]
     if not said:
-        return _missing(label, "say what is claimed, for which use, and why this test can show it")
+        return _missing(label, "state the claim, its use, and why this test can support it")
     return fact(label, said)
 
 
@@ -318,12 +318,12 @@ def _listening(facts: Facts) -> Entry:
 def _instructions(facts: Facts) -> Entry:
     label = "Instructions and training"
     if facts is None:
-        return _missing(label, "give the instructions in full, and examples or training")
+        return _missing(label, "give the complete instructions, and examples or training")
     with_words = [task for task in facts["tasks"] if task["instructions"]]
     if not with_words:
-        return _missing(label, "the study has no instructions: say what listeners were told")
+        return _missing(label, "the study has no instructions: state how listeners were instructed")
     training = sum(task["training"] + task["examples"] for task in facts["tasks"])
-    return fact(label, f"in full below; {counted(training, 'example or practice trial')}")
+    return fact(label, f"complete text below; {counted(training, 'example or practice trial')}")
 
 
 def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
@@ -403,7 +403,7 @@ def _screening(report: Report | None, facts: Facts) -> Entry:
     gone = [f"{n:,} {resolve(words)}" for words, n in left_out_in_a_paper(report)]
     traps = f"{counted(data['trap_ratings'], 'answer')} to traps or practice trials"
     before = "rules set before opening: see “Planned and done”" if facts else ""
-    words = [traps, f"left out: {'; '.join(gone)}" if gone else "no rating was left out", before]
+    words = [traps, f"excluded: {'; '.join(gone)}" if gone else "no rating was excluded", before]
     return fact(label, [text for text in words if text])
 
 

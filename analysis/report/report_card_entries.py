@@ -11,9 +11,9 @@ from analysis.report.small_cells import LEAST, cells_shown
 NO_STUDY = "not known: these ratings came from a file, without their study"
 NO_REPORT = "not known: no analysis of this study is finished yet"
 SMALL = (
-    f"Counts of raters below {LEAST} are not shown, and where one could be had by subtraction the "
-    "next smallest is hidden too; counts of sessions and of what was left out are exact. No "
-    "rater's code, answer in words or single session is in this card."
+    f"Counts of raters below {LEAST} are not shown. Where subtraction would reveal one, the next "
+    "smallest is hidden too. Counts of sessions and exclusions are exact. No rater's code, "
+    "answer in words or single session is in this card."
 )
 
 

@@ -179,7 +179,7 @@ def _asking(task: Mapping[str, Any]) -> Iterator[str]:
         yield f"A reason in words was {asked}{least}: {why.get('prompt') or 'no prompt'}"
     yield (
         f"{counted(task['examples'], 'example')}, {counted(task['training'], 'practice trial')}, "
-        f"{counted(task['repeats'], 'clip')} asked a second time."
+        f"{counted(task['repeats'], 'repeated clip')}."
     )
 
 
@@ -270,7 +270,7 @@ def pay(facts: Facts) -> Iterator[Entry]:
 def _paid_by_the_study(row: PayRow) -> Entry:
     amounts = (("a session", row.per_session), ("a clip", row.per_clip), ("an hour", row.per_hour))
     told = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
-    lines = [f"{', '.join(told)}; what is not the rate itself is by the median session"]
+    lines = [f"{', '.join(told)}; amounts other than the rate are for the median session"]
     if row.total is not None:
         lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
     return fact("Pay, as study.toml says", lines, asdict(row))

@@ -31,7 +31,7 @@ def agreed(verdicts: Sequence[ReviewVerdict]) -> Measure:
 def agreed_words(measure: Measure) -> str:
     """Alpha with its interval; or why there is none."""
     if measure.value is None:
-        return f"no agreement can be told: {measure.note}"
+        return f"agreement cannot be computed: {measure.note}"
     words = f"Krippendorff’s nominal alpha {number(measure.value, decimals=2)}"
     if measure.low is None or measure.high is None:
         words += f" without an interval: {measure.note}"

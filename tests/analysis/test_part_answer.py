@@ -130,7 +130,7 @@ def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for
         ("one_rater", "one rater only: how raters differ cannot be estimated"),
         ("one_rating", "A has an MOS of 0.50 (one rating only: no interval)"),
         ("separated", "from A (MOS 1.00) to B (0.00), a difference of +1.00 ["),
-        ("missing", "D (4.00) is left out of the comparisons (one rating only: no interval)."),
+        ("missing", "D (4.00) is excluded from the comparisons (one rating only: no interval)."),
         (
             "disjoint_raters",
             "B (MOS 4.31) and A (3.67) are not significantly different: the difference is +0.65",
@@ -328,7 +328,7 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     found = pair_means(pairs_of(table))
     clear = sum(pair.mean.claimed(0.95) for pair in found)
     assert sentence(table).startswith(f"{clear} of {len(found)} pairs differ significantly")
-    assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)
+    assert ". v3 won 5 of 5; v4 lost 5 of 5. The largest difference is v3 over" in sentence(table)
     (best,) = [pair.mean for pair in found if {pair.condition, pair.versus} == {"v3", "v4"}]
     ends = sorted((abs(best.low_all), abs(best.high_all)))
     assert f"v3 over v4 (+1.35 [{ends[0]:.2f}, {ends[1]:.2f}])" in sentence(table)

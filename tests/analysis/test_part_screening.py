@@ -165,7 +165,7 @@ def test_rules_that_are_not_in_force_are_tried_and_called_so():
     assert "not in force" in table_named(part, "screening_orders")["note"]
     assert part["sentences"] == ["No rule leaves out any of the 96 ratings."]
     assert part["methods"] == [
-        "No rating was left out but for missing scores, duplicates and repeats."
+        "No rating was excluded except missing scores, duplicates and repeats."
     ]
 
 

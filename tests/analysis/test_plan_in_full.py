@@ -164,7 +164,7 @@ def test_warnings_say_where_a_plan_is_weak():
     assert "items are few" in told
     long = replace(MOS, payment=replace(PAYMENT, seconds_per_trial=120.0))
     assert "tires raters" in " ".join(content_of(propose(long)).warnings)
-    assert any("looked at once" in words for words in assumptions(propose(MOS)))
+    assert any("tested once, at the end" in words for words in assumptions(propose(MOS)))
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_a_plan_is_plain_values():
         ({"size": "nan"}, "from 1e-06"),
         ({"size": "many"}, "no number"),
         ({"items": "2.5"}, "a whole number"),
-        ({"goal": "fame"}, "Choose what"),
+        ({"goal": "fame"}, "Choose the goal"),
         ({"assignment": "x"}, "assignment"),
         ({"conditions": "1"}, "two conditions"),
         ({"clips_per_rater": "2"}, "cannot hold"),

@@ -7,6 +7,7 @@ right to left). Matplotlib is imported inside functions only.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
@@ -46,7 +47,9 @@ def measure_in(families: tuple[str, ...]) -> Callable[[str], float]:
     @cache
     def columns(words: str) -> float:
         font.set_size(100, 72)
-        font.set_text(words, 0.0, flags=LoadFlags.NO_HINTING)
+        with warnings.catch_warnings():  # `missing_letters` names the letters that no font has
+            warnings.filterwarnings("ignore", message=r"Glyph \d+")
+            font.set_text(words, 0.0, flags=LoadFlags.NO_HINTING)
         return float(font.get_width_height()[0]) / 64 / 50
 
     return columns

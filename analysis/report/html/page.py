@@ -127,12 +127,13 @@ def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> Ma
 
 OVERALL = "condition:"
 EXPLAINED = (
-    "The interval lets raters and items both vary (two-way clustered). The naive one beside it "
-    "takes every rating as independent, as many papers do; it is usually too narrow."
+    "The interval lets raters and items both vary (two-way clustered). The naive "
+    "interval treats every rating as independent, as many papers do, and is usually too narrow."
 )
 EXPLAINED_OPEN = (
-    "These are all ratings so far, also of raters who have not finished, with fixed-sample "
-    "intervals. They do not hold under repeated checking: only the sequential intervals above do."
+    "These tables hold all ratings so far, those of unfinished sessions included, with "
+    "fixed-sample intervals. Those are not valid under repeated checking: only the "
+    "sequential intervals are."
 )
 COUNTED = (
     "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
@@ -485,8 +486,7 @@ def _compared(part: PartRecord, link: Link) -> Markup:
         shown,
         link,
         first_tables=join(table_html(table) for table in reference),
-        tables=short
-        + fold("Every difference in full", "effect sizes, single tests, within raters", full),
+        tables=short + fold("All differences", "effect sizes, single tests, within raters", full),
     )
 
 

@@ -285,7 +285,7 @@ def said_of(standing: Standing) -> str:
     found = standing.component.found
     if found is None:
         return ""
-    spread = f"SD {number(found.median)} (95 % of what is believed: below {number(found.at(0.95))})"
+    spread = f"SD {number(found.median)} (95 % posterior upper bound {number(found.at(0.95))})"
     if found.p is None:
         return f"{_units(standing)}: the difference between studies is taken to have {spread}."
     return (

@@ -178,7 +178,7 @@ def _told(review: ClipReviewFacts) -> Iterator[str]:
         f"{review['what']}, {review['share'] * 100:g} % of each system’s, drawn at random."
     )
     if not review["unblinded"]:
-        yield "By system it is told once the review is unblinded."
+        yield "Results by system appear once the review is unblinded."
         return
     missed = [each["condition"] for each in review["systems"] if each["mark"] == "missed"]
     pass_mark = f"the pass mark of {review['pass_mark'] * 100:g} %"

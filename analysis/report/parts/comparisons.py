@@ -53,13 +53,13 @@ SIZES = (
     "raters and items both vary."
 )
 PAIRED = (
-    "The tests above pair what raters and items share by themselves. Here the pairing is done by "
-    "hand: the mean difference inside each rater who rated both, and inside each item. Where it "
-    "leaves the plain difference, who rated what is not the same for both conditions."
+    "The tests above pair what raters and items share by themselves. This table pairs them "
+    "explicitly: the mean difference within each rater who rated both, and within each item. Where "
+    "it deviates from the plain difference, raters or items were not the same for both conditions."
 )
 CHOSEN = (
-    "These ratings chose the best condition themselves, so its lead is flattered. Intervals and p "
-    "are adjusted over all pairs of systems, which allows for that choice."
+    "The best condition was chosen by these same ratings, so its lead is overestimated. "
+    "Intervals and p are adjusted over all pairs of systems, which allows for that choice."
 )
 REFERENCE = (
     "The comparisons with the reference are a family of their own, smaller than that of all pairs: "

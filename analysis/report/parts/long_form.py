@@ -403,8 +403,8 @@ QUESTIONS = (
 CONDITION_METHOD = (
     f"Conditions as in {cite_author('clark2019')}: mean opinion scores with two-way clustered "
     f"intervals over raters and paragraphs {cite('cameron2011')}; differences likewise, adjusted "
-    f"over all pairs shown by their joint distribution {cite('hothorn2008')}; beside "
-    "them two-tailed independent t tests, of ratings and of stimulus means."
+    f"over all pairs shown by their joint distribution {cite('hothorn2008')}. Also given: "
+    "two-tailed independent t tests, of ratings and of stimulus means."
 )
 
 
@@ -805,7 +805,7 @@ MOST_LINES_NAMED = 3
 CONTEXT_METHOD = (
     "Context effects: over the lines rated in both conditions, each weighing the same, the mean "
     "difference of a line's means, two-way clustered over raters and paragraphs, all at once by "
-    f"{cite_author('sidak1967')}; beside it the paired t test over lines."
+    f"{cite_author('sidak1967')}. The paired t test over lines is given as well."
 )
 NOTE = (
     "Only lines rated in both conditions count, each against itself. The paired t test takes the "

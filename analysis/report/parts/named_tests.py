@@ -245,7 +245,7 @@ class _FamilyTests:
             Column("takes", "Takes as given"),
             Column("note", "Note"),
         ]
-        title = "Pairs, every test in full"
+        title = "All pairwise tests"
         return Table("statistics", title, columns, rows, STATISTICS_NOTE, folded=True)
 
     def _group(self, test: str, unit: str) -> GroupTest:

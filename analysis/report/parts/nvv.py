@@ -178,7 +178,7 @@ _OBJECTIVE_NOTE = (
     "stimuli.csv); WER, and CER in languages written without spaces, in per cent. Precision, "
     "recall and F1: true positives, false positives and false negatives are summed over the clips "
     "of a run first (section 2.4.1). NTD: mean over the clips with a match. Then the mean over "
-    "runs; ± is the standard deviation over runs, and absent with one run. Coverage is of the "
+    "runs, ± the standard deviation over runs (none with one run). Coverage is of the "
     "inventory (attribute nvv_types). A dash: not applicable, as in the paper, or no score. CLAP "
     "is of prompt-based systems; coverage to NTD of tag-based systems, and of no clips without "
     "NVV. Marks hold within a group and language; clips without NVV are not ranked. "
@@ -637,7 +637,7 @@ def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
     tables = [Table("table5", title, columns, rows, _JUDGE_NOTE + LEGEND, group=systems.heads)]
     beside = [row for task, found in tasks.items() for row in _beside(task, found, clips, inputs)]
     if beside:
-        title = "Judges beside raters"
+        title = "Judges and raters"
         tables.append(Table.of(BesideRow, "judges", title, beside, note=_BESIDE, folded=True))
     return Content(tables=tables, warnings=list(_two_instruments(tasks, clips, inputs)))
 

@@ -291,9 +291,8 @@ class _Fitted:
     def _warnings(self) -> Iterator[str]:
         if self.no_ml:
             yield (
-                f"{family_prefix(self.title)}no maximum likelihood fit, which is shown beside "
-                "the posterior: "
-                f"{self.no_ml}; the posterior, which has a prior, needs none."
+                f"{family_prefix(self.title)}there is no maximum likelihood fit to "
+                f"compare the posterior with: {self.no_ml}. The posterior does not depend on it."
             )
         if self.shares.outside > max(1.0, _ALARM * self.shares.observed.size):
             yield (

@@ -32,11 +32,11 @@ _NOTE = (
     "hidden, and the next smallest with them where the total would give them away."
 )
 _PAY_NOTE = (
-    "Of people alone: simulated raters are paid nothing. A clip is what is answered at once, traps "
-    "too; a pair or a screen of several counts once. By the median of finished sessions: per clip "
-    "and hour of pay for sessions, per session and hour of pay for clips. "
-    f"Not told of fewer than {LEAST} finished sessions or bonuses. As recorded when this analysis "
-    "was made; the report card is up to date."
+    "Of people alone: simulated raters are paid nothing. One answer counts as one clip, traps "
+    "included; a pair or a screen of several clips counts once. By the median of finished "
+    "sessions: per clip and hour of pay for sessions, per session and hour of pay for clips. "
+    f"Not shown for fewer than {LEAST} finished sessions or bonuses. As recorded when this "
+    "analysis was made; the report card is up to date."
 )
 
 

@@ -28,8 +28,8 @@ DOUBT = 0.5  # informedness below it: nearer to guessing than to always right
 NOTE = (
     "Informedness (Dawid and Skene): mean recall over the labels, 0 as by guessing, 1 always "
     "right. Severity and noise: the Bayesian model's posterior means, on the scale of the scores. "
-    "All are of the agreement with others: a rater who hears what nobody else hears is not told "
-    "from a careless one."
+    "All measure agreement with others: they cannot distinguish a rater who hears more than anyone "
+    "else from a careless one."
 )
 METHOD = (
     f"Raters were judged by the model of Dawid and Skene ({citation('dawid1979')}, with 0.5 added "

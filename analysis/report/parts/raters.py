@@ -246,7 +246,7 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
         "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
         f"Inconsistency: SD of the rater's own noise as {citation('itu_p910')} has it, which is "
         f"too small, and unbiased. {steps}. Intervals are naive within a rater. This is human "
-        "agreement itself, so no ceiling stands beside it."
+        "agreement itself, so it has no noise ceiling."
     ]
     if not model.converged:
         texts.append(
@@ -629,14 +629,12 @@ def answers_to_repeats(each: FamilyInput) -> Content:
     ]
     note = (
         f"Same answer: within {step:g} of the first. Repeats enter no estimate. Intervals take "
-        "pairs as independent. The correlation is of raters with themselves, so no "
-        "ceiling stands beside it."
+        "pairs as independent. The correlation is of raters with themselves, so it "
+        "has no noise ceiling."
     )
     return Content(
         sentences=[_sentence(title, by_rater[0])],
-        tables=[
-            Table("repeats", "Clips asked twice", REPEAT_COLUMNS, rows, note, title, folded=True)
-        ],
+        tables=[Table("repeats", "Repeated clips", REPEAT_COLUMNS, rows, note, title, folded=True)],
         methods=[REPEAT_METHODS],
     )
 

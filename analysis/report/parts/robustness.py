@@ -301,7 +301,7 @@ _NOTE = (
 class VariantRow:
     """One other analysis, and what does not stand in it."""
 
-    kind: str = column("What is other")
+    kind: str = column("Change")
     left_out: str = column("Which")
     stand: int = column("Claims that stand", "count")
     claims: int = column("of", "count")
@@ -410,7 +410,7 @@ def variants_table(standing: Standing, same: Sequence[str]) -> Iterator[Table]:
     yield Table.of(
         VariantRow,
         "robustness_variants",
-        "Other analyses, and what does not stand in them",
+        "Other analyses, and differences that do not hold in them",
         rows[:MOST_VARIANTS],
         note=" ".join(notes),
         about=standing.ranking.title,

@@ -474,8 +474,8 @@ def _warnings(judged: Judged) -> list[str]:
     gone = data["ratings"] - data["ratings_kept"]
     if gone > MUCH * data["ratings"]:
         warnings.append(
-            f"The rules leave out {gone / data['ratings'] * 100:.0f} % of the ratings: who is left "
-            "may not be like those who were asked. Look at the results under no rule too."
+            f"The rules exclude {gone / data['ratings'] * 100:.0f} % of the ratings: the remaining "
+            "raters may not represent the whole sample. Look at the results under no rule too."
         )
     for title, each in judged.families.items():
         every, kept = each.get(NO_RULE), each.get(judged.main)
@@ -505,7 +505,7 @@ def _unused_verdicts(inputs: PartInput) -> Iterator[str]:
 def _method(judged: Judged) -> str:
     rules = judged.inputs.options.rules
     if not rules:
-        return "No rating was left out but for missing scores, duplicates and repeats."
+        return "No rating was excluded except missing scores, duplicates and repeats."
     data = judged.inputs.report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     texts = "; ".join(f"{rule.describe()} ({versioned_text(rule)})" for rule in rules)

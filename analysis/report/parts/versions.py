@@ -106,7 +106,7 @@ def said_of(effect: VersionEffect) -> str:
     """What the comparison says of one task and criterion, in a sentence."""
     where = f"{family_span(effect.title)}, version {effect.later} against {effect.earlier}"
     if effect.value is None or effect.low is None or effect.high is None:
-        return f"{where}: whether they differ cannot be told ({effect.note})."
+        return f"{where}: no difference can be tested ({effect.note})."
     bounds = f"{number(effect.low, True)} to {number(effect.high, True)}"
     found = f"{where}: {number(effect.value, True)} ({LEVEL * 100:g} % interval {bounds})"
     margin = f"±{effect.margin:g}"

@@ -41,7 +41,7 @@ FIELDS: dict[str, Field] = {
         "The number of ratings per stimulus", 1, 10_000, None, whole=True
     ),
     "seconds_per_clip": Field("The seconds per clip", 0, 36_000, 12),
-    "session_seconds": Field("The seconds beside the clips", 0, 36_000, 180),
+    "session_seconds": Field("The seconds of a session without its clips", 0, 36_000, 180),
     "traps": Field("The number of traps and practice clips", 0, 1000, 0),
     "pay_per_hour": Field("The pay per hour", 0, 1e6, 9),
     "fee": Field("The platform's fee in per cent", 0, 1000, 0),
@@ -78,7 +78,7 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
     value = {name: number or 0.0 for name, number in n.items()}
     goal, of = form.get("goal", HALF_WIDTH), form.get("of", DIFFERENCE)
     if goal not in GOALS or of not in (MEAN, DIFFERENCE):
-        raise PlanningError("Choose what is wanted: a half width or a difference that is found.")
+        raise PlanningError("Choose the goal: a half width, or a difference to detect.")
     payment = Payment(
         value["seconds_per_clip"],
         value["pay_per_hour"],

@@ -37,7 +37,7 @@ ITEMS = (
     Column("ratings", "Ratings", "count"),
     Column("total", "Cost", "number", 0),
 )
-ITEMS_NOTE = "Each reaches what was asked for; numbers of items that cannot are left out."
+ITEMS_NOTE = "Each reaches the goal. Numbers of items that cannot reach it are not listed."
 _TERM_WORDS = {
     "rater": ("raters", "some are milder than others"),
     "rater_condition": ("raters × conditions", "their own likings"),

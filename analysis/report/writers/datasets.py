@@ -29,7 +29,7 @@ CLIPS = {  # every column of the clips, and what it holds
     "trap": "kind of trap; empty for rated clips",
     "duration_s": "length in seconds",
 }
-OF_AUDIO = {"text": "what is spoken", "file": "the clip as raters heard it (FLAC)"}
+OF_AUDIO = {"text": "transcript", "file": "the clip as raters heard it (FLAC)"}
 TYPES = {
     **dict.fromkeys(("position", "latency_ms", "plays"), "int64"),
     **dict.fromkeys(("score", "heard_fraction", "duration_s"), "float64"),
@@ -203,7 +203,7 @@ def _words(dataset: Dataset, clips: Mapping[str, str]) -> str:
         f"{len(rows):,} ratings by {raters:,} raters, and {len(dataset.clips):,} clips, of a "
         f"listening test (study `{dataset.key}`) made with Earnest. "
         f"Language: {dataset.language}.\n\n"
-        f"## Licence\n\n{terms}\n\n## What is not in it\n\n{listing}\n\n"
+        f"## Licence\n\n{terms}\n\n## Not included\n\n{listing}\n\n"
         f"## Ratings\n\n{tables[0]}\n\n## Clips\n\n{tables[1]}\n"
     )
 

@@ -206,7 +206,7 @@ def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     data = report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if not gone:
-        yield "No rating was left out."
+        yield "No rating was excluded."
         return
     rows = left_out_in_a_paper(report)
     rules = [f"{count:,} {_short(words, longest)}" for words, count in rows[:most]]

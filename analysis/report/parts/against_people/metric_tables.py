@@ -145,7 +145,7 @@ def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table
         Column("ceiling", "Ceiling", "number"),
         Column("ceiling", "Ceiling, interval", "interval"),
         Column("n", "n", "count"),
-        *[Column("scored_by", "Over what is scored by")] * bool(ceilings.by_metric),
+        *[Column("scored_by", "Metric scored on")] * bool(ceilings.by_metric),
         Column("note", "Note"),
     ]
     note = (

@@ -101,9 +101,9 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         verb = "session is" if running == 1 else "sessions are"
         yield Caveat(
             INTERIM,
-            f"{running} {verb} still running: these are interim numbers. Whoever looks often and "
-            "stops at the first difference finds too many; fix the number of ratings beforehand, "
-            "or stop by a rule that allows for looking.",
+            f"{running} {verb} still running: these are interim numbers. Looking often and "
+            "stopping at the first significant difference finds too many. Fix the number of "
+            "ratings in advance, or use a sequential stopping rule.",
         )
     apart: dict[str, dict[str, list[str]]] = {}
     for estimand, task, name in names:

@@ -195,14 +195,14 @@ def _outside(s: Ranking) -> list[str]:
     one = len(anchors) == 1
     sentence = (
         [
-            f"{named} {'is an anchor' if one else 'are anchors'}, degraded on purpose, and "
-            f"{'is' if one else 'are'} left out of the comparisons."
+            f"{named} {'is an anchor' if one else 'are anchors'} and "
+            f"{'is' if one else 'are'} excluded from the comparisons."
         ]
         if anchors
         else []
     )
     return sentence + [
-        f"{_valued(s, mean.condition)} is left out of the comparisons ({mean.note})."
+        f"{_valued(s, mean.condition)} is excluded from the comparisons ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
     ]
@@ -314,7 +314,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 
 
 MOST_DRAWN = 60
-MORE = "More is under Paired comparisons."
+MORE = "See Paired comparisons."
 DECIDED = "the {:g} % interval leaves a draw out."
 SIMULTANEOUS = f"simultaneous for all {{}} pairs {resolve(cite('sidak1967'))}"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
@@ -407,12 +407,12 @@ def pair_sentences(family: Family, pairs: Sequence[Pair], level: float) -> str:
         return f"{_pair_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
     sentence = f"{_pairs_differ(len(won) + len(lost), tested)} {how}"
     if won or lost:
-        sentence += f"; {_most(pairs, won, lost)}"
+        sentence += f". {_most(pairs, won, lost)}"
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
         sentence += (
-            f"; clearest: {condition_span(turned.condition)} over {condition_span(turned.versus)} "
-            f"({_pair_value(family, turned)})"
+            f". The largest difference is {condition_span(turned.condition)} over "
+            f"{condition_span(turned.versus)} ({_pair_value(family, turned)})"
         )
     return f"{sentence}. {_more(family)} {_untested(bare)}".strip()
 
@@ -570,7 +570,7 @@ def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> s
         sentences.append(
             listed([f"{condition_span(name)} {verb} {most} of {met.count(name)}" for name in first])
         )
-    return ", ".join(sentences)
+    return "; ".join(sentences)
 
 
 def _pair_heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
@@ -648,7 +648,7 @@ def headline_of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> st
     if clearest.value < draw:
         winner, loser = loser, winner
     return (
-        f"{_pairs_differ(len(decided), len(tested))}; clearest: {condition_span(winner)} is "
+        f"{_pairs_differ(len(decided), len(tested))}. Most clearly, {condition_span(winner)} is "
         f"preferred to {condition_span(loser)}."
     )
 
