@@ -112,7 +112,7 @@ def log_out(sender: object, request: HttpRequest, user: Any, **_: object) -> Non
 @receiver(user_login_failed)
 def log_failure(sender: object, request: HttpRequest | None = None, **_: object) -> None:
     """Neither the name, which may be a mistyped password, nor the address stands in logs."""
-    log.warning("a log-in failed, from %s", from_where(request))
+    log.warning("a login failed, from %s", from_where(request))
 
 
 @receiver(factors.authentication_failed)

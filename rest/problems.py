@@ -34,7 +34,7 @@ TITLES = {
     409: "Not as things stand",
     413: "Too large",
     415: "Not in this form",
-    422: "What was sent has mistakes",
+    422: "The request has errors",
     429: "Too many requests",
     503: "Not just now",
 }

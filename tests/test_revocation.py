@@ -205,7 +205,7 @@ def test_invitations_into_a_project(lab, holder, end):
     assert friend.post(path).status_code == 404
     assert not Membership.objects.filter(user__username="friend").exists()
     page = browser(holder).get(f"/projects/{lab.pk}/").content.decode()
-    assert "who is no owner now: it works no more" in page
+    assert "who is no longer an owner: it no longer works" in page
 
 
 @pytest.mark.parametrize("end", LESS)

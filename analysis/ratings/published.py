@@ -12,7 +12,7 @@ ABOUT = {  # every column of the ratings, and what it holds
     "study": "key of the study",
     "task": "key of the task",
     "method": "way of asking, such as mos (absolute category rating) or att (Audio Turing Test)",
-    "criterion": "what was asked about the clip",
+    "criterion": "the question about the clip",
     "estimand": "what the mean of the scores is, such as mos or hls",
     "rater": "code of the rater, drawn anew for this dataset",
     "session": "code of the rater's session, drawn anew for this dataset",

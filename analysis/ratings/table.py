@@ -824,7 +824,7 @@ def _typed(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[Rows, s
 def _mistakes(table: pd.DataFrame) -> Iterator[Mistake]:
     trap = table["trap"] != ""
     yield table["rater"] == "", "rater", "is empty; every rating needs its rater's code"
-    yield ~trap & (table["condition"] == ""), "condition", "is empty; name what was rated"
+    yield ~trap & (table["condition"] == ""), "condition", "is empty; name the condition"
     nothing = (table["item"] == "") & (table["stimulus"] == "")
     yield ~trap & nothing, "item", "and stimulus are empty; name the item or the stimulus"
     known = trap & ~table["trap"].isin((TRAINING, TRAP))

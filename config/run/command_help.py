@@ -144,7 +144,7 @@ READS = (
     "Nothing in the database was changed. A single file is complete or not there; a new folder may "
     "lack files: delete it first. Then run the command again."
 )
-STEPS = "What it had stored by then is kept. Run it again: it goes on with what is left."
+STEPS = "What it had stored by then is kept. Run it again: it continues with the remaining part."
 SESSIONS = (
     "Answers that were acknowledged are kept, and sessions that were under way stay unfinished. "
     "Run it again for the rest."

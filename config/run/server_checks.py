@@ -56,7 +56,7 @@ def _stays_here(var: Path) -> None:
     if note.is_file():
         raise UnreachableError(
             f"The database of {var} was moved to {note.read_text('utf-8').strip()}: set "
-            f"DATABASE_URL to it. To go on with what was left here instead, delete {note}."
+            f"DATABASE_URL to it. To continue with the earlier data here instead, delete {note}."
         )
 
 

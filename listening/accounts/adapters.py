@@ -68,7 +68,7 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyp
         return ["allauth.mfa.stages.AuthenticateStage"]
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
-        return refused(request, "This account is switched off", "Ask whoever runs Earnest.")
+        return refused(request, "This account is switched off", "Ask your administrator.")
 
 
 class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
@@ -159,4 +159,4 @@ def failed(
     else:
         sign_on.log.warning("a sign-on by %s failed: %s", name, exception)
         why = f"{name} did not answer as it should. What it said stands in the log of the server."
-    return refused(request, "The log-in did not come to an end", why, status=401)
+    return refused(request, "The login did not finish", why, status=401)

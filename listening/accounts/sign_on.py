@@ -215,7 +215,7 @@ def why_not(sociallogin: Any) -> tuple[str, ...]:
     if address.rpartition("@")[2].lower() in provider.domains:
         return ()
     return (
-        f"{provider.name} has told who you are; that alone makes no account here.",
+        f"{provider.name} has confirmed who you are, but you have no account here.",
         "Ask an owner of your project for an invitation: it is a link by which you log in.",
         "If you have an account with a password, log in with it, and connect "
         f"{provider.name} on the page Account.",

@@ -8,13 +8,13 @@ from listening.methods.method import gettext_noop
 
 AGE = "18"
 ETHICS = {  # field -> what it is, for the researcher
-    "controller": "Who is responsible (data controller), with address",
+    "controller": "Data controller, with address",
     "purpose": "What the study is for",
     "risks": "Risks (empty: none beyond listening)",
     "payment": "What raters get (empty: nothing is said)",
-    "data": "What else is kept, beside answers, times and device",
+    "data": "Other data kept, besides answers, times and device",
     "kept": "For how long, and where",
-    "shared": "Who else gets it, and what is published",
+    "shared": "Other recipients, and published data",
     "withdrawal": "Withdrawal, if there is more to say than: at any moment",
     "approval": "Ethics board and number of the approval",
     "complaints": "Whom to complain to (ethics board, data protection officer)",

@@ -47,7 +47,7 @@ KINDS = {
     ),
     "ab": Kind(
         "AB / ABX",
-        "Two clips: which is better; and, as a second task, can they be told apart at all?",
+        "Two clips: which is better; and, as a second task, do they sound different at all?",
         "ab",
         ("ab", "abx"),
     ),
@@ -77,7 +77,7 @@ KINDS = {
     ),
     "long_form_mushra": Kind(
         "Long form, MUSHRA",
-        "Whole passages of all systems on one screen, from 0 to 100, beside the reference.",
+        "Whole passages of all systems on one screen, from 0 to 100, with the reference.",
         "long_form_mushra",
         ("paragraphs",),
     ),

@@ -71,7 +71,7 @@ def write_preset(preset: Preset, demo: Path, target: Path) -> int:
             (target / CSV).unlink(missing_ok=True)
             (target / TOML).unlink(missing_ok=True)
         raise PresetError(
-            f"“{target}” cannot be written: {error.strerror}. What was written is deleted again."
+            f"“{target}” cannot be written: {error.strerror}. The files written so far are deleted."
         ) from error
     return len(sounds)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ONE_CLIP = "one clip"
-BESIDE_REFERENCE = "one clip beside an open reference"
+BESIDE_REFERENCE = "one clip with an open reference"
 PREFERENCE = "one clip over another"
 DISCRIMINATION = "two clips told apart"
 FREE_ANSWER = "an answer with a score or without"

@@ -60,7 +60,7 @@ def _rate(facts: Facts) -> str:
         f"{facts['percent']:g} % on average of {_count(facts['sessions'], 'session')} that are "
         f"over, and with 99 % confidence at least {facts['at_least_percent']:g} %; expected were "
         f"at most {facts['expected_percent']} %. {_count(facts['concerned'], 'session')} had one "
-        "or more. The bound holds however often one looks; simulated raters are left out."
+        "or more. The bound is valid however often you look; simulated raters are excluded."
     )
 
 

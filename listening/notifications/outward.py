@@ -112,7 +112,7 @@ def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
             "allow it: EARNEST_WEBHOOK_NETWORKS."
         )
     if plain and not all_named(addresses):
-        raise NotAllowed("Give an address with https: without, others can read what is sent.")
+        raise NotAllowed("Give an address with https: otherwise others can read the messages.")
     return addresses
 
 

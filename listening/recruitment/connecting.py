@@ -18,7 +18,7 @@ from listening.recruitment.prolific import Prolific, ProlificError, Refused
 from listening.recruitment.prolific.client import API, TOKEN, TRIES, Hold
 
 FEATURES = {  # name -> what a researcher reads
-    "fixed_screen_out": "A fixed payment for who is screened out",
+    "fixed_screen_out": "A fixed payment for people who are screened out",
     "secure_links": "Signed links: who arrives was sent by Prolific",
     "dynamic_payment": "A part of the reward, by our decision",
 }

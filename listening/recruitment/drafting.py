@@ -175,8 +175,8 @@ def _without_refused_feature(
         features["fixed_screen_out"] = False
         plan = replace(plan, screened_out=plans.RETURN)
         change = (
-            "This workspace has no fixed payment for who is screened out. They are asked to "
-            "return their place instead, and you pay them a bonus afterwards."
+            "This workspace has no fixed payment for people who are screened out. They are "
+            "asked to return their place instead, and you pay them a bonus afterwards."
         )
     elif plan.secure and refused.names("is_external_study_url_secure", "secure"):
         features["secure_links"] = False

@@ -50,9 +50,9 @@ class Money:
             ("Planned, with fees", self.planned_minor),
             ("Committed at Prolific, with fees", self.committed_minor),
             ("Rewards paid", self.rewards_minor),
-            ("Paid to who was screened out", self.screened_out_minor),
+            ("Paid to people who were screened out", self.screened_out_minor),
             ("Bonuses paid", self.bonuses_minor),
-            ("Fees and tax on what is paid", self.fees_minor),
+            ("Fees and tax on payments", self.fees_minor),
             ("Paid in all, with fees", self.total_minor),
             ("Bonuses owed, without fees", self.owed_minor),
         ]
@@ -196,7 +196,7 @@ def reconciled(recruitment: Recruitment) -> list[Difference]:
     return [
         Difference("Rewards", ours.rewards_minor, _leaf(rewards, "rewards")),
         Difference(
-            "Bonuses, and what who is screened out gets",
+            "Bonuses, and payments for people who are screened out",
             ours.bonuses_minor + ours.screened_out_minor,
             _leaf(bonuses, "rewards"),
         ),

@@ -117,7 +117,7 @@ def problems(plan: Plan) -> dict[str, str]:
         least_minor = LEAST_SCREENED_OUT.get(plan.currency, 1)
         if not least_minor <= plan.screened_out_minor < plan.reward_minor:
             found["screened_out_minor"] = (
-                f"The payment for who is screened out must be at least "
+                f"The payment for people who are screened out must be at least "
                 f"{money(least_minor, plan.currency)} and less than the reward of "
                 f"{money(plan.reward_minor, plan.currency)}."
             )

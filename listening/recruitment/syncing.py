@@ -55,7 +55,7 @@ def sync(recruitment: Recruitment) -> None:
     if recruitment.study.erased_at is not None:  # Prolific's list would bring every id back
         raise RecruitmentError(
             "What names the raters of this study was erased, so Prolific is not asked about them "
-            "any more. What was paid stays in the ledger."
+            "any more. Payments stay in the ledger."
         )
     if recruitment.state in BEFORE_LIVE:
         find_out(recruitment)
@@ -73,7 +73,7 @@ def sync(recruitment: Recruitment) -> None:
             settle_batches(prolific, recruitment, listed)
             recruitment.costs = _costs(prolific, recruitment)
     except ProlificError as error:
-        recruitment.problem = f"{error} The table shows what was known before."[:600]
+        recruitment.problem = f"{error} The table shows the last known state."[:600]
         recruitment.save(update_fields=["problem"])
         raise RecruitmentError(recruitment.problem) from None
     recruitment.problem, recruitment.synced_at = "", timezone.now()

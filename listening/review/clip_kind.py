@@ -64,7 +64,7 @@ class ValidatedClips(Kind):
     """Verdicts on clips, or on groups of them, with a pass mark by system."""
 
     rules = ("all_agree", "majority", "adjudicated")
-    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
+    taken = "Reports tell it. You decide which clips to replace or exclude."
     said: ClassVar[Mapping[str, str]]  # what a verdict is called
 
     @property

@@ -56,7 +56,7 @@ PRESET = tuple(
         ("overall", 3, "Like a person, as a whole", "It is called natural or artificial without saying where.", "natural, like a person, human-like, like a human, real person, artificial, 自然, 像真人, 真人, 机器"),  # noqa: E501
         ("emphasis", 3, "Emphasis", "Words that matter are stressed as their meaning asks, or are not.", "emphas, stress, accent on, 重音, 强调, 轻重"),  # noqa: E501
         ("prolongation", 3, "Drawn-out words", "Words are lengthened as the meaning asks, or are not.", "drawn, prolong, lengthen, stretch, 拖长, 拖音, 延长"),  # noqa: E501
-        ("emotion", 3, "Emotion", "Feeling fits what is said, or is missing or wrong.", "emotion, feeling, expressi, mood, angry, happy, sad, lifeless, 感情, 情感, 情绪"),  # noqa: E501
+        ("emotion", 3, "Emotion", "Feeling fits the text, or is missing or wrong.", "emotion, feeling, expressi, mood, angry, happy, sad, lifeless, 感情, 情感, 情绪"),  # noqa: E501
         ("paralinguistic", 3, "Breath, laughter and other sounds", "Breathing, laughing, crying, coughing, breathy voice are there and fit, or not.", "breath, laugh, cough, sigh, cry, swallow, 呼吸, 换气, 笑, 咳, 哭"),  # noqa: E501
     )
 )  # fmt: skip

@@ -154,7 +154,7 @@ def why_not(study: Study) -> str:
     at_prolific = study.recruitments.exclude(state__in=unsent).exists()
     if ledger or came:
         return (
-            "People were paid through this study, and what was decided and paid is kept. Archive "
+            "People were paid through this study, and its decisions and payments are kept. Archive "
             f"it; {command(f'erase_personal_data {study.key}')} forgets who took part."
         )
     if at_prolific:

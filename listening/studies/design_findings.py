@@ -64,7 +64,7 @@ def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
         )
     if not study.texts.get("contact"):
         yield warning(
-            "Raters are not told whom to write to.",
+            "Raters do not know whom to contact.",
             "Add contact to [study.texts].",
             "study.texts.contact",
             "Write an address.",

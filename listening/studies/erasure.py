@@ -114,7 +114,7 @@ def why_not_erased(study: Study) -> str:
 
 def _owed(study: Study) -> str:
     """Money that may still have to reach people, for which their ids are needed."""
-    page = "Settle it on the page Recruiting; what was paid stays in the ledger."
+    page = "Settle it on the page Recruiting; payments stay in the ledger."
     unsure = (Recruitment.State.SENDING, Recruitment.State.PUBLISHING)
     if study.recruitments.filter(state__in=unsure).exists():
         return f"Whether a study was published at Prolific is not known yet. {page}"
@@ -192,7 +192,7 @@ class Erased:
             "answers_in_words": "answers to questionnaires in raters’ own words",
             "reasons": "reasons for ratings",
             "invitations": "invitations: ids and mail addresses",
-            "submissions": "submissions at Prolific: ids; what was paid stays",
+            "submissions": "submissions at Prolific: ids; payments stay",
         }
         return [(words[name], count) for name, count in asdict(self).items()]
 

@@ -299,7 +299,7 @@ def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
         ]
         if told_by:
             yield warning(
-                f"Traps of the kind “{kind}” can be told from all other clips by their "
+                f"Traps of the kind “{kind}” can be distinguished from all other clips by their "
                 f"{' and '.join(told_by)}.",
                 "Make them like the others, so that only listening helps.",
                 CLIPS,

@@ -118,7 +118,7 @@ def markdown(results: Mapping[str, Evaluation]) -> str:
         clips(results),
         *left_out(results),
         f"The paper's numbers: {SOURCE}; F1 of trap clips: section 4.2.1, at 0.5. They are of "
-        "other voices, raters and texts, so they say what is usual and not what is to be beaten.",
+        "other voices, raters and texts, so they are typical values, not a benchmark.",
     ]
     return "\n\n".join(blocks) + "\n"
 

@@ -87,8 +87,8 @@ def _room(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise AudioError(
-            f"{escape_path(path)}: no room for its samples in {tempfile.gettempdir()} "
-            f"({error.strerror}); make room, or set TMPDIR"
+            f"{escape_path(path)}: no space for its samples in {tempfile.gettempdir()} "
+            f"({error.strerror}); free some space, or set TMPDIR"
         ) from error
 
 

@@ -169,7 +169,7 @@ class Client:
         if budget is not None and (spent := self.ledger.spent()) >= budget:
             raise weights.Unavailable(
                 f"judges have cost {spent:.4g} this month, and EARNEST_JUDGE_BUDGET is {budget:g}: "
-                "nothing more is asked; what was answered is in the cache"
+                "no more requests are sent; answers so far are in the cache"
             )
 
     def _send(self, question: Question) -> tuple[Any, Any]:

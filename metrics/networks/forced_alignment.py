@@ -114,7 +114,7 @@ def aligned_spans(log_probs: torch.Tensor, turns: Sequence[Sequence[int]]) -> li
     flat = [letter for turn in turns for letter in turn]
     repeats = sum(a == b for a, b in itertools.pairwise(flat))
     if len(flat) + repeats > len(log_probs):
-        raise AlignmentError("the texts have more letters than the audio has room for")
+        raise AlignmentError("the texts have more letters than the audio has frames")
     targets = torch.tensor([flat], dtype=torch.int32, device=log_probs.device)
     path, scores = forced_align(log_probs[None], targets, blank=0)
     spans = merge_tokens(path[0], scores[0])

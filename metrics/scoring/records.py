@@ -325,7 +325,7 @@ class RecordFile:
                 os.ftruncate(self._file, before)
             raise RecordsError(
                 f"{self.path}: cannot be written ({error.strerror}); its {len(self._lines)} lines "
-                "are whole. Make room and run the same again: it goes on from there"
+                "are whole. Free some space and run the same command again: it continues from there"
             ) from error
         for record, line in zip(new, lines, strict=True):
             self._known(record, before)

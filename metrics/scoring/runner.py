@@ -220,7 +220,9 @@ def _together(
     ready, broken = load_all({id(m): m for _, ms in wanted for m in ms}, device)
     for metric, failed in broken:
         if crowded is not None and ready and failed.reason == OUT_OF_MEMORY:
-            log.warning("%s finds no room beside the others: it is scored after them", metric.key)
+            log.warning(
+                "%s does not fit into memory with the others: it is scored after them", metric.key
+            )
             crowded.append(metric)
             continue
         hit = [clip for clip, metrics in wanted if any(m is metric for m in metrics)]

@@ -63,5 +63,5 @@ class JudgeProsodicCoherence(RepeatedJudge):
             return []
         return [
             Hint(self.key, 4.0, "competent prosody", PUBLISHED),
-            Hint(self.key, 4.5, "hardly to be told from real speech", PUBLISHED),
+            Hint(self.key, 4.5, "hard to distinguish from real speech", PUBLISHED),
         ]

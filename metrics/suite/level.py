@@ -24,7 +24,9 @@ class Level(Metric):
     version = "2"
     description = "Integrated loudness of the clip"
     title = "Loudness"
-    source = "ITU-R BS.1770-4 (package pyloudnorm); levels beside 0 dBFS, a full-scale square wave"
+    source = (
+        "ITU-R BS.1770-4 (package pyloudnorm); levels relative to 0 dBFS, a full-scale square wave"
+    )
     unit = "LUFS"
     sharing = Sharing(Input.ALONE, 0.0, "no network")
     accepts = Accepts(shortest_s=BLOCK_S, whole_file=True)

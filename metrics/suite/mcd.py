@@ -58,7 +58,7 @@ class Mcd(PairedMetric):
 
     key = "mcd"
     version = "1"
-    description = "Mel-cepstral distortion beside the reference audio (warped in time), in dB"
+    description = "Mel-cepstral distortion against the reference audio (warped in time), in dB"
     title = "MCD"
     source = "Kubichek (1993), MCD; WORLD's analysis (pyworld); Sakoe and Chiba (1978), DTW"
     unit = "dB"

@@ -15,7 +15,7 @@ class Pesq(PairedMetric):
 
     key = "pesq"
     version = "1"
-    description = "Wide-band PESQ (MOS-LQO) beside the reference audio"
+    description = "Wide-band PESQ (MOS-LQO) against the reference audio"
     title = "Wide-band PESQ"
     source = "ITU-T P.862, P.862.2; package pesq (the ITU's C code)"
     unit = "MOS"

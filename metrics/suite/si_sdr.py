@@ -15,7 +15,7 @@ class SiSdr(PairedMetric):
 
     key = "si_sdr"
     version = "1"
-    description = "Scale-invariant signal-to-distortion ratio beside the reference audio, in dB"
+    description = "Scale-invariant signal-to-distortion ratio against the reference audio, in dB"
     title = "SI-SDR"
     source = "Le Roux et al. (2019), SDR: half-baked or well done?; no mean is taken off"
     unit = "dB"
@@ -23,12 +23,12 @@ class SiSdr(PairedMetric):
     more_outputs = (
         Output(
             "snr_ref",
-            "Signal-to-noise ratio beside the reference audio",
+            "Signal-to-noise ratio against the reference audio",
             "dB",
             None,
             None,
             True,
-            title="SNR beside the reference",
+            title="SNR against the reference",
         ),
     )
     packages = ("numpy",)

@@ -66,5 +66,5 @@ class SpeechToNoise(Metric):
         if not noise:
             return undefined("digital silence between the speech", **details)
         if clean <= 0:
-            return undefined("what is between the speech is as loud as the speech", **details)
+            return undefined("the parts between speech are as loud as the speech", **details)
         return Score(10 * math.log10(clean / noise), "", details)

@@ -49,7 +49,7 @@ class SpeechBertScore(PairedMetric):
 
     key = "speech_bert_score"
     version = "1"
-    description = "SpeechBERTScore (precision) beside the reference audio"
+    description = "SpeechBERTScore (precision) against the reference audio"
     title = "SpeechBERTScore"
     source = "Saeki et al. (2024), SpeechBERTScore; WavLM-large, layer 14 (transformers)"
     low = -1.0

@@ -15,7 +15,7 @@ class Stoi(PairedMetric):
 
     key = "stoi"
     version = "1"
-    description = "Short-time objective intelligibility beside the reference audio"
+    description = "Short-time objective intelligibility against the reference audio"
     title = "STOI"
     source = "Taal et al. (2011), STOI; Jensen and Taal (2016), ESTOI; package pystoi"
     low = -1.0
@@ -23,7 +23,7 @@ class Stoi(PairedMetric):
     higher_is_better = True
     more_outputs = (
         Output(
-            "estoi", "Extended STOI beside the reference audio", "", -1.0, 1.0, True, title="ESTOI"
+            "estoi", "Extended STOI against the reference audio", "", -1.0, 1.0, True, title="ESTOI"
         ),
     )
     packages = ("pystoi", "numpy", "scipy")

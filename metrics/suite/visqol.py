@@ -35,7 +35,7 @@ class Visqol(PairedMetric):
 
     key = "visqol"
     version = "1"
-    description = "ViSQOL MOS-LQO beside the reference audio"
+    description = "ViSQOL MOS-LQO against the reference audio"
     title = "ViSQOL"
     source = "Chinen et al. (2020), ViSQOL v3; package visqol-python"
     unit = "MOS"

@@ -35,7 +35,7 @@ class WarpQ(PairedMetric):
 
     key = "warp_q"
     version = "1"
-    description = "WARP-Q beside the reference audio: cost of warping patches into it"
+    description = "WARP-Q against the reference audio: cost of warping patches into it"
     title = "WARP-Q"
     source = "Jassim et al. (2022), WARP-Q; speech found by silero-vad instead of WebRTC's"
     low = 0.0

@@ -165,7 +165,7 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     apart = ranged(behind["value"], behind["low"], behind["high"])
     if behind["low"] > 0:
         return f"{said}: it stays behind that by {apart}."
-    return f"{said}. Whether it stays behind that is not told apart: {apart}."
+    return f"{said}. Whether it stays below that is not significant: {apart}."
 
 
 def reachable(top: Mapping[str, Any] | None) -> str:

@@ -170,7 +170,7 @@ def test_who_is_known_and_who_is_not_are_hashed_alike(monkeypatch):
 
 def test_a_failed_log_in_is_logged_without_name_or_address(caplog):
     log_in(Client(), "my-secret-password")
-    assert "a log-in failed, from address #" in caplog.text
+    assert "a login failed, from address #" in caplog.text
     assert "my-secret-password" not in caplog.text
     assert "127.0.0.1" not in caplog.text
 

@@ -87,7 +87,7 @@ def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
     client.force_login(study.owner)
     assert words in words_of(page_of(client, "/messages/"))
     messages = do(client, action="start", channel=Channel.objects.get().pk)
-    assert messages == ["Started: what happened meanwhile is told within a minute."]
+    assert messages == ["Started: waiting messages are sent within a minute."]
 
 
 @pytest.mark.medium

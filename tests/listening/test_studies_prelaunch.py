@@ -63,7 +63,7 @@ def test_nothing_is_said_about_a_clean_study(folder: Path) -> None:
 @pytest.mark.medium
 def test_a_study_without_consent_or_contact(tmp_path: Path) -> None:
     said = [finding.what for finding in found(make_folder(tmp_path / "study"))]
-    assert said == ["There is no consent text.", "Raters are not told whom to write to."]
+    assert said == ["There is no consent text.", "Raters do not know whom to contact."]
 
 
 @pytest.mark.medium
@@ -214,7 +214,10 @@ def test_traps_that_can_be_told_without_listening(
     rows = [f"{row}," for row in ROWS] + ["t1,sys-a,i1,audio/trap.wav,gold"]
     (folder / "stimuli.csv").write_text(csv_with(*rows, header=f"{HEADER},trap"))
     if told_by:
-        assert f"“gold” can be told from all other clips by their {told_by}." in the_warning(folder)
+        assert (
+            f"“gold” can be distinguished from all other clips by their {told_by}."
+            in the_warning(folder)
+        )
     else:
         assert found(folder) == []
 

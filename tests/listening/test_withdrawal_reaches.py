@@ -246,7 +246,7 @@ def test_what_was_estimated_goes_and_the_pages_say_who_is_gone_from_what(
     forget_progress(study.key)
     page = words_of(owner.get(reverse("study", args=[study.key])).content.decode())
     assert "2 raters withdrew after answering" in page
-    assert "ratings.csv , taken out by researcher" in page
+    assert "ratings.csv , downloaded by researcher" in page
     assert "sessions.csv" not in page  # taken out after: they are not in it
     assert "scores.csv" not in page  # nothing of raters is in it
     results = words_of(admin_client.get(reverse("results", args=[study.key])).content.decode())

@@ -65,7 +65,7 @@ def test_what_only_describes_a_clip_is_not_said_to_agree_best():
 
 def test_a_metric_is_never_said_to_agree_better_than_raters_do():
     told = first(row("utmos", 0.95, 0.9, 0.99))
-    assert "Whether it stays behind that is not told apart: −0.05 [" in told["sentence"]
+    assert "Whether it stays below that is not significant: −0.05 [" in told["sentence"]
     assert "by −" not in told["sentence"]
 
 

@@ -95,7 +95,7 @@ def test_no_room_for_a_long_wave_is_a_sentence(tmp_path, monkeypatch):
 
     monkeypatch.setattr(wave_memory.tempfile, "TemporaryFile", full)
     with pytest.raises(
-        decoding.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"
+        decoding.AudioError, match=r"a\.wav: no space for its samples in .*set TMPDIR"
     ):
         decoding.load_wave(path, 8_000)
 

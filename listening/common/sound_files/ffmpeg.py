@@ -78,7 +78,7 @@ class FFmpegSound(Sound):
         self._decoded = self._frames_of(container, stream)
         self._first = first = next(self._decoded, None)
         if first is None and self._broken_off:
-            raise _unreadable("no frame is whole")
+            raise _unreadable("no complete frame")
         if first is None:
             raise AudioError(
                 "The file holds no sound (0 samples).", "Export it again, or remove its row."

@@ -283,7 +283,9 @@ class _Reader:
                 for kind in kinds:
                     kind["criterion"] = "overall"
         if any(kind["kind"] == "gold" for kind in kinds):
-            self.taken.guessed.append("a gold clip may be answered one point beside, as in P.808")
+            self.taken.guessed.append(
+                "an answer to a gold clip may be off by one point, as in P.808"
+            )
 
     def conditions_for_traps(self, key: str) -> None:
         self.top.setdefault("conditions", []).append({"key": key, "role": "trap"})

@@ -138,7 +138,7 @@ ANCHORS = {"createAnchor35": "anchor35", "createAnchor70": "anchor70"}
 WHY = {  # fields that are not taken over, and why
     "bufferSize": "the browser chooses it",
     "stopOnErrors": "every sound is decoded at import instead",
-    "showButtonPreviousPage": "what was answered stays answered",
+    "showButtonPreviousPage": "given answers cannot be changed",
     "remoteService": "Earnest keeps the answers itself",
     "enableLooping": "raters can always repeat a part or all of a clip",
     "strict": "Earnest asks for no number of conditions",

@@ -81,7 +81,7 @@ class Shelf:
         check_relative(name)
         if is_system_file(name):
             raise Wrong(
-                f"“{name}” is a file that macOS or Windows puts beside others, and no sound.",
+                f"“{name}” is a hidden file of macOS or Windows, not audio.",
                 "Remove its row.",
             )
         path = self.names.get(name, self.root / name)

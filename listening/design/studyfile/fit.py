@@ -409,7 +409,7 @@ class TaskFit:
         if rated < 1:
             what = f"{plan.traps_per_set} traps leave no rated clip among {plan.per}."
             remedy = 'Choose a larger number, or placement = "outside".'
-            on_page = "Choose a larger number, or let traps come beside the clips of a set."
+            on_page = "Choose a larger number, or add the traps to the clips of a set."
             self.say("traps.per", what, remedy, on_page)
         elif size and size % rated:
             fits = [n for n in (size // rated * rated, -(-size // rated) * rated) if n]

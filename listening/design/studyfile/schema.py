@@ -235,7 +235,7 @@ class Codes(Table):
         RECORD, "Code of who finished", "of a complete session", None, "generated"
     )
     screened_out: Annotated[str, CODE] = declare(
-        RECORD, "Code of who was screened out", "after a check or an answer", None, "generated"
+        RECORD, "Code for screened-out raters", "after a check or an answer", None, "generated"
     )
     partial: Annotated[str, CODE] = declare(
         RECORD, "Code of who stopped", "of a session that ended early", None, "generated"
@@ -279,7 +279,7 @@ class Publication(Table):
 
 class Ethics(Table):
     controller: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["controller"], "who is responsible", ""
+        RECORD, ETHICS["controller"], "the data controller", ""
     )
     purpose: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["purpose"], "what it is for", ""
@@ -298,7 +298,7 @@ class Ethics(Table):
         RECORD, ETHICS["shared"], "who else gets it", ""
     )
     withdrawal: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["withdrawal"], "how to withdraw, beside stopping at any moment", ""
+        RECORD, ETHICS["withdrawal"], "how to withdraw, besides stopping at any moment", ""
     )
     approval: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["approval"], "board and number of the approval", ""
@@ -687,8 +687,8 @@ class Source(Table):
     quota: Annotated[int, Field(ge=0, le=1_000_000)] = declare(
         RECORD,
         "Quota",
-        "how many sessions may come this way: who finished and who listens now. *Recruiting* "
-        "changes it while the study runs. Who left and comes back is let in all the same",
+        "how many sessions this way may have, finished and in progress. *Recruiting* "
+        "changes it while the study runs. Raters who come back are admitted anyway",
         0,
         "none",
     )
@@ -897,7 +897,7 @@ class Draw(Table):
         '`"items"`: sentences, with the clips of all systems, so that systems are compared on the '
         'same ones; `"clips"`: single clips; `"pairs"`: single pairs of a comparison (`cmos`, '
         "`preference`, `ccr`, `dcr`, `ab`, `abx`), so that each system has sentences of its own. "
-        "Blocks are then filled with what was drawn, no sentence twice in one",
+        "Blocks are then filled with the drawn sentences, none twice in a block",
         "items",
     )
     per: Annotated[list[str], texts_of(20)] = declare(
@@ -916,7 +916,7 @@ class Draw(Table):
 
 class Example(Table):
     stimulus: Annotated[str, name_of(120)] = declare(MEASURED, "Clip", "a row's id")
-    caption: Annotated[str, text_of(500)] = declare(WORDING, "Caption", "words beside the clip", "")
+    caption: Annotated[str, text_of(500)] = declare(WORDING, "Caption", "text next to the clip", "")
 
 
 class Training(Table):
@@ -993,7 +993,7 @@ class Traps(Table):
     placement: Annotated[str, one_of("outside", "inside")] = declare(
         MEASURED,
         "Traps come",
-        '`"outside"`: the set has `per` rated clips and the traps beside them; `"inside"`: the '
+        '`"outside"`: the set has `per` rated clips and the traps in addition; `"inside"`: the '
         "traps are among the `per`. `block_size` must hold whole sets of rated clips",
         "outside",
     )
@@ -1208,7 +1208,7 @@ class Task(Table):
         False,
     )
     show_text: Annotated[bool, FLAG] = declare(
-        MEASURED, "Show the words of the sentence", "show the item's text beside the clip", False
+        MEASURED, "Show the words of the sentence", "show the item's text next to the clip", False
     )
     show_caption: Annotated[bool, FLAG] = declare(
         MEASURED,

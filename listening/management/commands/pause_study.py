@@ -26,5 +26,5 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         forget_progress(study.key)
         self.stdout.write(
-            f"Paused “{study.key}”: nobody new can start; who is listening may finish."
+            f"Paused “{study.key}”: new raters cannot start; raters who have started may finish."
         )

@@ -57,7 +57,7 @@ class CodesKind(Kind):
     def lacking(self, study: Study) -> str:
         if reasons_of(study).exists():
             return ""
-        return "No rater has written a reason beside a rated clip yet."
+        return "No rater has written a reason for a rating yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         settings: dict[str, Any] = {

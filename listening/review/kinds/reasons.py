@@ -43,7 +43,7 @@ class ReasonsKind(Kind):
     def lacking(self, study: Study) -> str:
         if reasons_of(study).exists():
             return ""
-        return "No rater has written a reason beside a rated clip yet."
+        return "No rater has written a reason for a rating yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {"share": percent(form, "share", 1.0), "hear_clip": form.get("hear_clip") == "on"}

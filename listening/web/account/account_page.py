@@ -82,7 +82,7 @@ def _end(request: HttpRequest) -> HttpResponse:
     pk = request.POST.get("log_in", "")
     known = pk.isdecimal() and len(pk) < 18
     ended = logins.end(_account(request), request, int(pk)) if known else 0
-    words = "That browser is logged out." if ended else "That log-in had ended already."
+    words = "That browser is logged out." if ended else "That login had ended already."
     messages.success(request, words)
     return redirect("account")
 

@@ -79,7 +79,9 @@ WITHOUT_CODE = gettext_noop(
     "against you. Nothing is paid for a returned place unless the researchers pay a part: ask them."
 )
 ELSEWHERE = {  # who came by a link, with a code of their own
-    True: gettext_noop("Give this code to whoever invited you: it shows how your session ended."),
+    True: gettext_noop(
+        "Give this code to the people who invited you: it shows how your session ended."
+    ),
     False: gettext_noop("Nothing more is needed. You can close this page."),
 }
 ANOTHER_BROWSER = gettext_noop(

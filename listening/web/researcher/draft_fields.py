@@ -33,10 +33,10 @@ from listening.web.researcher.gallery import purpose_of
 
 ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
 SCREEN_OUT_WORDS = {
-    "screen.loudspeaker": "who listens by loudspeaker",
+    "screen.loudspeaker": "raters with loudspeakers",
     "screen.loss": "who reports a hearing loss",
     "screen.not_native": "who did not grow up with the language of the study",
-    "screen.under_18": "who is under 18",
+    "screen.under_18": "people under 18",
 }
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
 USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")

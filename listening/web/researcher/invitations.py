@@ -114,7 +114,7 @@ def _remove(request: HttpRequest, study: Study, source: Source) -> str:
     mine = Invitation.objects.filter(study=study, source=source.key, session=None)
     gone, _ = mine.filter(pk=int(pk) if pk.isdecimal() and len(pk) < 18 else 0).delete()
     if not gone:
-        raise NotInvited("Who has begun cannot be taken off the list.")
+        raise NotInvited("People who have started cannot be removed from the list.")
     return "Taken off the list. The link leads nowhere any more."
 
 

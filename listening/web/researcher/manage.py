@@ -68,7 +68,7 @@ def erase_now(request: HttpRequest, study: Study) -> tuple[str, str]:
     if request.POST.get("typed", "").strip() != study.key:
         raise StudyError(f"Nothing was erased: type the key “{study.key}” to erase it.")
     erased = erasure.erase(study, by=who(request))
-    return study.key, f"Erased: {erased}. Ratings stay; the log says what was erased."
+    return study.key, f"Erased: {erased}. Ratings stay; the log lists the erased data."
 
 
 EVENTS_PER_PAGE = 50
@@ -143,7 +143,7 @@ def _archive(request: HttpRequest, study: Study) -> Done:
     studies.archive_study(study, by=who(request))
     return (
         study.key,
-        "Archived: the list shows it no more, unless it is asked for what is archived.",
+        "Archived: the list no longer shows it, unless you ask for archived studies.",
     )
 
 

@@ -33,7 +33,7 @@ MOST_STUDIES = 200  # in the list to choose from; the settings of each study lea
 BETWEEN_TESTS_S = 10
 LIMITS = {  # field -> its label, and what it is
     "stalled_h": ("Stalled after, hours", "without a rating, while it is open and has places"),
-    "trap_percent": ("Traps failed, %", "that raters who listen fail at most, on average"),
+    "trap_percent": ("Traps failed, %", "that attentive raters fail at most, on average"),
     "error_percent": ("Clips that do not play, %", "of a session, at most, on average"),
     "budget_percent": ("Budget, %", "of the limit of a recruitment, or of its planned cost"),
 }
@@ -197,12 +197,12 @@ def _replace(request: HttpRequest) -> str:
 
 def _stop(request: HttpRequest) -> str:
     channels.stop(_channel(request))
-    return "Stopped: nothing is sent. What happens meanwhile waits, and is told when it starts."
+    return "Stopped: nothing is sent. Messages wait until it starts again."
 
 
 def _start(request: HttpRequest) -> str:
     channels.start(_channel(request))
-    return "Started: what happened meanwhile is told within a minute."
+    return "Started: waiting messages are sent within a minute."
 
 
 def _remove(request: HttpRequest) -> str:
@@ -325,7 +325,7 @@ def _set_limits(request: HttpRequest, study: Study) -> str:
         return "Nothing was changed."
     limits.save()
     study_log.note(study, "limits", who(request), **changes)
-    return "Saved, for everybody who is told of this study."
+    return "Saved for everybody who receives messages about this study."
 
 
 STUDY_ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {

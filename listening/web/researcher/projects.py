@@ -110,7 +110,7 @@ def _two_factor(request: HttpRequest, project: Project) -> str:
     project.needs_two_factor = needed
     project.save(update_fields=["needs_two_factor"])
     if needed:
-        return "Members need a second factor now; who has none adds one at the next page."
+        return "Members need a second factor now; those without one add it on their next page."
     return "Members need no second factor for this project."
 
 

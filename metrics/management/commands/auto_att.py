@@ -237,7 +237,7 @@ def add_evaluate(parser: CommandParser) -> None:
         "--report",
         default="",
         metavar="FILE.md",
-        help="Write a page with tables beside those of the paper.",
+        help="Write a page with tables next to those of the paper.",
     )
     parser.add_argument("--out", default="", metavar="FILE.json")
 

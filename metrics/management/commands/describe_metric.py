@@ -46,7 +46,7 @@ def description(metric: Metric) -> Iterator[str]:
     yield f"  audio: {metric.accepts.words(metric.sample_rate_hz)}"
     yield f"  shares a batch: {metric.sharing.words()}"
     yield f"  computes in: {metric.precisions.words()}"
-    yield f"  needs beside the audio: {needed_columns(metric.needs) or 'nothing'}"
+    yield f"  needs, besides the audio: {needed_columns(metric.needs) or 'nothing'}"
     if metric.asked_only:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
     yield "  outputs:"

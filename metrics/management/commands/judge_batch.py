@@ -119,7 +119,7 @@ class Command(BaseCommand):
         for reason in sorted({*failed.values(), *client.failed.values()}):
             self.stderr.write(f"failed: {reason}")
         if client.pending or client.failed:
-            self.stdout.write("The same command with --send asks what is missing.")
+            self.stdout.write("The same command with --send requests the missing answers.")
 
 
 def run(judge: Judge, clips: Sequence[Clip], answers: dict[str, Any] | None = None) -> BatchClient:

@@ -104,7 +104,7 @@ class Command(BaseCommand):
                     answers.append(answered)
                     progress.add(1, answered[0].item)
         except Unavailable as error:
-            raise CommandError(f"{error}; what was answered is in the cache") from error
+            raise CommandError(f"{error}; answers so far are in the cache") from error
         ratings = [rating for _, _, rated in answers for rating in rated]
         write_ratings(out.with_name(f"{out.name}.jsonl"), answers, task_rubric, plan)
         write_scores(out.with_name(f"{out.name}.csv"), candidates, ratings, task_rubric)

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         except Http404 as error:
             raise CommandError(str(error)) from error
         except Unavailable as error:
-            raise CommandError(f"{error}; what was answered is stored") from error
+            raise CommandError(f"{error}; answers so far are stored") from error
         acted.send(
             CodeSuggestion,
             study_id=asked.review["study"],
