@@ -34,7 +34,7 @@ def test_on_prolific_the_button_carries_the_code_of_the_outcome_or_gives_the_pla
 
 @pytest.mark.parametrize("outcome", ENDS)
 def test_by_a_link_there_is_no_button_and_a_word_on_what_to_do(outcome):
-    for code, word in (("ABC", "whoever invited you"), ("", "You can close this page")):
+    for code, word in (("ABC", "the people who invited you"), ("", "You can close this page")):
         end = end_facts(outcome, {}, code=code, from_prolific=False, commented=False)
         assert word in end["next"]
         assert (end["button"], end["return_url"]) == ("", None)
