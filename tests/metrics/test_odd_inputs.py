@@ -211,7 +211,7 @@ def test_a_full_disk_leaves_whole_lines_and_a_sentence(tmp_path, monkeypatch):
 
     sound(tmp_path / "b.wav", 0.3)
     monkeypatch.setattr(records.os, "write", full)
-    said = r"No space left on device\); its 1 lines are whole\. Free some space and run the same command"
+    said = r"No space left on device\); its 1 lines are whole\. Free some space and run"
     score_files(tmp_path / "a.wav", tmp_path / "b.wav", "--out", path, fails=said)
     assert path.read_bytes() == before
     monkeypatch.undo()
