@@ -48,6 +48,7 @@ BETWEEN = {
 # Packages that work without Django, a database or a deep-learning framework at import.
 PURE = (
     *("listening.methods", "listening.checks", "listening.design", "listening.common.sound_files"),
+    "listening.common.condition_names",
     *("listening.common.registry", "listening.common.spreadsheets", "listening.common.plain_yaml"),
     *("metrics.core", "metrics.signal", "metrics.networks", "metrics.auto_att"),
     *("metrics.distribution", "metrics.judges", "metrics.suite"),

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.formatting import listed
 from analysis.name_spans import condition_span
+from listening.common.condition_names import is_anchor_name, is_reference_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROLE, ANCHOR = "reference", "anchor"  # as the column role calls them
-_ANCHOR = re.compile(r"\banchor|anchor\b")
 
-CALLED_SO = frozenset(
-    {
-        *("reference", "ref", "hidden reference", "hidden ref", "open reference"),
-        *("human", "humans", "human speech", "human recording", "human recordings"),
-        *("natural", "natural speech", "recording", "recordings", "recorded speech"),
-        *("ground truth", "groundtruth", "gt", "original", "real", "real speech"),
-    }
-)
 NONE_NAMED = "no reference was named and no condition is called reference, human or natural"
 NO_ROLE = "no reference was named and no condition has its role"
 
@@ -58,7 +49,7 @@ def reference_of(
         candidates = [name for name in names if roles.get(name) == ROLE]
         why = "the reference by its role"
     else:
-        candidates = [name for name in names if plain_name(name) in CALLED_SO]
+        candidates = [name for name in names if is_reference_name(name)]
         why = "taken as the reference by its name"
     if len(candidates) == 1:
         return Reference(candidates[0], why)
@@ -72,7 +63,7 @@ def anchors_of(names: Sequence[str], roles: Mapping[str, str] | None = None) -> 
     """The conditions that were made worse on purpose: by role, else those called anchors."""
     if roles:
         return frozenset(name for name in names if roles.get(name) == ANCHOR)
-    return frozenset(name for name in names if _ANCHOR.search(plain_name(name)))
+    return frozenset(filter(is_anchor_name, names))
 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
@@ -81,8 +72,3 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
         return {}
     rows = table.loc[(table["role"] != "") & (table["trap"] == ""), ["condition", "role"]]
     return {str(name): str(role) for name, role in rows.drop_duplicates().itertuples(index=False)}
-
-
-def plain_name(name: str) -> str:
-    """A name without case, and with a space for each mark between its words."""
-    return re.sub(r"[\s_.\-]+", " ", name).strip().casefold()

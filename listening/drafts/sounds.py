@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from listening.common.condition_names import is_anchor_name, is_reference_name
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
@@ -89,6 +90,16 @@ def offered_roles(top: Table, rows: Rows) -> tuple[str, ...]:
     marked = "trap" in roles(top).values()
     traps = ("trap",) if marked or methods & FAILED.keys() else ()
     return ("test", "reference", "anchor", *traps)
+
+
+def suggested_role(top: Table, key: str) -> str:
+    """The role that the name of a system under test suggests; empty: none, or it is taken."""
+    role = roles(top)
+    if role.get(key, "test") != "test":
+        return ""
+    if is_reference_name(key):
+        return "" if "reference" in role.values() else "reference"
+    return "anchor" if is_anchor_name(key, low_pass=True) else ""
 
 
 def compare_with(top: Table, rows: Rows, condition: str) -> None:
@@ -181,6 +192,7 @@ def matrix(draft: Draft, page: int, per_page: int, facts: Mapping[str, Facts]) -
             {
                 "key": key,
                 "role": role.get(key, "test"),
+                "suggested": suggested_role(top, key),
                 "clips": counts[key],
                 "versus": key in against,
                 "made": any(row.get(BY) for row in rows if row["condition"] == key),

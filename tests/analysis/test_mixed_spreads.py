@@ -6,6 +6,7 @@ from scipy import stats
 
 from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.intervals import clustered
+from analysis.statistics.mixed import exact_sampler
 from analysis.statistics.mixed.exact_sampler import sd_of, slope
 from analysis.statistics.mixed.family_model import gaussian_prior, large_scale, modelled, uneven
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior
@@ -239,7 +240,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     inside, differences = np.zeros(6), []
     for seed in range(runs):
         posterior = spread_posterior(
-            *mushra(np.random.default_rng(seed), 20, 6)[:3], PRIOR, Sampling(seed=seed)
+            *mushra(np.random.default_rng(seed), 20, 6)[:3],
+            PRIOR,
+            exact_sampler.Sampling(seed=seed),
         )
         said = posterior.summaries()["condition"]
         assert said.high.max() <= 100

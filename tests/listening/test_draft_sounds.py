@@ -151,6 +151,19 @@ def test_anchors_and_traps_are_made_named_and_taken_back(
 
 
 @pytest.mark.medium
+def test_names_suggest_the_reference_and_anchors(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "Ground_Truth", "LP35"), (1, 2))
+    page = page_of(ada, draft)
+    assert "Make Ground_Truth the reference" in page
+    assert "Make LP35 an anchor" in page
+    assert "Make vits" not in page
+    press(ada, draft, "role", condition="Ground_Truth", role="reference")
+    press(ada, draft, "role", condition="LP35", role="anchor")
+    assert "Its name suggests" not in page_of(ada, draft)
+
+
+@pytest.mark.medium
 def test_an_anchor_that_would_be_the_reference_is_not_made(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     write_sound(tmp_path / "low.wav", 1, rate=8000)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.formatting import listed
 from analysis.name_spans import condition_span
-from analysis.ratings.reference import ANCHOR, ROLE, anchors_of, plain_name, reference_of, roles_of
+from analysis.ratings.reference import ANCHOR, ROLE, reference_of, roles_of
+from listening.common.condition_names import is_anchor_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,6 @@ _BY_COLUMN, _BY_NAME, _BY_CLIPS = (
     "its clips are the references",
 )
 _ASKED = "asked for"
-_FILTERED = re.compile(r"(.* )?(low ?pass|lp) ?\d.*$")  # a name of an anchor in MUSHRA alone
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ def candidates(table: pd.DataFrame, names: Sequence[str], reference: str = "") -
     mushra = bool(len(table)) and bool((table["estimand"] == "mushra").all())
     itself = (table["stimulus"] == table["versus_stimulus"]) & (table["stimulus"] != "")
     hidden = set(table.loc[itself, "condition"]) if mushra else set()
-    anchors = anchors_of(names)
     judged = []
     for name in names:
         if name in hidden:
@@ -71,7 +69,7 @@ def candidates(table: pd.DataFrame, names: Sequence[str], reference: str = "") -
             judged.append((REFERENCE, _ASKED))
         elif reference_of([name]):  # one by one: several may be called so, none of them is ranked
             judged.append((REFERENCE, _BY_NAME))
-        elif name in anchors or (mushra and _FILTERED.match(plain_name(name))):
+        elif is_anchor_name(name, low_pass=mushra):
             judged.append((ANCHOR, _BY_NAME))
         else:
             judged.append((TEST, ""))
