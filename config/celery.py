@@ -10,7 +10,9 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # prepare has run them; they i
 
 app = Celery("earnest")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.user_options["worker"].add(Option(("--clock",), is_flag=True, help="Send what has its time."))
+app.user_options["worker"].add(
+    Option(("--clock",), is_flag=True, help="Send the jobs that are due.")
+)
 app.user_options["worker"].add(
     Option(("--rest-after",), type=float, default=0, help="End after S seconds without a job.")
 )

@@ -147,8 +147,8 @@ def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Chan
 def _not_wording(name: str) -> str:
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
     return (
-        f"“{place_of(path)}” is no wording that this study has: what was measured does not change "
-        f"once raters answered. {VERSION}"
+        f"“{place_of(path)}” is not a text of this study that you can change: questions and scales "
+        f"stay as they are after raters have answered. {VERSION}"
     )
 
 

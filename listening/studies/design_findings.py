@@ -242,7 +242,7 @@ def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
     elif comparison == ONE_CLIP and not roles & {"anchor", "reference"}:
         yield warning(
             f"The task “{task.key}” rates nothing whose quality is known, neither a reference nor "
-            "an anchor. Scores depend on what else is heard, and cannot be set beside those of "
+            "an anchor. Scores depend on the other clips, and cannot be compared with those of "
             "other studies.",
             "Add recordings of a person, or a poor system, and mark them so.",
             CLIPS,

@@ -205,7 +205,7 @@ def test_the_log_and_the_definition_keep_before_and_after(study):
     [
         ({"tasks/mos/ratings_per_stimulus": "9"}, {}, "Copy the study as the next version"),
         ({"tasks/mos/criteria/naturalness/words/6": "Better"}, {}, "next version"),
-        ({"tasks/mos/method": "cmos"}, {}, "what was measured does not change"),
+        ({"tasks/mos/method": "cmos"}, {}, "questions and scales stay as they are"),
         ({QUESTION: "How pleasant?"}, {"same_meaning": False}, "another measurement"),
         ({"texts/consent": "You agree to more."}, {}, "Give it another one"),
         ({"texts/welcome": "  "}, {}, "would be empty"),

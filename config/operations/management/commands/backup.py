@@ -22,8 +22,8 @@ class Command(BaseCommand):
             "--without-key",
             action="store_true",
             help=(
-                "Leave out the secret key of the server and the first login. Whoever has the "
-                "backup then cannot read Prolific ids or make links; a server restored from it "
+                "Leave out the secret key of the server and the first login. The backup then "
+                "does not let anyone read Prolific ids or make links. A server restored from it "
                 "gets a new key and cannot read those ids either."
             ),
         )

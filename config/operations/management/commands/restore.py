@@ -34,7 +34,7 @@ class Command(BaseCommand):
             with Reader(options["file"]) as reader:
                 self.stdout.write(describe(reader))
                 if options["check"]:
-                    self.stdout.write("It is whole. Nothing was restored.")
+                    self.stdout.write("The backup is complete. Nothing was restored.")
                     return
                 deleted = restore(reader, self.stderr.write, replace=options["replace"])
         except BackupError as error:
