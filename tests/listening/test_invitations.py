@@ -139,7 +139,7 @@ def test_a_link_is_one_person_and_one_session(study, panel):
     assert begun.status_code == 302
     assert Client().get(first).url == begun.url  # on another device: the same session
     assert Session.objects.get().source == "lab"
-    assert "cannot be taken off" in panel("remove", invitation=study.invitations.first().pk)
+    assert "cannot be removed" in panel("remove", invitation=study.invitations.first().pk)
     declined = Client().post(other, {"consent": "no"}).content.decode()
     assert "you get no reminder" in declined
     rows = invitations.as_csv(study, "lab").splitlines()

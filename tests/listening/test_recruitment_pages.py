@@ -273,7 +273,7 @@ def test_the_page_stands_without_prolific(ada: Client, double: Double) -> None:
     syncing.sync(recruitment)
     double.fault("error_500", count=None)
     assert "awaiting review" in page(ada, recruitment.study.key)
-    assert "known before" in do(ada, recruitment.study.key, "look")
+    assert "last known state" in do(ada, recruitment.study.key, "look")
     assert "does not answer just now" in ada.get(reverse("prolific")).content.decode()
     fresh = make_study(key="fresh", completion_codes=CODES)
     assert "filters could not be read" not in page(ada, fresh.key)

@@ -94,7 +94,7 @@ def test_prolific_away_leaves_what_was_known(double: Double) -> None:
     Person(double, recruitment).work().hand_in()
     syncing.sync(recruitment)
     double.fault("error_500", count=None)
-    with pytest.raises(RecruitmentError, match="known before"):
+    with pytest.raises(RecruitmentError, match="last known state"):
         syncing.sync(recruitment)
     assert len(rows(recruitment)) == 1
 

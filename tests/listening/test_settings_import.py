@@ -222,7 +222,7 @@ def test_a_trap_that_is_one_line_among_joined_clips_is_known_by_its_length(
         asked = task("rated", conditions) + traps
         folder = make_folder(tmp_path / name, setting_of("R1R1", "R1T1", "T1T1"), asked, rows=row)
         study = create_study(folder, owner, replace=True)
-        told[name] = [str(f) for f in check_study(study) if "“gold” can be told" in str(f)]
+        told[name] = [str(f) for f in check_study(study) if "“gold” can be distinguished" in str(f)]
     assert told["lines"] == []
     assert len(told["joined"]) == 1
     assert "by their length" in told["joined"][0]

@@ -76,7 +76,7 @@ def said(answer) -> str:
 
 @pytest.mark.slow
 def test_a_checked_address_of_a_named_domain_makes_an_account_once(uni, settings):
-    assert "that alone makes no account here" in said(sign_on(Client()))
+    assert "but you have no account here" in said(sign_on(Client()))
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client = Client()
     assert "Log in with Uni" in page_of(client, "/login/")
