@@ -75,7 +75,7 @@ def test_the_part_is_in_a_report():
     report = report_of(two_raters_apart(), options=replace(QUICK, rules=(Headphones(),)))
     part = part_of(report)
     assert part["sentences"][0].startswith("36 of 96 ratings (37.5 %) are left out: 36 by headpho")
-    assert "leave out 38 % of the ratings" in part["warnings"][0]
+    assert "exclude 38 % of the ratings" in part["warnings"][0]
     json.loads(report_json(report))
 
 
