@@ -16,17 +16,17 @@ _REFERENCE = frozenset(
 )
 
 
-def plain_name(name: str) -> str:
-    """Return a name without case, and with a space for each mark between its words."""
-    return re.sub(r"[\s_.\-]+", " ", name).strip().casefold()
-
-
 def is_reference_name(name: str) -> bool:
     """Whether a condition is called as references are: Ground_Truth is, NaturalSpeech is not."""
-    return plain_name(name) in _REFERENCE
+    return _plain(name) in _REFERENCE
 
 
 def is_anchor_name(name: str, low_pass: bool = False) -> bool:
     """Whether a condition is called an anchor; with ``low_pass`` also lowpass35 or LP 7."""
-    plain = plain_name(name)
+    plain = _plain(name)
     return bool(_ANCHOR.search(plain) or (low_pass and _LOW_PASS.match(plain)))
+
+
+def _plain(name: str) -> str:
+    """Return a name without case, and with a space for each mark between its words."""
+    return re.sub(r"[\s_.\-]+", " ", name).strip().casefold()

@@ -92,9 +92,11 @@ def offered_roles(top: Table, rows: Rows) -> tuple[str, ...]:
     return ("test", "reference", "anchor", *traps)
 
 
-def suggested_role(top: Table, key: str) -> str:
-    """The role that the name of a system under test suggests; empty: none, or it is taken."""
-    role = roles(top)
+def suggested_role(role: Mapping[str, str], key: str) -> str:
+    """The role that the name of a system under test suggests; empty: none, or it is taken.
+
+    ``role`` has the roles that were given, by system.
+    """
     if role.get(key, "test") != "test":
         return ""
     if is_reference_name(key):
@@ -192,7 +194,7 @@ def matrix(draft: Draft, page: int, per_page: int, facts: Mapping[str, Facts]) -
             {
                 "key": key,
                 "role": role.get(key, "test"),
-                "suggested": suggested_role(top, key),
+                "suggested": suggested_role(role, key),
                 "clips": counts[key],
                 "versus": key in against,
                 "made": any(row.get(BY) for row in rows if row["condition"] == key),

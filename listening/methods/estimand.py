@@ -96,6 +96,12 @@ class Estimand:
             return "is ranked" if systems == 1 else "are ranked"
         return "scores" if systems == 1 else "score"
 
+    def verb_denied(self, systems: int = 1) -> str:
+        """What so many systems do not do: does not score, or are not ranked."""
+        if self.lowest_is_best:
+            return "is not ranked" if systems == 1 else "are not ranked"
+        return "does not score" if systems == 1 else "do not score"
+
     def leads(self, systems: int = 1) -> str:
         """What the best one or several do: score highest, or are ranked first."""
         return f"{self.verb(systems)} {'first' if self.lowest_is_best else 'highest'}"

@@ -8,7 +8,8 @@ right to left). Matplotlib is imported inside functions only.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -36,6 +37,14 @@ def missing_letters(texts: Iterable[str]) -> str:
     return "".join(sorted(_chosen(_letters(texts))[1]))
 
 
+@contextmanager
+def no_warning_of_missing_letters() -> Iterator[None]:
+    """Letters that no font has are drawn as boxes; `missing_letters` names them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+")
+        yield
+
+
 @cache
 def measure_in(families: tuple[str, ...]) -> Callable[[str], float]:
     """Return what measures shaped words in these families, in columns of half an em."""
@@ -47,8 +56,7 @@ def measure_in(families: tuple[str, ...]) -> Callable[[str], float]:
     @cache
     def columns(words: str) -> float:
         font.set_size(100, 72)
-        with warnings.catch_warnings():  # `missing_letters` names the letters that no font has
-            warnings.filterwarnings("ignore", message=r"Glyph \d+")
+        with no_warning_of_missing_letters():
             font.set_text(words, 0.0, flags=LoadFlags.NO_HINTING)
         return float(font.get_width_height()[0]) / 64 / 50
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import logging
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -204,7 +203,7 @@ def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
     import matplotlib
 
     families = fonts.families_for(text for figure in figures for text in _texts(figure))
-    with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
+    with matplotlib.rc_context(_settings(families)), _quiet_about_fonts():
         yield
 
 
@@ -262,10 +261,9 @@ def _written(drawn: Any, kind: str) -> bytes:
 
 
 @contextmanager
-def _no_word_of_missing_letters() -> Iterator[None]:
-    """Letters that no font has are drawn as boxes; `missing_letters` names them."""
+def _quiet_about_fonts() -> Iterator[None]:
+    """Without lines for what is usual: steps of embedding, no bold Noto, missing letters."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a line for each step
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no bold Noto: regular
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph \d+")
+    with fonts.no_warning_of_missing_letters():
         yield

@@ -111,34 +111,24 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
             f"{listed([_valued(s, name) for name in near])}, some of which differ from each other."
         )
     if not clear:
-        does = "does" if len(near) == 1 else "do"
-        if s.low_is_best:
-            does = _are(near)
-        bare = s.what.verb(2).removeprefix("are ")
-        return (
-            f"{lead} {_over(s, [best])} than {_listed(far)} ({how}); {_listed(near)} {does} not "
-            f"{bare} {_higher(s)} than all of these."
-        )
+        denied = f"{_listed(near)} {s.what.verb_denied(len(near))} {_higher(s)}"
+        return f"{lead} {_over(s, best)} than {_listed(far)} ({how}); {denied} than all of these."
     every = all_of(len(top)).capitalize()
-    also = f", and {_over(s, [best])} than {_listed(part)} too" if part else ""
-    return f"{lead} {every} {s.what.verb(2)} {_higher(s)} than {_listed(clear)}{also} ({how})."
+    also = f", and {_over(s, best)} than {_listed(part)} too" if part else ""
+    return f"{lead} {every} {_verb(s, _higher(s), 2)} than {_listed(clear)}{also} ({how})."
 
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
     if len(rest) == 1:
-        value = f"({_value(s, rest[0])}; {how})"
-        return (
-            f"{_valued(s, best, s.name)} {s.what.verb()} {_higher(s)} than "
-            f"{condition_span(rest[0])} {value}."
-        )
+        other = f"{condition_span(rest[0])} ({_value(s, rest[0])}; {how})"
+        return f"{_valued(s, best, s.name)} {_verb(s, _higher(s), 1)} than {other}."
     lead = f"{_valued(s, best, s.name)} {_first(s)}"
     follow = listed([_valued(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
         return f"{lead}, followed by {follow}. Each differs significantly from every other ({how})."
-    others_of = f"all {len(rest)} others"
     return (
-        f"{lead}. It {s.what.verb()} {_higher(s)} than {others_of} ({how}). "
+        f"{lead}. It {_verb(s, _higher(s), 1)} than all {len(rest)} others ({how}). "
         f"Next is {_valued(s, rest[0])}."
     )
 
@@ -170,12 +160,11 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
-        parts.append(f"{_listed(better)} {s.what.verb(len(better))} {_higher(s)}")
+        parts.append(f"{_listed(better)} {_verb(s, _higher(s), len(better))}")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
         equal = "it is equal" if len(same) == 1 else "they are equal"
-        are = _are([gap.condition for gap in same])
-        parts.append(f"{some} {are} {SAME}, which does not show that {equal}")
+        parts.append(f"{some} {_verb(s, SAME, len(same))}, which does not show that {equal}")
     if worse:
         names = [gap.condition for gap in worse]
         every = all_of(len(names))
@@ -183,7 +172,7 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
-        parts.append(f"{all_} {s.what.verb(len(worse))} {_lower(s)}{nearest}")
+        parts.append(f"{all_} {_verb(s, _lower(s), len(worse))}{nearest}")
     valued = _valued(s, reference.name, s.name)
     return f"Relative to {valued}, {reference.why}: {'; '.join(parts)}."
 
@@ -192,16 +181,9 @@ def _outside(s: Ranking) -> list[str]:
     """The conditions that are in no comparison, and why."""
     anchors = [name for name in s.tested if name in s.anchors]
     named = listed([_valued(s, name) for name in anchors])
-    one = len(anchors) == 1
-    sentence = (
-        [
-            f"{named} {'is an anchor' if one else 'are anchors'} and "
-            f"{'is' if one else 'are'} excluded from the comparisons."
-        ]
-        if anchors
-        else []
-    )
-    return sentence + [
+    are, what = _are(anchors), "an anchor" if len(anchors) == 1 else "anchors"
+    sentence = f"{named} {are} {what} and {are} excluded from the comparisons."
+    return [sentence] * bool(anchors) + [
         f"{_valued(s, mean.condition)} is excluded from the comparisons ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
@@ -251,9 +233,9 @@ def _first(s: Ranking, systems: int = 1) -> str:
     return f"{best} of the systems" if s.reference.name in s.tested else best
 
 
-def _over(s: Ranking, names: Sequence[str]) -> str:
-    """Who is significantly better, before “than”."""
-    return f"{_listed(names)} {s.what.verb(len(names))} {_higher(s)}"
+def _over(s: Ranking, name: str) -> str:
+    """One condition that is significantly better, before “than”."""
+    return f"{condition_span(name)} {_verb(s, _higher(s), 1)}"
 
 
 SHARE_OF = "share of "
@@ -776,7 +758,7 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
 
 
 def _verb(s: Ranking, words: str, count: int) -> str:
-    """What so many systems do relative to the reference."""
+    """What so many systems do, before “than”: score significantly higher; or are not different."""
     if words == SAME:
         return f"{'is' if count == 1 else 'are'} {SAME}"
     return f"{s.what.verb(count)} {words}"
