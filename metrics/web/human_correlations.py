@@ -165,7 +165,7 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     apart = ranged(behind["value"], behind["low"], behind["high"])
     if behind["low"] > 0:
         return f"{said}: it stays behind that by {apart}."
-    return f"{said}. Whether it stays below that is not significant: {apart}."
+    return f"{said}. It is not significantly below that: {apart}."
 
 
 def reachable(top: Mapping[str, Any] | None) -> str:

@@ -65,7 +65,7 @@ def test_what_only_describes_a_clip_is_not_said_to_agree_best():
 
 def test_a_metric_is_never_said_to_agree_better_than_raters_do():
     told = first(row("utmos", 0.95, 0.9, 0.99))
-    assert "Whether it stays below that is not significant: −0.05 [" in told["sentence"]
+    assert "It is not significantly below that: −0.05 [" in told["sentence"]
     assert "by −" not in told["sentence"]
 
 
@@ -153,7 +153,7 @@ def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what
     shown = human_correlations.shown(family, lambda metric: {})
     assert (shown["title"], shown["best"]) == ("MOS · How good?", "SRMR")
     assert [each["title"] for each in shown["metrics"]] == ["SRMR", "Mine"]
-    assert "could reach 0.70 [0.60, 0.80]. Whether it stays" in shown["sentence"]
+    assert "could reach 0.70 [0.60, 0.80]. It is not significantly below" in shown["sentence"]
     assert [each["said"]["ceiling"][:4] for each in shown["metrics"]] == ["0.70", "0.90"]
     assert shown["no_clips"].startswith("Clips on which both differ most are named from 8 clips")
     alone = first(row("c", 0.1, -0.2, 0.4))
