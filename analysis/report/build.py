@@ -28,7 +28,7 @@ from analysis.ratings.metric_scores import TITLE, metric_titles
 from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
-from analysis.report.left_out import left_out_of
+from analysis.report.exclusions import exclusions_of
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
 from analysis.report.report_provenance import (
@@ -97,12 +97,12 @@ def report_of(
     turned, notes_of_pairs = turn_pairs(table, np.zeros(len(table), dtype=bool))
     notes = [*notes, *notes_of_pairs]
     screened = replace(screened, table=turned)
-    kept = screened.kept(options.rules)
-    known = kept if maker.methods is None else kept[kept["method"].isin(maker.methods)]
+    ratings = screened.kept(options.rules)
+    known = ratings if maker.methods is None else ratings[ratings["method"].isin(maker.methods)]
     breakdowns = options.compared or default_breakdowns(known)
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
-    overall = _made(options, Breakdown())
+    overall = _estimator_for(options, Breakdown())
     progress(0.0, "Means and their intervals")
     estimates = _estimates(known, options, breakdowns)
     progress(0.1, "Differences between conditions")
@@ -113,16 +113,16 @@ def report_of(
         "made_at": made_at or now(),
         "provenance": _provenance(table, scores, options, breakdowns),
         "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
-        "data": _data(turned, kept),
+        "data": _data(turned, ratings),
         "design": task_designs(known, turned),
-        "scripted": _scripted_raters(kept),
+        "scripted": _scripted_raters(ratings),
         "scales": _scales(known),
-        "warnings": [*notes, *_warnings(table, kept, maker)],
+        "warnings": [*notes, *_warnings(table, ratings, maker)],
         "exclusions": screened.counts(),
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
-        "left_out": left_out_of(table, screened, options.rules),
+        "left_out": exclusions_of(table, screened, options.rules),
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
@@ -154,7 +154,7 @@ def _add_parts(report: Report, inputs: PartInput, grown: Callable[[Report], None
     del report["pending"]
 
 
-def _made(
+def _estimator_for(
     options: Options,
     breakdown: Breakdown,
     intervals: Sequence[str] | None = None,
@@ -176,7 +176,8 @@ def _estimates(
         row
         for breakdown in breakdowns
         for row in _rows(
-            _made(options, breakdown).fit(known, level=options.level, seed=options.seed), breakdown
+            _estimator_for(options, breakdown).fit(known, level=options.level, seed=options.seed),
+            breakdown,
         )
     ]
 
@@ -193,13 +194,13 @@ def _contrasts(
         finer = bool(breakdown.by)
         if finer and known[breakdown.compare].nunique() > MOST_CONDITIONS:
             continue
-        made = _made(
+        fitter = _estimator_for(
             options,
             breakdown,
             intervals=options.intervals[:1] if finer else None,
             weightings=("ratings",) if finer else ("ratings", "raters"),
         )
-        contrasts = made.contrasts(known, level=options.level, seed=options.seed)
+        contrasts = fitter.contrasts(known, level=options.level, seed=options.seed)
         rows += _rows(contrasts, breakdown)
     return rows
 
@@ -245,19 +246,19 @@ def scores_hash(scores: pd.DataFrame | None) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _data(table: pd.DataFrame, kept: pd.DataFrame) -> Counts:
+def _data(table: pd.DataFrame, ratings: pd.DataFrame) -> Counts:
     """Count ratings and material; of comparisons both sides are heard, and both are counted."""
     rated = table["trap"] == ""
     return {
         "ratings": int(rated.sum()),
-        "ratings_kept": len(kept),
+        "ratings_kept": len(ratings),
         "trap_ratings": int((~rated).sum()),
         "raters": int(table["rater"].nunique()),
-        "raters_kept": int(kept["rater"].nunique()),
+        "raters_kept": int(ratings["rater"].nunique()),
         "sessions": int(table["session"].nunique()),
-        "items_kept": int(items_of(kept).nunique()),
-        "stimuli_kept": len(names_rated(kept, "stimulus")),
-        "conditions_kept": len(names_rated(kept, "condition")),
+        "items_kept": int(items_of(ratings).nunique()),
+        "stimuli_kept": len(names_rated(ratings, "stimulus")),
+        "conditions_kept": len(names_rated(ratings, "condition")),
     }
 
 
@@ -272,39 +273,39 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     return ends_of_families
 
 
-def _scripted_raters(kept: pd.DataFrame) -> int:
-    return int(kept["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
+def _scripted_raters(ratings: pd.DataFrame) -> int:
+    return int(ratings["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
 
 
-def _scripted(kept: pd.DataFrame) -> list[str]:
-    scripted = _scripted_raters(kept)
-    people = f"{scripted} of {kept['rater'].nunique()} raters are simulated (codes {SCRIPTED}…)"
+def _scripted(ratings: pd.DataFrame) -> list[str]:
+    scripted = _scripted_raters(ratings)
+    people = f"{scripted} of {ratings['rater'].nunique()} raters are simulated (codes {SCRIPTED}…)"
     return [f"{people}: a program generated their ratings."] if scripted else []
 
 
-def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:
+def _warnings(table: pd.DataFrame, ratings: pd.DataFrame, maker: type[Estimator]) -> list[str]:
     """What the report cannot show; where a claim is weak, the part `answer` says."""
     warnings = []
     if table.empty:
         return ["No ratings yet."]
-    if kept.empty:
+    if ratings.empty:
         return ["The rules leave out every rating."]
-    unknown = set() if maker.methods is None else set(kept["method"]) - maker.methods
+    unknown = set() if maker.methods is None else set(ratings["method"]) - maker.methods
     for method in sorted(unknown):
-        count = int((kept["method"] == method).sum())
+        count = int((ratings["method"] == method).sum())
         warnings.append(f"Not shown by {maker.key}: {counted(count, 'rating')} of method {method}.")
-    warnings += [*_scripted(kept), *_in_words(kept)]
-    if kept["condition"].nunique() > MOST_CONDITIONS:
+    warnings += [*_scripted(ratings), *_in_words(ratings)]
+    if ratings["condition"].nunique() > MOST_CONDITIONS:
         warnings.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
     return warnings
 
 
-def _in_words(kept: pd.DataFrame) -> list[str]:
+def _in_words(ratings: pd.DataFrame) -> list[str]:
     """What cannot be counted: tasks whose answers differ too much, as free text does."""
     return [
         family_prefix(f"{family.group['task']}, {family.group['criterion']}")
         + f"{len(family.table)} answers in words; read them in the file of ratings."
-        for family in labelled_families(kept)
+        for family in labelled_families(ratings)
         if not countable(family.table["label"])
     ]
 
@@ -313,19 +314,19 @@ _FAMILY = ["study", "task", "criterion", "estimand"]
 _HEARD = ["stimulus", "versus_stimulus", "context"]
 
 
-def task_designs(known: pd.DataFrame, given: pd.DataFrame) -> list[TaskDesign]:
+def task_designs(known: pd.DataFrame, table: pd.DataFrame) -> list[TaskDesign]:
     """One row per family of ratings (task, criterion, estimand), in the order of the page.
 
-    ``known`` holds the ratings after screening, ``given`` all of them. Ratings per clip and per
+    ``known`` holds the ratings after screening, ``table`` all of them. Ratings per clip and per
     rater are medians; of these, a pair that was compared, or a clip after another context, counts
     as a clip of its own.
     """
-    rated = given[given["trap"] == ""]
+    rated = table[table["trap"] == ""]
     of_family = Counter(rated[_FAMILY].itertuples(index=False, name=None))
     return [_design(family, of_family) for family in (*families(known), *labelled_families(known))]
 
 
-def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
+def _design(family: Family, given_counts: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
@@ -338,7 +339,7 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
         "method": str(table["method"].iloc[0]),
         "in_pairs": family.in_pairs,
         "ratings": len(table),
-        "ratings_given": given[tuple(table[_FAMILY].iloc[0])],
+        "ratings_given": given_counts[tuple(table[_FAMILY].iloc[0])],
         "raters": family.n_raters,
         "clips": len(names_rated(table, "stimulus")),
         "items": family.n_items,

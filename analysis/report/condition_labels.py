@@ -128,8 +128,8 @@ def _with_metrics(part: PartRecord, titles: Mapping[str, str]) -> PartRecord:
         return part
 
     def called(row: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
-        found = {name: titles.get(str(row[name])) for name in columns if name in row}
-        return {**row, **{name: title for name, title in found.items() if title is not None}}
+        known_titles = {name: titles.get(str(row[name])) for name in columns if name in row}
+        return {**row, **{name: title for name, title in known_titles.items() if title is not None}}
 
     def columns_of(key: str) -> tuple[str, ...]:
         return next((cols for start, cols in METRICS.items() if key.startswith(start)), METRIC)

@@ -87,8 +87,8 @@ def _recruitment(facts: StudyFacts) -> str:
         return "Raters were recruited by a link to the study"
     named = list(dict.fromkeys(filters))
     more = len(named) - MOST_FILTERS
-    told = [*named[:MOST_FILTERS], *[f"{more} more"] * (more > 0)]
-    which = f" ({'; '.join(told)})" if told else ""
+    filter_names = [*named[:MOST_FILTERS], *[f"{more} more"] * (more > 0)]
+    which = f" ({'; '.join(filter_names)})" if filter_names else ""
     return f"Raters were recruited through {enumerated(sources)}{which}"
 
 
@@ -115,8 +115,8 @@ def _traps(facts: StudyFacts) -> str:
             for trap in task["traps"]
         ]
         if kinds:
-            of = counted(task["traps_per"], "clip")
-            plans.append(f"{enumerated(kinds)} with known answers among every {of}")
+            every = counted(task["traps_per"], "clip")
+            plans.append(f"{enumerated(kinds)} with known answers among every {every}")
     if not plans:
         return "No attention check was used"
     return f"Attention was checked by {enumerated(dict.fromkeys(plans))}"

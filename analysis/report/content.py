@@ -102,7 +102,7 @@ class Table:
         ]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         row: type,
         key: str,

@@ -49,19 +49,19 @@ def draws_of(
         raise ValueError(f"part {part} keeps no draws; choose {', '.join(PARTS)}")
     each = family_by_title(screen(table, options.rules).kept(options.rules), title)
     posterior, labels = _posterior(each, options, part, tell)
-    about = {
+    attributes = {
         "part": part,
         "family": title,
         "table_hash": table_hash(table),
         "seed": str(each.seed(options)),
     }
-    return netcdf(inference_data(posterior, each.names, labels=labels, about=about))
+    return netcdf(inference_data(posterior, each.names, labels=labels, attributes=attributes))
 
 
 def with_draws(table: pd.DataFrame, options: Options, part: str) -> list[str]:
     """The titles of the families that ``part`` has draws of; quick to answer."""
-    kept = screen(table, options.rules).kept(options.rules)
-    return [each.title for each in modelled(kept)] if part in PARTS else []
+    ratings = screen(table, options.rules).kept(options.rules)
+    return [each.title for each in modelled(ratings)] if part in PARTS else []
 
 
 def write_draws(table: pd.DataFrame, options: Options, report: Report, folder: Path) -> list[Path]:
@@ -70,14 +70,14 @@ def write_draws(table: pd.DataFrame, options: Options, report: Report, folder: P
     Parts whose draws were refused, or that showed nothing, have no file.
     """
     written = []
-    for made in report["parts"]:
-        if made["key"] not in PARTS or made["problem"]:
+    for part in report["parts"]:
+        if part["key"] not in PARTS or part["problem"]:
             continue
-        ranked = {each["about"] for each in made["tables"] if each["key"].endswith("-ranks")}
-        for number, title in enumerate(with_draws(table, options, made["key"]), start=1):
+        ranked = {each["about"] for each in part["tables"] if each["key"].endswith("-ranks")}
+        for number, title in enumerate(with_draws(table, options, part["key"]), start=1):
             if title in ranked:
-                path = folder / f"draws-{made['key']}-{number}.nc"
-                path.write_bytes(draws_of(table, options, made["key"], title))
+                path = folder / f"draws-{part['key']}-{number}.nc"
+                path.write_bytes(draws_of(table, options, part["key"], title))
                 written.append(path)
     return written
 

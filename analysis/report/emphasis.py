@@ -16,13 +16,13 @@ class Emphasised(str):
     mark: str
 
     @classmethod
-    def of(cls, text: str, mark: str) -> str:
+    def with_mark(cls, text: str, mark: str) -> str:
         """The text with the mark; the bare text where the mark is none of the two."""
         if mark not in (BEST, SECOND):
             return text
-        made = cls(text)
-        made.mark = mark
-        return made
+        emphasised = cls(text)
+        emphasised.mark = mark
+        return emphasised
 
 
 def marks_of(values: Mapping[Any, float], lowest: bool = False) -> dict[Any, str]:
@@ -45,14 +45,14 @@ def with_best(
     the lowest is best. A single number is not marked: it is best of nothing. The writers
     (`part_html.cell`) read the marks, the CSV holds them; say `LEGEND` in the table's note.
     """
-    made = [dict(row) for row in rows]
+    marked = [dict(row) for row in rows]
     for key in keys:
         values = {
             place: round(row[key], decimals)
-            for place, row in enumerate(made)
+            for place, row in enumerate(marked)
             if row.get(key) is not None and not row.get(UNRANKED)
         }
         marks = marks_of(values, key in lowest) if len(values) > 1 else {}
         for place, mark in marks.items():
-            made[place][f"{key}_mark"] = mark
-    return made
+            marked[place][f"{key}_mark"] = mark
+    return marked

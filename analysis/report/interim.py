@@ -41,11 +41,11 @@ def interim_families(inputs: PartInput, questions: Sequence[InterimQuestion]) ->
     numbers, ``kind`` is none. Bounds are betting confidence sequences over raters: Waudby-Smith and
     Ramdas (2024), J. Royal Stat. Soc. B 86(1).
     """
-    asked = {(q["task"], q["criterion"]): q for q in questions}
+    question_of = {(q["task"], q["criterion"]): q for q in questions}
     stand = {s.family_key: s for s in rankings(inputs)}
     rows = []
-    for family in families(inputs.kept):
-        question = asked.get((family.group["task"], family.group["criterion"]))
+    for family in families(inputs.ratings):
+        question = question_of.get((family.group["task"], family.group["criterion"]))
         if question is None or not _inside(family, question["ends"]):
             rows.append(_row(family, inputs.options.level))
         elif family.in_pairs:
@@ -53,7 +53,7 @@ def interim_families(inputs: PartInput, questions: Sequence[InterimQuestion]) ->
         else:
             ranking = stand[int(family.table.index[0])]
             rows.append(_of_systems(ranking, question))
-    return rows + [_row(each, inputs.options.level) for each in labelled_families(inputs.kept)]
+    return rows + [_row(each, inputs.options.level) for each in labelled_families(inputs.ratings)]
 
 
 def _row(family: Family, level: float) -> InterimRow:
@@ -131,8 +131,8 @@ def _bounds(x: Floats, ends: Ends, level: float) -> _Bounds:
     x = x[~np.isnan(x)]
     if not len(x):
         return _Bounds(None, None, None, 0)
-    made = bounded_sequence(x, ends, level=level, truncation=TRUNCATION).last()
-    return _Bounds(made["value"], made["low"], made["high"], len(x))
+    last = bounded_sequence(x, ends, level=level, truncation=TRUNCATION).last()
+    return _Bounds(last["value"], last["low"], last["high"], len(x))
 
 
 def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
@@ -162,8 +162,8 @@ def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
         "reference": reference,
         "means": _in_order(means, s.low_is_best, rated),
         "pairs": [
-            _pair(names, made, 0.0, s.differ(*names), rated[rated["condition"].isin(names)])
-            for names, made in pairs
+            _pair(names, bounds, 0.0, s.differ(*names), rated[rated["condition"].isin(names)])
+            for names, bounds in pairs
         ],
     }
 
@@ -181,8 +181,8 @@ def _differences(
     Within raters; where there are too many, or raters who gave both are lacking, by the bounds of
     the two means, which then share the level among the ``conditions`` planned.
     """
-    given = table.notna()
-    paired = conditions <= MOST_PAIRED and all((given[a] & given[b]).any() for a, b in pairs)
+    rated = table.notna()
+    paired = conditions <= MOST_PAIRED and all((rated[a] & rated[b]).any() for a, b in pairs)
     if paired:
         each, span = 1 - (1 - level) / max(comparisons, 1), ends[1] - ends[0]
         for a, b in pairs:
@@ -207,13 +207,13 @@ def _in_order(
     return [
         InterimMean(
             condition=name,
-            value=made.value,
-            low=made.low,
-            high=made.high,
-            raters=made.raters,
+            value=bounds.value,
+            low=bounds.low,
+            high=bounds.high,
+            raters=bounds.raters,
             **_counts(rated[rated["condition"] == name]),
         )
-        for name, made in sorted(means.items(), key=place)
+        for name, bounds in sorted(means.items(), key=place)
     ]
 
 
@@ -227,22 +227,22 @@ def _counts(rated: pd.DataFrame) -> _Counts:
 
 
 def _pair(
-    names: Names, made: _Bounds, neutral: float, told: bool, rated: pd.DataFrame
+    names: Names, bounds: _Bounds, neutral: float, significant: bool, rated: pd.DataFrame
 ) -> InterimPair:
     decided = bool(
-        made.low is not None
-        and made.high is not None
-        and (made.low > neutral or made.high < neutral)
+        bounds.low is not None
+        and bounds.high is not None
+        and (bounds.low > neutral or bounds.high < neutral)
     )
     return InterimPair(
         condition=names[0],
         versus=names[1],
-        value=made.value,
-        low=made.low,
-        high=made.high,
-        raters=made.raters,
+        value=bounds.value,
+        low=bounds.low,
+        high=bounds.high,
+        raters=bounds.raters,
         decided=decided,
-        claimed=decided and told,
+        claimed=decided and significant,
         **_counts(rated),
     )
 
@@ -262,10 +262,10 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
     rows = []
     for pair in pairs_of(family, level):
         names = (pair.condition, pair.versus)
-        made = _bounds(_seen_from(table, names, estimand), question["ends"], each)
-        told = pair.p is not None and pair.p < 1 - level
+        bounds = _bounds(_seen_from(table, names, estimand), question["ends"], each)
+        significant = pair.p is not None and pair.p < 1 - level
         sides = rated[["condition", "versus_condition"]].isin(names).all(axis=1)
-        rows.append(_pair(names, made, neutral, told, rated[sides]))
+        rows.append(_pair(names, bounds, neutral, significant, rated[sides]))
     return {**_row(family, level), "kind": "pairs", "neutral": neutral, "pairs": rows}
 
 

@@ -144,8 +144,8 @@ def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:
     tables = [_table(row) for row in report["interim"] if row["pairs"]]
     later = [f"Shown when the study closes: {enumerated(waiting)}."] * bool(waiting)
     content = Content(later, tables=tables, methods=[f"Interim intervals are {_MADE_BY}."])
-    made = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
-    return cast(PartRecord, {**made, **content.plain()})
+    heading = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
+    return cast(PartRecord, {**heading, **content.plain()})
 
 
 def _table(row: InterimRow) -> Table:
@@ -263,21 +263,21 @@ def _against(row: InterimRow, systems: Sequence[str]) -> str:
     below = sum(name == reference for name in won)
     above = sum(name in systems for name in won)
     value = number(mean["value"], False, estimand.decimals)
-    shown, of = f"{condition_span(reference)}, the reference ({value})", len(systems)
+    shown, n_systems = f"{condition_span(reference)}, the reference ({value})", len(systems)
     counts = {estimand.higher: above, estimand.lower: below}
     parts = [f"{count} significantly {how}" for how, count in counts.items() if count]
     if not parts:
         return f"None is significantly different from {shown} yet."
     if len(parts) > 1:
-        return f"Relative to {shown}, {' and '.join(parts)} (of {counted(of, 'system')})."
+        return f"Relative to {shown}, {' and '.join(parts)} (of {counted(n_systems, 'system')})."
     how, count = next((how, count) for how, count in counts.items() if count)
-    which = f"{count} of the {of} systems"
-    if of == 1:
+    which = f"{count} of the {n_systems} systems"
+    if n_systems == 1:
         (own,) = (mean for mean in row["means"] if mean["condition"] == systems[0])
         value = number(own["value"], False, estimand.decimals)
         which = f"{condition_span(systems[0])} ({estimand.name} {value})"
-    elif count == of:
-        which = f"{all_of(of).capitalize()} systems"
+    elif count == n_systems:
+        which = f"{all_of(n_systems).capitalize()} systems"
     return f"{which} {estimand.verb(count)} significantly {how} than {shown}."
 
 
@@ -301,7 +301,7 @@ def _better(row: InterimRow, pair: InterimPair) -> str:
 
 
 def _of_pairs(row: InterimRow) -> str:
-    interim, of = f"Interim ({counted(row['raters'], 'rater')})", len(row["pairs"])
+    interim, n_pairs = f"Interim ({counted(row['raters'], 'rater')})", len(row["pairs"])
     claimed = [pair for pair in row["pairs"] if pair["claimed"]]
     if not claimed:
         return f"{interim}: no preference is significant yet."
@@ -315,5 +315,9 @@ def _of_pairs(row: InterimRow) -> str:
     else:
         one, other = (one, other) if ahead else (other, one)
         words = f"{one} is preferred to {other} ({value})"
-    count = "" if of == 1 else f"{len(claimed)} of {of} pairs differ significantly. Clearest: "
+    count = (
+        ""
+        if n_pairs == 1
+        else f"{len(claimed)} of {n_pairs} pairs differ significantly. Clearest: "
+    )
     return f"{interim}: {count}{words}."

@@ -28,7 +28,7 @@ def _silent(share: float, words: str) -> None:
 class PartInput:
     """What a part is given: ratings after screening, all ratings, options, and metric scores.
 
-    ``kept`` holds the rows for estimates (no trap, left out by no rule), ``screened`` the whole
+    ``ratings`` holds the rows for estimates (no trap, left out by no rule), ``screened`` the whole
     table with the reasons of each rule. ``report`` is what is there already: estimates, contrasts
     and shares as rows, and the parts made before this one under ``report["parts"]``. ``progress``
     is told the share of the part that is done (0 to 1) and what; it raises `Cancelled`
@@ -38,7 +38,7 @@ class PartInput:
     `ordered`. ``facts`` is what the study was; None of a file of ratings.
     """
 
-    kept: pd.DataFrame
+    ratings: pd.DataFrame
     screened: Screened
     options: Options
     scores: pd.DataFrame | None = None
@@ -119,12 +119,12 @@ class Part:
 
 @dataclass(frozen=True)
 class FamilyInput:
-    """What a part is given of one family: its ratings, and its place (from 0) among ``of``."""
+    """One family for a part: its ratings, and its place (from 0) among ``n_families``."""
 
     family: Family
     inputs: PartInput
     place: int
-    of: int
+    n_families: int
 
     @property
     def title(self) -> str:
@@ -134,7 +134,7 @@ class FamilyInput:
     @property
     def suffix(self) -> str:
         """What keys of tables and figures end in, so that families do not share them."""
-        return f"_{self.place + 1}" if self.of > 1 else ""
+        return f"_{self.place + 1}" if self.n_families > 1 else ""
 
     @property
     def level(self) -> float:
@@ -143,7 +143,7 @@ class FamilyInput:
 
     def progress(self, share: float, words: str = "") -> None:
         """Tell the share (0 to 1) of this family's work that is done; raises `Cancelled`."""
-        self.inputs.progress((self.place + share) / self.of, words or self.title)
+        self.inputs.progress((self.place + share) / self.n_families, words or self.title)
 
 
 class FamilyPart(Part):
@@ -158,7 +158,7 @@ class FamilyPart(Part):
         """The families that it is about."""
         from analysis.ratings.breakdowns import families
 
-        return families(inputs.kept)
+        return families(inputs.ratings)
 
     def of_family(self, each: FamilyInput) -> Content:
         """What it says of one family."""

@@ -49,7 +49,7 @@ def pay_rows(facts: StudyFacts) -> Iterator[PayRow]:
     for each in facts["recruitments"]:
         reward = each["reward_minor"] / MINOR
         known = per_clip_and_hour(reward, work)
-        told = each["bonuses"] >= LEAST
+        has_bonuses = each["bonuses"] >= LEAST
         yield PayRow(
             source="Prolific",
             currency=each["currency"],
@@ -58,7 +58,7 @@ def pay_rows(facts: StudyFacts) -> Iterator[PayRow]:
             per_hour=known[1] if known else None,
             paid_for=counted(each["rewards"], "reward"),
             total=reward * each["rewards"],
-            bonuses=each["bonuses_minor"] / MINOR if told else None,
+            bonuses=each["bonuses_minor"] / MINOR if has_bonuses else None,
         )
 
 

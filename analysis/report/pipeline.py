@@ -60,17 +60,22 @@ def made_parts(
         except Exception as error:  # the rest of the report stands
             log.exception("The part %s broke", kind.key)
             problem = f"{BROKE} ({type(error).__name__}: {error})"
-        about = {"key": kind.key, "version": kind.version, "title": kind.title, "problem": problem}
-        yield cast(PartRecord, {**about, **content})
+        heading = {
+            "key": kind.key,
+            "version": kind.version,
+            "title": kind.title,
+            "problem": problem,
+        }
+        yield cast(PartRecord, {**heading, **content})
 
 
 def _within(
-    say: Callable[[float, str], None], place: int, of: int, title: str
+    say: Callable[[float, str], None], place: int, parts: int, title: str
 ) -> Callable[[float, str], None]:
     """Takes a part's own share (0 to 1) for its place among all parts."""
 
     def tell(share: float, words: str) -> None:
-        say((place + min(max(share, 0.0), 1.0)) / of, f"{title}: {words}" if words else title)
+        say((place + min(max(share, 0.0), 1.0)) / parts, f"{title}: {words}" if words else title)
 
     return tell
 

@@ -144,9 +144,9 @@ def _existing(facts: StudyFacts, declared: Declared) -> str:
 
 
 def _design(facts: StudyFacts, plans: Plans) -> Iterator[str]:
-    of = {plan["task"]: plan for plan in plans}
+    plan_of = {plan["task"]: plan for plan in plans}
     for task in facts["tasks"]:
-        plan = of.get(task["task"])
+        plan = plan_of.get(task["task"])
         yield f"- **{task['title']}**: {task['method']}. {_material(plan)}"
         heard = task["heard"]
         heard_words = "its first two seconds" if heard is None else percent(heard)
@@ -194,9 +194,9 @@ def _collection(facts: StudyFacts) -> Iterator[str]:
 
 
 def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
-    of = {plan["task"]: plan for plan in plans}
+    plan_of = {plan["task"]: plan for plan in plans}
     for task in facts["tasks"]:
-        plan = of.get(task["task"])
+        plan = plan_of.get(task["task"])
         line = f"- {task['title']}: {counted(task['ratings_per_stimulus'], 'rating')} of every clip"
         if task["planned"]:
             line += f", {task['planned']:,} in all"
@@ -244,7 +244,9 @@ def _hypotheses(facts: StudyFacts) -> Iterator[str]:
         for each in every
         if not each["declared"]
     ]
-    yield from _not_registered([*added, *(_ended(each, each["text"]) for each in _gone(declared))])
+    yield from _not_registered(
+        [*added, *(_ended(each, each["text"]) for each in _ended_rules(declared))]
+    )
 
 
 def _because(each: DecidedFacts) -> str:
@@ -272,7 +274,7 @@ def _later(facts: StudyFacts) -> Iterator[str]:
                 f"- added on {rule['on']} UTC, after {rule['ratings']:,} ratings: "
                 f"`{rule['rule']}`{_because(rule)}"
             )
-    for rule in _gone(_declared(facts)):
+    for rule in _ended_rules(_declared(facts)):
         yield _ended(rule, f"`{rule['rule']}`")
     for out in facts["left_out"]:
         what = "system" if out["what"] == "condition" else "clip"
@@ -284,10 +286,10 @@ def _later(facts: StudyFacts) -> Iterator[str]:
                 f"`{Review.key}`, by the verdicts of “{review['title']}”, rule "
                 f"“{review['rule'].lower()}”, version {review['rule_version']}"
             )
-    for spared in facts.get("spared", ()):
+    for undone in facts.get("spared", ()):
         yield (
-            f"- undone on {spared['on']} UTC for one rater: `{spared['rule']}` "
-            f"({spared['because']})"
+            f"- undone on {undone['on']} UTC for one rater: `{undone['rule']}` "
+            f"({undone['because']})"
         )
 
 
@@ -305,7 +307,7 @@ def _declares_review(facts: StudyFacts) -> bool:
     return any(rule.key == Review.key for rule in declared_rules(facts))
 
 
-def _gone(declared: Sequence[Kept]) -> list[Kept]:
+def _ended_rules(declared: Sequence[Kept]) -> list[Kept]:
     return [each for each in declared if each["ended_on"]]
 
 

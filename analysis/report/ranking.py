@@ -98,7 +98,7 @@ class Ranking:
     level: float
     means: tuple[Mean, ...]
     differences: Mapping[tuple[str, str], Difference]
-    asked: str = ""  # the reference that was asked for
+    wanted_reference: str = ""  # the reference that was asked for
 
     @property
     def family_key(self) -> int:
@@ -166,12 +166,12 @@ class Ranking:
     @cached_property
     def reference(self) -> Reference:
         """The condition that the others are compared with, if one of those tested is it."""
-        return reference_of(self.tested, self.asked, self.cell.roles)
+        return reference_of(self.tested, self.wanted_reference, self.cell.roles)
 
     @cached_property
     def anchors(self) -> frozenset[str]:
         """The conditions that are no candidates: made worse on purpose."""
-        return self.cell.roles_of(self.asked)[1]
+        return self.cell.roles_of(self.wanted_reference)[1]
 
     @cached_property
     def systems(self) -> list[str]:
@@ -216,7 +216,7 @@ def rankings(inputs: PartInput) -> list[Ranking]:
 def _standings(inputs: PartInput) -> Iterator[Ranking]:
     estimates, contrasts = _rows(inputs)
     means, differences = _means(estimates), _differences(contrasts)
-    for family in families(inputs.kept):
+    for family in families(inputs.ratings):
         for cell in cells(family, Breakdown()):
             title = family_title({"estimand": family.estimand, **cell.group})
             there = set(cell.names)
@@ -272,11 +272,11 @@ def _rows(inputs: PartInput) -> tuple[Rows, Rows]:
             for name in ("estimates", "contrasts")
         )
         return estimates, contrasts
-    made = MeanScore(intervals=("two_way",), reference=inputs.options.reference)
+    estimator = MeanScore(intervals=("two_way",), reference=inputs.options.reference)
     level = inputs.options.level
     return (
-        [estimate.row() for estimate in made.fit(inputs.kept, level=level)],
-        [contrast.row() for contrast in made.contrasts(inputs.kept, level=level)],
+        [estimate.row() for estimate in estimator.fit(inputs.ratings, level=level)],
+        [contrast.row() for contrast in estimator.contrasts(inputs.ratings, level=level)],
     )
 
 

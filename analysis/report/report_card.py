@@ -26,7 +26,7 @@ from analysis.report.report_card_facts import (
     recruitment,
 )
 from analysis.report.report_schema import Report
-from analysis.report.reviews_told import reasons_told, reasons_value
+from analysis.report.review_summary import review_record, review_sentence
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
@@ -45,7 +45,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
     """
     studies = ", ".join(report["provenance"]["studies"]) if report else ""
     title = facts["title"] if facts else studies or "ratings"
-    made = {
+    entries_of = {
         ("checklist", TITLE): checklist(report, facts),
         ("recruitment", "Recruitment"): recruitment(facts),
         ("raters", "Raters and devices"): [*_raters(report), *people(facts)],
@@ -58,7 +58,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("planned", "Planned and done"): [*conduct(facts, report), *_chosen(report)],
         ("software", "Software"): _software(report),
     }
-    sections = (Section(*key, tuple(entries)) for key, entries in made.items())
+    sections = (Section(*key, tuple(entries)) for key, entries in entries_of.items())
     return Card(f"Report card of {title}", tuple(sections))
 
 
@@ -141,7 +141,7 @@ def _sessions(facts: StudyFacts | None) -> Iterator[Entry]:
 def _reviews(facts: StudyFacts | None) -> Iterator[Entry]:
     """Where experts judged reasons: by which rule, and how well they agreed."""
     for each in facts.get("reason_reviews", []) if facts else []:
-        yield fact(f"Reasons judged: {each['title']}", reasons_told(each), reasons_value(each))
+        yield fact(f"Reasons judged: {each['title']}", review_sentence(each), review_record(each))
 
 
 def _exclusions(report: Report | None) -> Iterator[Entry]:
@@ -149,8 +149,8 @@ def _exclusions(report: Report | None) -> Iterator[Entry]:
         yield unknown("Ratings left out", NO_REPORT)
         return
     data = report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
-    lines = [f"{gone:,} of {counted(data['ratings'], 'rating')}"]
+    excluded = data["ratings"] - data["ratings_kept"]
+    lines = [f"{excluded:,} of {counted(data['ratings'], 'rating')}"]
     rows = left_out_counts(report)
     lines += [f"{what}: {counted(count, 'rating')}" for what, count in rows]
     traps = data["trap_ratings"] > 0
@@ -165,8 +165,8 @@ def _exclusions(report: Report | None) -> Iterator[Entry]:
     lines += [f"{counted(data['trap_ratings'], 'answer')} to traps enter no estimate."] * bool(
         data["trap_ratings"]
     )
-    told = [dict(row) for row in report["exclusions"]]
-    yield fact("Ratings left out", lines, {"ratings": gone, "rules": told})
+    rules = [dict(row) for row in report["exclusions"]]
+    yield fact("Ratings left out", lines, {"ratings": excluded, "rules": rules})
     notes = report.get("input", {}).get("notes", ())
     if notes:
         yield fact("Guessed of the file", list(notes))
@@ -205,8 +205,8 @@ def _chosen(report: Report | None) -> Iterator[Entry]:
     versions = origin.get("versions", [])
     if versions:
         yield fact("Versions combined", f"this one with {enumerated(versions)}", versions)
-    told = f"{words}. Whether these were chosen before the ratings came in is not recorded."
-    yield fact("Chosen at the analysis", told, {"level": origin["level"]})
+    sentence = f"{words}. Whether these were chosen before the ratings came in is not recorded."
+    yield fact("Chosen at the analysis", sentence, {"level": origin["level"]})
 
 
 def _software(report: Report | None) -> Iterator[Entry]:
@@ -258,10 +258,10 @@ def _missing(label: str, remedy: str) -> Entry:
 def _claim(facts: Facts) -> Entry:
     label = "Claim and use that the test is for"
     every = facts.get("hypotheses", ()) if facts else ()
-    said = [each["text"] for each in every if not each["ended_on"]]
-    if not said:
+    claims = [each["text"] for each in every if not each["ended_on"]]
+    if not claims:
         return _missing(label, "state the claim, its use, and why this test can support it")
-    return fact(label, said)
+    return fact(label, claims)
 
 
 def _question(report: Report | None, facts: Facts) -> Entry:
@@ -269,8 +269,10 @@ def _question(report: Report | None, facts: Facts) -> Entry:
     if facts:
         return fact(label, [question_words(c) for task in facts["tasks"] for c in task["criteria"]])
     scales = {k: v for k, v in (report["scales"] if report else {}).items() if v}
-    asked = [f"{title}: {short(low)} to {short(high)}" for title, (low, high) in scales.items()]
-    known = f" (of the scale is known: {'; '.join(asked)})" if asked else ""
+    known_scales = [
+        f"{title}: {short(low)} to {short(high)}" for title, (low, high) in scales.items()
+    ]
+    known = f" (of the scale is known: {'; '.join(known_scales)})" if known_scales else ""
     return _missing(label, f"quote the question and every label of the scale{known}")
 
 
@@ -290,10 +292,10 @@ def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
     questions = [
         q["question"] for form in (facts["forms"] if facts else ()) for q in form["questions"]
     ]
-    told = [text for text in (*filters, *questions) if "language" in text.lower()]
+    language_texts = [text for text in (*filters, *questions) if "language" in text.lower()]
     yield (
-        fact(language, [f"by filter or question: {text}" for text in told])
-        if told
+        fact(language, [f"by filter or question: {text}" for text in language_texts])
+        if language_texts
         else _missing(language, "say whether listeners are native speakers of the language tested")
     )
     number = "Number of listeners"
@@ -360,14 +362,14 @@ def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
 
 def _baselines(facts: Facts) -> Entry:
     label = "Baselines described so that they can be made again"
-    told = [
+    baselines = [
         f"{each['condition']}: {', '.join(f'{k} {v}' for k, v in each['attributes'].items())}"
         for each in (facts["conditions"] if facts else ())
         if each["attributes"]
     ]
-    if not told:
+    if not baselines:
         return _missing(label, "give code, version, training data and settings of every system")
-    return fact(label, told)
+    return fact(label, baselines)
 
 
 def _design(facts: Facts) -> Entry:
@@ -400,10 +402,14 @@ def _screening(report: Report | None, facts: Facts) -> Entry:
     if report is None:
         return _missing(label, "finish an analysis of the study")
     data = report["data"]
-    gone = [f"{n:,} {resolve(words)}" for words, n in left_out_in_a_paper(report)]
+    excluded = [f"{n:,} {resolve(words)}" for words, n in left_out_in_a_paper(report)]
     traps = f"{counted(data['trap_ratings'], 'answer')} to traps or practice trials"
     before = "rules set before opening: see “Planned and done”" if facts else ""
-    words = [traps, f"excluded: {'; '.join(gone)}" if gone else "no rating was excluded", before]
+    words = [
+        traps,
+        f"excluded: {'; '.join(excluded)}" if excluded else "no rating was excluded",
+        before,
+    ]
     return fact(label, [text for text in words if text])
 
 
@@ -426,8 +432,10 @@ def _results(report: Report | None) -> Iterator[Entry]:
         lines.append(f"differences {enumerated(families)}: one family each, adjusted together")
     yield fact(tests, lines)
     names = dict.fromkeys(estimand_of(each["estimand"]).name for each in report.get("design", ()))
-    said = "hold relative to the systems of this test; compare them with no other test or paper"
-    yield fact(comparable, f"{enumerated(names)} scores {said}")
+    comparability = (
+        "hold relative to the systems of this test; compare them with no other test or paper"
+    )
+    yield fact(comparable, f"{enumerated(names)} scores {comparability}")
 
 
 def _metrics(report: Report | None) -> Entry:

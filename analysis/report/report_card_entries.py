@@ -56,8 +56,8 @@ class Card:
 
 def fact(label: str, lines: str | Iterable[str], value: Any = None) -> Entry:
     """A known fact; its value is its words where none is given."""
-    told = (lines,) if isinstance(lines, str) else tuple(lines)
-    return Entry(label, told, list(told) if value is None else value)
+    words = (lines,) if isinstance(lines, str) else tuple(lines)
+    return Entry(label, words, list(words) if value is None else value)
 
 
 def unknown(label: str, why: str = NO_STUDY) -> Entry:
@@ -70,4 +70,4 @@ def cells(label: str, counts: Mapping[str, int]) -> Entry:
     shown = cells_shown(counts)
     if not shown.counts and not shown.hidden:
         return unknown(label, "not known: nobody answered")
-    return fact(label, shown.told, {"counts": shown.counts, "hidden_together": shown.hidden})
+    return fact(label, shown.text, {"counts": shown.counts, "hidden_together": shown.hidden})

@@ -117,15 +117,15 @@ def instructions(facts: Facts) -> Iterator[Entry]:
     yield _corrections(facts)
     several = len(facts["tasks"]) > 1
     for task in facts["tasks"]:
-        about = f" ({task['title']})" * several
-        yield fact(f"Method{about}", f"{task['method']}: {task['title']}")
+        suffix = f" ({task['title']})" * several
+        yield fact(f"Method{suffix}", f"{task['method']}: {task['title']}")
         text = task["instructions"]
-        yield fact(f"Instructions{about}", _paragraphs(text) if text else ["none"])
+        yield fact(f"Instructions{suffix}", _paragraphs(text) if text else ["none"])
         for criterion in task["criteria"]:
             helped = [criterion["help"]] * bool(criterion["help"])
             lines = [criterion["question"], *helped, _scale(criterion)]
-            yield fact(f"Question and scale{about}", lines, dict(criterion))
-        yield fact(f"How it was asked{about}", list(_asking(task)))
+            yield fact(f"Question and scale{suffix}", lines, dict(criterion))
+        yield fact(f"How it was asked{suffix}", list(_asking(task)))
 
 
 def _corrections(facts: StudyFacts) -> Entry:
@@ -175,8 +175,8 @@ def _asking(task: Mapping[str, Any]) -> Iterator[str]:
     why = task["justification"]
     if why:
         least = f", at least {why['min_chars']} characters" if why.get("min_chars") else ""
-        asked = "required" if why.get("required") else "optional"
-        yield f"A reason in words was {asked}{least}: {why.get('prompt') or 'no prompt'}"
+        requirement = "required" if why.get("required") else "optional"
+        yield f"A reason in words was {requirement}{least}: {why.get('prompt') or 'no prompt'}"
     yield (
         f"{counted(task['examples'], 'example')}, {counted(task['training'], 'practice trial')}, "
         f"{counted(task['repeats'], 'repeated clip')}."
@@ -243,9 +243,9 @@ def pay(facts: Facts) -> Iterator[Entry]:
     if facts is None:
         yield from map(unknown, ("Pay", "Time of a session"))
         return
-    who, told = facts["people"], facts["texts"].get("payment", "")
-    if told:
-        yield fact("Pay, as raters read it", _paragraphs(told))
+    who, payment_text = facts["people"], facts["texts"].get("payment", "")
+    if payment_text:
+        yield fact("Pay, as raters read it", _paragraphs(payment_text))
     rows = list(pay_rows(facts))
     if paid_by_us(facts["pay"]):
         yield _paid_by_the_study(rows[0])
@@ -253,7 +253,7 @@ def pay(facts: Facts) -> Iterator[Entry]:
         yield _paid(each, facts["pay"])
     if facts["pay"]["by"] == "nobody":
         yield fact("Pay", "raters are not paid, as study.toml says", 0)
-    elif not told and not rows:
+    elif not payment_text and not rows:
         yield unknown(
             "Pay",
             "not known: the texts for raters name none, [study.payment] of study.toml no amount, "
@@ -269,8 +269,8 @@ def pay(facts: Facts) -> Iterator[Entry]:
 
 def _paid_by_the_study(row: PayRow) -> Entry:
     amounts = (("a session", row.per_session), ("a clip", row.per_clip), ("an hour", row.per_hour))
-    told = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
-    lines = [f"{', '.join(told)}; amounts other than the rate are for the median session"]
+    amount_texts = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
+    lines = [f"{', '.join(amount_texts)}; amounts other than the rate are for the median session"]
     if row.total is not None:
         lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
     return fact("Pay, as study.toml says", lines, asdict(row))

@@ -285,7 +285,7 @@ class Report(TypedDict):
     parts: list[PartRecord]
     design: NotRequired[list[TaskDesign]]  # reports stored by earlier versions lack it
     conduct: NotRequired[Conduct]  # of a study; of a file of ratings nothing is known
-    left_out: NotRequired[dict[str, list[list[Any]]]]  # by rule: see `left_out.left_out_of`
+    left_out: NotRequired[dict[str, list[list[Any]]]]  # by rule: see `exclusions.exclusions_of`
     scripted: NotRequired[int]  # raters that are programs, of those whose ratings count
     pending: NotRequired[list[str]]  # the titles of parts to come, while it grows
     interim: NotRequired[list[InterimRow]]  # where the study was open when it was read

@@ -50,22 +50,22 @@ def shared_report(report: Report, private: Private) -> Report:
     sessions, every row and every sentence with a rater's code; with ``private.words`` also the
     parts that quote reasons, and all that is told of questions that are answered in words.
     """
-    told = _Told(report, private)
+    redactor = _Redactor(report, private)
     shown = OF_NOBODY | (frozenset() if private.words else OF_WORDS)
     return {
         **report,
-        "titles": told.texts(titles(report)),
-        "warnings": told.texts(report["warnings"]),
+        "titles": redactor.texts(titles(report)),
+        "warnings": redactor.texts(report["warnings"]),
         "input": {"notes": [], "columns_not_used": []},  # of a file; a study has none
-        "estimates": told.rows(report["estimates"]),
-        "contrasts": told.rows(report["contrasts"]),
-        "shares": told.rows(report["shares"]),
-        "screening": told.rows(report["screening"]),
+        "estimates": redactor.rows(report["estimates"]),
+        "contrasts": redactor.rows(report["contrasts"]),
+        "shares": redactor.rows(report["shares"]),
+        "screening": redactor.rows(report["screening"]),
         "left_out": {},  # it names sessions
         "parts": [
-            told.part(part)
+            redactor.part(part)
             for part in report.get("parts", ())
-            if part["key"] in shown and not told.nothing_else
+            if part["key"] in shown and not redactor.nothing_else
         ],
     }
 
@@ -81,7 +81,7 @@ def without_codes(text: str, private: Private) -> str:
     return private.code.sub(A_RATER, text)
 
 
-class _Told:
+class _Redactor:
     """Takes out of a report's pieces what is private."""
 
     def __init__(self, report: Report, private: Private) -> None:

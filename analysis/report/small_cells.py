@@ -20,7 +20,7 @@ class Cells:
     hidden: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """In words."""
         words = [f"{name} {count:,}" for name, count in self.counts.items()]
         if self.hidden > 0:

@@ -100,7 +100,7 @@ class Components:
     df_rest: float
 
     @classmethod
-    def of(cls, means: Clustered) -> Components:
+    def from_means(cls, means: Clustered) -> Components:
         """By moments: of products of two ratings that have a rater (an item) in common."""
         unit = _units(means)
         inverse = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > _NONE)
@@ -145,7 +145,7 @@ class Components:
 def components_of(means: Clustered) -> Components | None:
     """Those of the means' pool, or of the means; None where there is one condition."""
     pool = means.pool or means
-    return Components.of(pool) if int(np.sum(pool.n_ratings > 0)) > 1 else None
+    return Components.from_means(pool) if int(np.sum(pool.n_ratings > 0)) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -352,22 +352,22 @@ def two_way_intervals(means: Clustered, level: float) -> list[tuple[Bounds, str]
     """The clustered interval of each mean, or None; and the reason or a warning."""
     limits = limits_of_means(means)
     lows, highs = (ends.tolist() for ends in limits.bounds(1 - level))
-    found: list[tuple[Bounds, str]] = []
+    intervals: list[tuple[Bounds, str]] = []
     for code, (low, high) in enumerate(zip(lows, highs, strict=True)):
         note = too_few(means, code)
         groups = means.degrees(code) + 1
         equal = float(means.within[code]) <= 0
         if note:
-            found.append((None, note))
+            intervals.append((None, note))
         elif low != low:  # NaN: no variance, on a scale without known ends
             value = float(means.value[code])
-            found.append(((value, value), ALL_EQUAL[False]) if equal else (None, CANCELLED))
+            intervals.append(((value, value), ALL_EQUAL[False]) if equal else (None, CANCELLED))
         elif equal:
-            found.append(((low, high), UNANIMOUS))
+            intervals.append(((low, high), UNANIMOUS))
         else:
             few = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-            found.append(((low, high), few))
-    return found
+            intervals.append(((low, high), few))
+    return intervals
 
 
 def too_few(means: Clustered, code: int) -> str:

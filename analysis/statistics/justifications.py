@@ -284,8 +284,10 @@ def _without_doubles(table: TermTable, texts: Sequence[str], fewest_raters: int)
         term: (-int(table.n_raters[at]), -int(table.n_reasons[at])) for term, at in named.items()
     }
     terms = sorted(sorted(named, key=lambda term: (*used[term], term))[:MOST_TERMS])
-    kept = [named[term] for term in terms]
-    return TermTable(tuple(terms), table.has[:, kept], table.n_reasons[kept], table.n_raters[kept])
+    chosen = [named[term] for term in terms]
+    return TermTable(
+        tuple(terms), table.has[:, chosen], table.n_reasons[chosen], table.n_raters[chosen]
+    )
 
 
 def _phrase(terms: Sequence[str], text: str) -> str:
@@ -407,9 +409,11 @@ def term_log_odds(
 
 
 def _that_vary(table: TermTable) -> TermTable:
-    kept = np.flatnonzero((table.n_reasons > 0) & (table.n_reasons < table.has.shape[0]))
-    terms = tuple(table.terms[number] for number in kept.tolist())
-    return TermTable(terms, table.has[:, kept], table.n_reasons[kept], table.n_raters[kept])
+    columns = np.flatnonzero((table.n_reasons > 0) & (table.n_reasons < table.has.shape[0]))
+    terms = tuple(table.terms[number] for number in columns.tolist())
+    return TermTable(
+        terms, table.has[:, columns], table.n_reasons[columns], table.n_raters[columns]
+    )
 
 
 def _log_odds(

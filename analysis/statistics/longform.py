@@ -491,17 +491,17 @@ def one_way_round(table: pd.DataFrame) -> pd.DataFrame:
     ]
     if not any(turned):
         return table
-    made = table.assign(
+    oriented = table.assign(
         condition=table["condition"].astype(str),
         versus_condition=table["versus_condition"].astype(str),
     )
     rows = table.index[turned]
     for name, other in (("condition", "versus_condition"), ("versus_condition", "condition")):
-        made.loc[rows, name] = table.loc[rows, other].astype(str)
+        oriented.loc[rows, name] = table.loc[rows, other].astype(str)
     for key in table.loc[rows, "estimand"].astype(str).unique():
         mine = rows[(table.loc[rows, "estimand"] == key).to_numpy()]
-        made.loc[mine, "score"] = estimand_of(key).mirrored(table.loc[mine, "score"])
-    return made
+        oriented.loc[mine, "score"] = estimand_of(key).mirrored(table.loc[mine, "score"])
+    return oriented
 
 
 CORRELATES = ("mean", "first", "second", "last", "min", "max", "n_sentences", "n_words")
@@ -638,13 +638,13 @@ def _scores(material: Material, rows: np.ndarray, by_place: bool) -> dict[tuple[
     at: dict[tuple[str, int], list[int]] = {}
     for i, key in enumerate(keys):
         at.setdefault(key, []).append(i)
-    made = {}
+    clips = {}
     for key, places_of_key in at.items():
         scores = y[places_of_key]
         n = len(scores)
         noise = float(np.var(scores, ddof=1)) / n if n > 1 else float("nan")
-        made[key] = _Clip(float(scores.mean()), noise, str(stimuli[places_of_key[0]]))
-    return made
+        clips[key] = _Clip(float(scores.mean()), noise, str(stimuli[places_of_key[0]]))
+    return clips
 
 
 def _words(whole: _Clip, alone: Sequence[_Clip], words: Mapping[str, float]) -> float:
@@ -691,8 +691,8 @@ def pearson(
 ) -> tuple[float | None, float | None, float | None, float | None]:
     """Pearson's r of x and y (n,), its interval by Fisher's z, and the two-sided p of its t test.
 
-    ``given`` variables were taken out beforehand: n counts that many less (Fisher 1924). All None
-    where a side is constant or n - given is below 4.
+    ``taken_out`` variables were removed beforehand: n counts that many less (Fisher 1924). All None
+    where a side is constant or n - taken_out is below 4.
     """
     n = len(x) - taken_out
     spread = min(float(np.ptp(x)), float(np.ptp(y))) if len(x) else 0.0

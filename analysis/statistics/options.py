@@ -151,10 +151,10 @@ def _are_texts(value: object) -> bool:
 
 
 def _margins(values: Mapping[str, Any]) -> dict[str, Any]:
-    given = values.get("margins")
-    if given is None:
+    margins = values.get("margins")
+    if margins is None:
         return {}
-    return {"margins": tuple((k, _number("margin", v, float)) for k, v in dict(given).items())}
+    return {"margins": tuple((k, _number("margin", v, float)) for k, v in dict(margins).items())}
 
 
 def spared_from(text: str) -> Spared:
@@ -167,10 +167,10 @@ def spared_from(text: str) -> Spared:
 
 def _check_hypothesis(text: str) -> None:
     try:
-        found = hypothesis_from(text)
+        hypothesis = hypothesis_from(text)
     except ValueError as error:
         raise OptionsError(str(error)) from None
-    if found is None:
+    if hypothesis is None:
         raise OptionsError(f"the hypothesis {text!r} cannot be tested: write {FORMS}")
 
 

@@ -128,15 +128,15 @@ def severity(
     known, so that a sweep is exact (Gelman et al. 2013, ch. 11); the first third is thrown away.
     """
     state = _State(unit, rater, y, np.random.default_rng(seed))
-    kept: dict[str, list[Floats]] = {name: [] for name in ("bias", "noise", "weight", "quality")}
+    samples: dict[str, list[Floats]] = {name: [] for name in ("bias", "noise", "weight", "quality")}
     for sweep in range(sweeps):
         state.sweep()
         if sweep >= sweeps * BURN_IN // SWEEPS:
-            kept["bias"].append(state.bias)
-            kept["noise"].append(np.sqrt(state.variance))
-            kept["weight"].append(1 / state.variance)
-            kept["quality"].append(state.quality)
-    return _summed(kept, level)
+            samples["bias"].append(state.bias)
+            samples["noise"].append(np.sqrt(state.variance))
+            samples["weight"].append(1 / state.variance)
+            samples["quality"].append(state.quality)
+    return _summed(samples, level)
 
 
 class _State:
@@ -182,9 +182,9 @@ class _State:
         self.spread_bias = _variance(self.rng, float((self.bias**2).sum()), self.raters)
 
 
-def _summed(kept: dict[str, list[Floats]], level: float) -> Severity:
+def _summed(samples: dict[str, list[Floats]], level: float) -> Severity:
     ends = [(1 - level) / 2, (1 + level) / 2]
-    draws = {name: np.array(each) for name, each in kept.items()}
+    draws = {name: np.array(each) for name, each in samples.items()}
     bias, noise = (np.quantile(draws[name], ends, axis=0) for name in ("bias", "noise"))
     weight = draws["weight"].mean(axis=0)
     return Severity(

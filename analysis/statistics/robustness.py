@@ -55,7 +55,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Found:
+class VariantDifference:
     """A difference in one analysis: None for bounds that were not computed; what was claimed."""
 
     value: float
@@ -73,7 +73,7 @@ class Variant:
 
     kind: str
     name: str
-    found: Mapping[Names, Found]
+    differences: Mapping[Names, VariantDifference]
     same_scale: bool = True
 
 
@@ -94,23 +94,25 @@ class Comparison:
     @property
     def claims(self) -> list[Claim]:
         """What is claimed, the higher condition first."""
-        found = []
+        claimed = []
         for (a, b), one in self.decisions.items():
             if one.low is None or one.high is None or not one.claimed:
                 continue
             if one.value >= 0:
-                found.append(Claim(a, b, one.value, one.low, one.high))
+                claimed.append(Claim(a, b, one.value, one.low, one.high))
             else:
-                found.append(Claim(b, a, 0.0 - one.value, 0.0 - one.high, 0.0 - one.low))
-        return found
+                claimed.append(Claim(b, a, 0.0 - one.value, 0.0 - one.high, 0.0 - one.low))
+        return claimed
 
     def decided(self, kind: str, name: str, means: Clustered) -> Variant:
         """Another analysis of the same conditions, by the report's whole procedure."""
-        found = {}
+        differences = {}
         for pairs in self.families:
             for one in decide_pairs(pairs, self.cell.names, means, level=self.level):
-                found[one.condition, one.versus] = Found(one.value, one.low, one.high, one.claimed)
-        return Variant(kind, name, found)
+                differences[one.condition, one.versus] = VariantDifference(
+                    one.value, one.low, one.high, one.claimed
+                )
+        return Variant(kind, name, differences)
 
     def nearby(self, kind: str, name: str, means: Clustered) -> Variant:
         """An analysis of nearly the same ratings: the adjustment is that of the report itself.
@@ -118,21 +120,21 @@ class Comparison:
         The joint distribution of the tests hardly moves when one rater or item goes, and costs
         most of the time; the differences, their variances and degrees of freedom are made anew.
         """
-        found: dict[Names, Found] = {}
+        differences: dict[Names, VariantDifference] = {}
         names = self.cell.names
         enough = np.minimum.reduce([means.n_ratings, means.n_raters, means.n_items]) >= 2
         for pairs, alpha in zip(self.families, self.alphas, strict=True):
-            kept = [pair for pair in pairs if enough[pair[0]] and enough[pair[1]]]
-            limits = limits_of(_differences(kept, len(names)), means)
+            testable = [pair for pair in pairs if enough[pair[0]] and enough[pair[1]]]
+            limits = limits_of(_differences(testable, len(names)), means)
             low, high = limits.bounds(alpha)
             for (a, b), value, *ends in zip(
-                kept, limits.value.tolist(), low.tolist(), high.tolist(), strict=True
+                testable, limits.value.tolist(), low.tolist(), high.tolist(), strict=True
             ):
                 known = ends[0] == ends[0]  # no NaN
                 claimed = known and (ends[0] > 0 or ends[1] < 0)
                 least, most = ends if known else (None, None)
-                found[names[a], names[b]] = Found(value, least, most, claimed)
-        return Variant(kind, name, found)
+                differences[names[a], names[b]] = VariantDifference(value, least, most, claimed)
+        return Variant(kind, name, differences)
 
 
 def comparison_of(cell: Cell, reference: str, level: float) -> Comparison:
@@ -150,22 +152,22 @@ def comparison_of(cell: Cell, reference: str, level: float) -> Comparison:
     return Comparison(cell, families, alphas, decisions, level)
 
 
-def outcome(claim: Claim, variant: Variant) -> tuple[Outcome, Found | None]:
+def outcome(claim: Claim, variant: Variant) -> tuple[Outcome, VariantDifference | None]:
     """What becomes of a claim, and its difference there, seen from the claim's first condition."""
-    found = variant.found.get(claim.names)
-    if found is None:
-        other = variant.found.get((claim.versus, claim.condition))
-        found = None if other is None else _turned(other)
-    if found is None:
+    difference = variant.differences.get(claim.names)
+    if difference is None:
+        other = variant.differences.get((claim.versus, claim.condition))
+        difference = None if other is None else _turned(other)
+    if difference is None:
         return Outcome.GONE, None
-    if found.value <= 0:
-        return Outcome.TURNED, found
-    return (Outcome.STANDS if found.claimed else Outcome.OPEN), found
+    if difference.value <= 0:
+        return Outcome.TURNED, difference
+    return (Outcome.STANDS if difference.claimed else Outcome.OPEN), difference
 
 
-def _turned(found: Found) -> Found:
-    low, high = (None if end is None else 0.0 - end for end in (found.high, found.low))
-    return Found(0.0 - found.value, low, high, found.claimed)
+def _turned(difference: VariantDifference) -> VariantDifference:
+    low, high = (None if end is None else 0.0 - end for end in (difference.high, difference.low))
+    return VariantDifference(0.0 - difference.value, low, high, difference.claimed)
 
 
 def _local_alpha(decided: Sequence[Decision], level: float) -> float:
@@ -191,7 +193,7 @@ class _Sums:
     met: Floats
 
     @classmethod
-    def of(cls, s: Floats, n: Floats) -> _Sums:
+    def from_dense(cls, s: Floats, n: Floats) -> _Sums:
         """Of dense sums and counts (G, C)."""
         there = (n > 0).astype(np.float64)
         return cls(s.T @ s, s.T @ n, n.T @ n, there.T @ there)
@@ -240,7 +242,7 @@ def without_each(
     by_item = _dense(centred, condition, item, n_conditions)
     both, owner, of_item = _both(rater, item)
     s_both, n_both = _sparse(centred, condition, both, n_conditions)
-    all_raters, all_items = _Sums.of(*by_rater), _Sums.of(*by_item)
+    all_raters, all_items = _Sums.from_dense(*by_rater), _Sums.from_dense(*by_item)
     there = n_both.sign()
     all_both = _Sums(*(_product(*each) for each in (
         (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
@@ -252,15 +254,17 @@ def without_each(
     for code in range(len(by_rater[0])) if chosen is None else chosen:
         own = slice(starts[code], starts[code + 1])
         s, n = s_both[own].toarray(), n_both[own].toarray()
-        of = of_item[own]
-        old = by_item[0][of], by_item[1][of]
-        raters = all_raters.less(_Sums.of(*(each[code : code + 1] for each in by_rater)))
-        items = all_items.less(_Sums.of(*old)).plus(_Sums.of(old[0] - s, old[1] - n))
-        pairs = all_both.less(_Sums.of(s, n))
+        item_codes = of_item[own]
+        old = by_item[0][item_codes], by_item[1][item_codes]
+        raters = all_raters.less(_Sums.from_dense(*(each[code : code + 1] for each in by_rater)))
+        items = all_items.less(_Sums.from_dense(*old)).plus(
+            _Sums.from_dense(old[0] - s, old[1] - n)
+        )
+        pairs = all_both.less(_Sums.from_dense(s, n))
         left = np.rint(counts - by_rater[1][code])
         mean = np.full(n_conditions, np.nan)
         np.divide(total - by_rater[0][code], left, out=mean, where=left > 0)
-        gone = int(((old[1] - n).sum(axis=1) < 0.5).sum())
+        items_lost = int(((old[1] - n).sum(axis=1) < 0.5).sum())
         within = np.divide(
             every_square - squares[code], left, out=np.zeros(n_conditions), where=left > 0
         )
@@ -272,7 +276,7 @@ def without_each(
                 squared_weights=np.divide(1.0, left, out=np.zeros_like(left), where=left > 0),
                 within=np.maximum(within - np.nan_to_num(mean) ** 2, 0.0),
                 n_ratings=left.astype(np.int64),
-                groups=(groups[0] - 1, groups[1] - gone),
+                groups=(groups[0] - 1, groups[1] - items_lost),
                 ends=ends,
             ),
         )
@@ -454,9 +458,9 @@ def _severity(cell: Cell) -> tuple[Floats, Floats]:
 def _of_labels(cell: Cell, labels: list[str]) -> Iterator[tuple[str, Floats]]:
     """What each rater (R,) weighs by the models of labels."""
     place = {label: code for code, label in enumerate(labels)}
-    given = np.array([place[label] for label in cell.labels], dtype=np.int64)
+    label_codes = np.array([place[label] for label in cell.labels], dtype=np.int64)
     unit, k = unit_of(cell), len(labels)
-    weight = dawid_skene(unit, cell.rater, given, k, pseudo=PSEUDO).informedness
+    weight = dawid_skene(unit, cell.rater, label_codes, k, pseudo=PSEUDO).informedness
     yield DAWID_SKENE, np.maximum(weight, LEAST_COMPETENCE)
 
 
@@ -485,26 +489,26 @@ Told = Callable[[float], None]
 
 
 def under_rules(
-    kept: Iterable[tuple[Scheme, pd.DataFrame]], kind: str, reference: str, level: float
+    tables: Iterable[tuple[Scheme, pd.DataFrame]], kind: str, reference: str, level: float
 ) -> dict[str, list[Variant]]:
     """By the title of its family: the comparison of the ratings that each scheme keeps."""
-    made = MeanScore(
+    estimator = MeanScore(
         Breakdown(), intervals=("two_way",), weightings=("ratings",), reference=reference
     )
-    found: dict[str, list[Variant]] = {}
-    for (name, _), table in kept:
-        by_title: dict[str, dict[Names, Found]] = {}
-        for one in made.contrasts(table, level=level):
+    variants: dict[str, list[Variant]] = {}
+    for (name, _), table in tables:
+        by_title: dict[str, dict[Names, VariantDifference]] = {}
+        for one in estimator.contrasts(table, level=level):
             if one.interval.startswith("naive"):
                 continue
             title = family_title({"estimand": one.estimand, **one.group})
             differences = by_title.setdefault(title, {})
-            differences[one.condition, one.versus] = Found(
+            differences[one.condition, one.versus] = VariantDifference(
                 one.value, one.low_all, one.high_all, bool(one.claimed)
             )
         for title, differences in by_title.items():
-            found.setdefault(title, []).append(Variant(kind, name, differences))
-    return found
+            variants.setdefault(title, []).append(Variant(kind, name, differences))
+    return variants
 
 
 def left_out(
@@ -540,18 +544,18 @@ def in_other_ways(comparison: Comparison, models: bool = False) -> Iterator[Vari
     """The comparison in each other way that the ratings allow; see `ways_of`."""
     for way in ways_of(comparison.cell, models):
         variant = comparison.decided(WAYS, way.name, way.means)
-        yield variant if way.same_scale else Variant(WAYS, way.name, variant.found, False)
+        yield variant if way.same_scale else Variant(WAYS, way.name, variant.differences, False)
 
 
 def of_intervals(rows: Iterable[Mapping[str, Any]], title: str) -> Iterator[Variant]:
     """What the report's other intervals of the same differences say, each for itself alone."""
-    found: dict[str, dict[Names, Found]] = {}
+    by_interval: dict[str, dict[Names, VariantDifference]] = {}
     for row in rows:
         other = not row["interval"].startswith(("naive", "two-way"))
         overall = row["breakdown"] == str(Breakdown()) and row["weighting"] == "ratings"
         if other and overall and family_title(row) == title and row["low"] is not None:
             away = row["low"] > 0 or row["high"] < 0
-            one = Found(row["value"], row["low"], row["high"], away)
-            found.setdefault(row["interval"], {})[row["condition"], row["versus"]] = one
-    for name, differences in found.items():
+            one = VariantDifference(row["value"], row["low"], row["high"], away)
+            by_interval.setdefault(row["interval"], {})[row["condition"], row["versus"]] = one
+    for name, differences in by_interval.items():
         yield Variant(WAYS, f"{name.partition(',')[0]}, each difference alone", differences)

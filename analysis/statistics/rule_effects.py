@@ -64,25 +64,25 @@ def rule_effects(
     every = [*options.rules, *(rule for rule in tried or () if rule not in options.rules)]
     tell(0.1, "Trying the rules")
     screened = screen(table, every, options.spared)
-    kept = screened.kept(options.rules)
+    ratings = screened.kept(options.rules)
     rated = table[table["trap"] == ""]
     tell(0.5, "Counting what they take")
     excluded = _excluded(screened, options.rules)
-    made = None
+    changes = None
     if tried is not None:
         tell(0.6, "Comparing the means")
-        made = _changes(screened, options, tried)
+        changes = _changes(screened, options, tried)
     return {
         "ratings": len(rated),
-        "kept": len(kept),
+        "kept": len(ratings),
         "raters": int(rated["rater"].nunique()),
-        "raters_kept": int(kept["rater"].nunique()),
+        "raters_kept": int(ratings["rater"].nunique()),
         "taken": _taken(screened, every, options.rules),
         "overlap": _overlap(screened, options.rules),
-        "sessions": _sessions(table, kept),
+        "sessions": _sessions(table, ratings),
         "excluded": excluded[:MOST_EXCLUDED],
         "excluded_more": max(len(excluded) - MOST_EXCLUDED, 0),
-        "tried": made,
+        "tried": changes,
     }
 
 
@@ -123,17 +123,17 @@ def _overlap(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["ratings"])
 
 
-def _sessions(table: pd.DataFrame, kept: pd.DataFrame) -> dict[str, list[str]]:
+def _sessions(table: pd.DataFrame, ratings: pd.DataFrame) -> dict[str, list[str]]:
     """By session: whether its ratings count for the plan, and whether analyses use them.
 
     Each is all, some or none of its rated clips; a session of traps alone is not in it.
     """
     rated = table[table["trap"] == ""]
-    of = rated.groupby("session", sort=False).size()
+    sizes = rated.groupby("session", sort=False).size()
     counted = rated["counts"].fillna(True).astype(bool)
-    counts = counted.groupby(rated["session"]).sum().reindex(of.index, fill_value=0)
-    used = kept.groupby("session").size().reindex(of.index, fill_value=0)
-    three = zip(of.index, of.tolist(), counts.tolist(), used.tolist(), strict=True)
+    counts = counted.groupby(rated["session"]).sum().reindex(sizes.index, fill_value=0)
+    used = ratings.groupby("session").size().reindex(sizes.index, fill_value=0)
+    three = zip(sizes.index, sizes.tolist(), counts.tolist(), used.tolist(), strict=True)
     return {str(name): [_share(plan, n), _share(use, n)] for name, n, plan, use in three}
 
 
@@ -164,11 +164,11 @@ def _excluded(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]
 def _changes(screened: Screened, options: Options, tried: Sequence[Rule]) -> dict[str, Any]:
     """Means, ranks and claims under the rules in force and under those that are tried."""
     both = (NOW, tuple(options.rules)), (TRIED, tuple(tried))
-    found = orders(sensitivity(screened, options, both))
-    kept = {name: screened.kept(rules) for name, rules in both}
-    claims = {name: _claims(kept[name], options) for name in kept}
+    orders_by_title = orders(sensitivity(screened, options, both))
+    ratings = {name: screened.kept(rules) for name, rules in both}
+    claims = {name: _claims(ratings[name], options) for name in ratings}
     rows, swapped = [], []
-    for title, schemes in found.items():
+    for title, schemes in orders_by_title.items():
         if NOW in schemes and TRIED in schemes:
             rows += _means(title, schemes[NOW], schemes[TRIED])
             swapped += [
@@ -176,14 +176,14 @@ def _changes(screened: Screened, options: Options, tried: Sequence[Rule]) -> dic
                 for a, b in change(schemes[NOW], schemes[TRIED]).swapped
             ]
     return {
-        "kept": len(kept[TRIED]),
-        "raters_kept": int(kept[TRIED]["rater"].nunique()),
+        "kept": len(ratings[TRIED]),
+        "raters_kept": int(ratings[TRIED]["rater"].nunique()),
         "means": rows,
         "swapped": swapped,
         "gained": _only(claims[TRIED], claims[NOW]),
         "lost": _only(claims[NOW], claims[TRIED]),
         "claims": sum(len(each) for each in claims[NOW].values()),
-        "gone": _gone(kept[NOW], kept[TRIED]),
+        "gone": _families_lost(ratings[NOW], ratings[TRIED]),
     }
 
 
@@ -211,19 +211,19 @@ def _means(title: str, now: Order, tried: Order) -> list[dict[str, Any]]:
     return rows
 
 
-def _claims(kept: pd.DataFrame, options: Options) -> Mapping[str, set[tuple[str, str]]]:
+def _claims(ratings: pd.DataFrame, options: Options) -> Mapping[str, set[tuple[str, str]]]:
     """By family: what is claimed to be higher than what."""
-    if not len(kept):
+    if not len(ratings):
         return {}
-    found = under_rules([(("", ()), kept)], "", options.reference, options.level)
+    by_title = under_rules([(("", ()), ratings)], "", options.reference, options.level)
     return {
         title: {
             (a, b) if one.value > 0 else (b, a)
             for variant in variants
-            for (a, b), one in variant.found.items()
+            for (a, b), one in variant.differences.items()
             if one.claimed
         }
-        for title, variants in found.items()
+        for title, variants in by_title.items()
     }
 
 
@@ -237,7 +237,7 @@ def _only(
     ]
 
 
-def _gone(now: pd.DataFrame, tried: pd.DataFrame) -> list[str]:
+def _families_lost(now: pd.DataFrame, tried: pd.DataFrame) -> list[str]:
     """Families of which nothing would be left."""
     left = {family_title({"estimand": f.estimand, **f.group}) for f in families(tried)}
     return [title for f in families(now) if (title := f.title) not in left]

@@ -62,9 +62,9 @@ def sensitivity(
     )
     rows = []
     for name, rules in schemes(options.rules) if under is None else under:
-        kept = screened.kept(rules)
-        kept = kept if kind.methods is None else kept[kept["method"].isin(kind.methods)]
-        lines = overall.fit(kept, level=options.level, seed=options.seed)
+        ratings = screened.kept(rules)
+        ratings = ratings if kind.methods is None else ratings[ratings["method"].isin(kind.methods)]
+        lines = overall.fit(ratings, level=options.level, seed=options.seed)
         rows += [{"screening": name, **line.row()} for line in lines]
     return rows
 

@@ -64,11 +64,11 @@ def clip_scores(family: Family, by: str = STIMULUS, level: float = 0.95) -> Clip
     table, y = table[named], y[named]
     rater, names = pd.factorize(table["rater"], sort=True)
     clip, first = _units(table, ["stimulus", "versus_stimulus", "context"])
-    of = _Of(clip, len(first), clip, len(first), rater.astype(np.int64), y, level)
+    ratings = _UnitRatings(clip, len(first), clip, len(first), rater.astype(np.int64), y, level)
     if by == ITEM:
         sides = ["condition", "versus_condition"] if compared else []
         unit, first = _units(table, [ITEM, *sides])
-        of = replace(of, unit=unit, units=len(first))
+        ratings = replace(ratings, unit=unit, units=len(first))
     raters = np.asarray(names, dtype=object)[rater]
     published, unbiased = (
         subject_model(clip, raters, y, level=level, unbiased=step) for step in (False, True)
@@ -76,20 +76,22 @@ def clip_scores(family: Family, by: str = STIMULUS, level: float = 0.95) -> Clip
     screened = bt500(clip, raters, y)
     out = np.isin(raters, [each.rater for each in screened if each.rejected])
     columns: dict[str, Any] = {**family.group, "estimand": family.estimand}
-    columns |= _naming(table, of.unit, first, compared) | of.means()
-    columns |= of.recovered(published, "recovered") | of.recovered(unbiased, "recovered_unbiased")
-    rest = of.without(out).means()
+    columns |= _naming(table, ratings.unit, first, compared) | ratings.means()
+    columns |= ratings.recovered(published, "recovered") | ratings.recovered(
+        unbiased, "recovered_unbiased"
+    )
+    rest = ratings.without(out).means()
     columns["bt500_n"] = rest["n_ratings"]
     columns |= {f"bt500_{name}": rest[name] for name in ("mean", "sd", "low", "high")}
     alone = columns["n_raters"] < 2
     flat = np.where(np.isnan(columns["low"]), ALL_EQUAL, "")
     columns["note"] = np.where(alone, ONE_RATER, flat).astype(object)
-    frame = pd.DataFrame(columns, index=range(of.units))
+    frame = pd.DataFrame(columns, index=range(ratings.units))
     return ClipScores(frame, published, unbiased, screened, int((~named).sum()))
 
 
 @dataclass(frozen=True)
-class _Of:
+class _UnitRatings:
     """Ratings (n,) with the codes of their clip, and of the unit (clip or item) that is scored."""
 
     unit: Codes
@@ -100,15 +102,15 @@ class _Of:
     y: Floats
     level: float
 
-    def without(self, left_out: NDArray[np.bool_]) -> _Of:
+    def without(self, left_out: NDArray[np.bool_]) -> _UnitRatings:
         """The same without some ratings (n,)."""
-        kept = ~left_out
+        rows = ~left_out
         return replace(
             self,
-            unit=self.unit[kept],
-            clip=self.clip[kept],
-            rater=self.rater[kept],
-            y=self.y[kept],
+            unit=self.unit[rows],
+            clip=self.clip[rows],
+            rater=self.rater[rows],
+            y=self.y[rows],
         )
 
     def means(self) -> dict[str, Floats | Codes]:
@@ -137,10 +139,12 @@ class _Of:
             at = np.array(model.units, dtype=np.int64)
             score[at], se[at] = model.quality, model.quality_se
         both, first = np.unique(self.unit * self.clips + self.clip, return_index=True)
-        of = self.unit[first]
-        k = np.maximum(np.bincount(of, minlength=self.units), 1)
-        mean = np.bincount(of, weights=score[both % self.clips], minlength=self.units) / k
-        error = np.sqrt(np.bincount(of, weights=se[both % self.clips] ** 2, minlength=self.units))
+        unit_of_clip = self.unit[first]
+        k = np.maximum(np.bincount(unit_of_clip, minlength=self.units), 1)
+        mean = np.bincount(unit_of_clip, weights=score[both % self.clips], minlength=self.units) / k
+        error = np.sqrt(
+            np.bincount(unit_of_clip, weights=se[both % self.clips] ** 2, minlength=self.units)
+        )
         half = float(special.ndtri((1 + self.level) / 2)) * error / k
         ends = {f"{name}_low": mean - half, f"{name}_high": mean + half}
         return {name: mean, f"{name}_se": error / k, **ends}

@@ -72,17 +72,17 @@ def versions_in(table: pd.DataFrame) -> list[str]:
 
 
 def version_effects(
-    kept: pd.DataFrame, margins: Mapping[str, float] = MappingProxyType({})
+    ratings: pd.DataFrame, margins: Mapping[str, float] = MappingProxyType({})
 ) -> list[VersionEffect]:
     """Each earlier version against the newest one, in every task and criterion that both rated.
 
     ``margins`` say by estimand which difference does not matter, by default the estimand's own.
     """
-    versions = versions_in(kept)
+    versions = versions_in(ratings)
     return [
         effect
         for earlier in versions[:-1]
-        for family in families(kept[kept["version"].isin([earlier, versions[-1]])])
+        for family in families(ratings[ratings["version"].isin([earlier, versions[-1]])])
         for effect in _of_family(family, earlier, versions[-1], margins)
     ]
 
@@ -186,11 +186,11 @@ def _shifts(
     shared: pd.DataFrame,
 ) -> tuple[Shift, ...]:
     clips = shared.groupby("pair")["clip"].nunique()
-    found = []
+    shifts = []
     for place, name in enumerate(names):
         value = float(of_each[place] @ means.value)
         low = high = None
         if bounds is not None and bounds[0][place] == bounds[0][place]:  # no NaN
             low, high = bounds[0][place], bounds[1][place]
-        found.append(Shift(name, value, low, high, int(clips[name])))
-    return tuple(found)
+        shifts.append(Shift(name, value, low, high, int(clips[name])))
+    return tuple(shifts)

@@ -48,7 +48,7 @@ def is_quick(run: AnalysisRun) -> bool:
 
 def paper_zip(run: AnalysisRun) -> bytes:
     """The paper files, with the ratings where they are still those of the run."""
-    from analysis.report.left_out import judged_csv
+    from analysis.report.exclusions import judged_csv
     from analysis.report.writers.bundle import undated, zipped
     from analysis.report.writers.paper_bundle import paper_bundle
 

@@ -34,10 +34,10 @@ KINDS = {
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
-def _taken(request: HttpRequest, key: str, file: str, of: str = "") -> None:
-    """Checks that it may be taken out, and has the study's log say so; `of`: what it is only of."""
+def _taken(request: HttpRequest, key: str, file: str, only: str = "") -> None:
+    """Check that a file may be exported and note that in the study's log; `only` names a part."""
     head = study_head_or_404(key, request.user, "analyse")
-    by, details = request.user.get_username(), {"file": file} | ({"only": of} if of else {})
+    by, details = request.user.get_username(), {"file": file} | ({"only": only} if only else {})
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
@@ -50,7 +50,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     of these very ratings, the CSV says in ``left_out_by`` what that left out.
     """
     from analysis.ratings.cells import json_lines
-    from analysis.report.left_out import judged_csv
+    from analysis.report.exclusions import judged_csv
     from listening.selectors import chosen_ratings, rating_rows
 
     study_head_or_404(key, request.user, "analyse")
@@ -125,26 +125,26 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     """
     study_head_or_404(key, request.user)
     finished = _finished(key, request.GET.get("run", ""))
-    made = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
-    if made is not None:  # a bundle holds all ratings
+    run_file = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
+    if run_file is not None:  # a bundle holds all ratings
         _taken(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
-        return _attached(bytes(made.content or b""), kind, f"{key}-{finished.pk}-{name}")
+        return _attached(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
     if name == PAPER:  # it holds all ratings, too
         _taken(request, key, name)
         return _paper(request, key, finished)
-    found = file_of(finished, name, request.GET.get("about", ""))
-    if not found:
+    content = file_of(finished, name, request.GET.get("about", ""))
+    if not content:
         raise Http404(f"There is no file {name}.")
-    return _attached(found, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
+    return _attached(content, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
 
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
     """A file that is made at once from a finished analysis; empty for other names."""
     report = finished.report()
-    found = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
-    if found:
-        return found
+    content = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
+    if content:
+        return content
     stem, _, kind = name.rpartition(".")
     return _part_file(report, stem, kind)
 
@@ -235,8 +235,8 @@ def _part_csv(report: Report, stem: str) -> str:
     return figure_csv(report, drawn[0]) if drawn else ""
 
 
-def _finished(key: str, asked: str) -> AnalysisRun:
-    run = shown_run(key, asked)
+def _finished(key: str, run_asked: str) -> AnalysisRun:
+    run = shown_run(key, run_asked)
     if run is None:
         page = reverse("results", args=[key])
         raise Http404(f"No analysis of this study is finished yet; start one on {page}.")

@@ -54,7 +54,7 @@ def test_the_hidden_reference_of_mushra_is_what_is_its_own_open_one():
     ratings = table(["A", "clean"], estimand="mushra").assign(versus_stimulus="clean_i1")
     found = candidates(ratings, ["A", "clean"])
     assert found.roles == ("test", "reference")
-    assert in_keys(found.told) == "clean (reference, its clips are the references)"
+    assert in_keys(found.exclusions_text) == "clean (reference, its clips are the references)"
 
 
 def test_the_column_of_roles_has_the_last_word():
@@ -62,17 +62,20 @@ def test_the_column_of_roles_has_the_last_word():
     ratings["role"] = ratings["condition"].map({"human": "test", "A": "test", "poor": "anchor"})
     found = candidates(ratings, ["human", "A", "poor"])
     assert found.ranked == [True, True, False]
-    assert in_keys(found.told) == "poor (anchor, by the column role)"
+    assert in_keys(found.exclusions_text) == "poor (anchor, by the column role)"
     ratings["role"] = ""
     assert candidates(ratings, ["human", "A", "poor"]).ranked == [False, True, True]
 
 
 def test_nothing_is_left_out_where_there_is_no_reference():
     found = candidates(table(["A", "B"]), ["A", "B"])
-    assert in_keys(found.told) == ""
+    assert in_keys(found.exclusions_text) == ""
     assert found.ranked == [True, True]
     assert (
-        candidates(pd.DataFrame(columns=["estimand", "stimulus", "versus_stimulus"]), []).told == ""
+        candidates(
+            pd.DataFrame(columns=["estimand", "stimulus", "versus_stimulus"]), []
+        ).exclusions_text
+        == ""
     )
 
 

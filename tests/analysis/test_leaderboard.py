@@ -66,7 +66,7 @@ def test_linked_studies_share_one_ranking_and_say_by_what_they_are_compared():
     assert [row.get("score_mark") for row in rows[:3]] == ["best", "second", None]
     assert {row["system"]: row.get("metric wer_mark") for row in rows}["a"] == "best"
     b = rows[1]
-    raw = second.kept[second.kept["condition"] == "b"]["score"].mean()
+    raw = second.ratings[second.ratings["condition"] == "b"]["score"].mean()
     assert b["score"] > raw + 0.2  # raised by what the shared systems lost in study two
     compared = {(r["system"], r["versus"]): r for r in rows_of(board, "differences")}
     assert compared["x", "a"]["how"] == "same study: one"

@@ -45,7 +45,7 @@ def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
 
     rows = study(np.random.default_rng(1), "A", {"x": 3.0, "y": 3.5})
     (made,) = components_of(rows, ["A"], 4.0)
-    assert made.found is None
+    assert made.heterogeneity is None
     for place, name in enumerate("xy"):
         score, mine = made.score(place), rows[rows["system"] == name]
         codes = [pd.factorize(mine[by], sort=True)[0] for by in ("system", "rater", "item")]
@@ -54,7 +54,7 @@ def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
         assert score.value == pytest.approx(means.value[0])
         assert score.variance == pytest.approx(variance)
         low, high = t_interval(score.value, score.variance**0.5, score.df, 0.95)
-        assert bounds(score, made.found, 0.95) == pytest.approx((low, high))
+        assert bounds(score, made.heterogeneity, 0.95) == pytest.approx((low, high))
         assert score.df >= df * 0.99
 
 
@@ -92,7 +92,7 @@ def test_only_clips_in_common_link_and_studies_without_a_chain_stand_apart():
     chain, alone = components_of(rows, ["A", "B", "C", "D"], 4.0)
     assert (chain.units, alone.units) == (["A", "B", "C"], ["D"])
     assert chain.residual.contrasts == 0, "a tree: nothing to test"
-    assert chain.found.p is None
+    assert chain.heterogeneity.p is None
     x, w = chain.systems.index("x"), chain.systems.index("w")
     assert [chain.systems[s] for s in chain.shared(0, 1)] == ["y"]
     assert chain.shared(0, 2) == []
@@ -103,7 +103,7 @@ def test_only_clips_in_common_link_and_studies_without_a_chain_stand_apart():
         - rows[(rows.unit == "A") & (rows.system == "y")].score.mean(),
         abs=0.2,
     )
-    low, high = bounds(across, chain.found, 0.95)
+    low, high = bounds(across, chain.heterogeneity, 0.95)
     narrow = t_interval(across.value, across.variance**0.5, across.df, 0.95)
     assert low < narrow[0], "the prior of tau is in it"
     assert high > narrow[1]
@@ -115,14 +115,14 @@ def test_the_interval_is_that_of_draws_of_tau_and_t():
     (made,) = components_of(joined(np.random.default_rng(5), tau=0.2), list("ABC"), 4.0)
     linked = made.difference(made.systems.index("b"), made.systems.index("c"))
     rng = np.random.default_rng(6)
-    tau = rng.choice(made.found.tau, 400_000, p=made.found.weight)
+    tau = rng.choice(made.heterogeneity.tau, 400_000, p=made.heterogeneity.weight)
     total = linked.variance + tau**2 * linked.of_tau
     df = linked.df * (total / linked.variance) ** 2
     drawn = linked.value + np.sqrt(total) * rng.standard_t(df)
     expected = np.quantile(drawn, [0.025, 0.975])
-    assert bounds(linked, made.found, 0.95) == pytest.approx(expected, abs=0.01)
+    assert bounds(linked, made.heterogeneity, 0.95) == pytest.approx(expected, abs=0.01)
     tail = 2 * min((drawn < 0).mean(), (drawn > 0).mean())
-    assert p_of(linked, made.found) == pytest.approx(tail, abs=0.002)
+    assert p_of(linked, made.heterogeneity) == pytest.approx(tail, abs=0.002)
 
 
 def test_clips_of_one_study_alone_move_no_link():
@@ -148,9 +148,9 @@ def covered(studies, tau, seed):
         names = made.systems
         for one, other, truth in (("b", "a", 0.5), ("b", "c", 1.4), ("x", "c", 0.5)):
             linked = made.difference(names.index(one), names.index(other))
-            low, high = bounds(linked, made.found, 0.95)
+            low, high = bounds(linked, made.heterogeneity, 0.95)
             hits.append(low <= truth <= high)
-        significant.append(made.found.p < 0.05)
+        significant.append(made.heterogeneity.p < 0.05)
     return np.mean(hits), np.mean(significant)
 
 

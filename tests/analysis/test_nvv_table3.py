@@ -61,7 +61,7 @@ def table_3(table: pd.DataFrame, *scores: pd.DataFrame) -> Table:
     )
     tasks: dict[str, list[Any]] = {}
     pairs = []
-    for family in families(inputs.kept):
+    for family in families(inputs.ratings):
         if family.in_pairs:
             pairs.append(family)
         else:

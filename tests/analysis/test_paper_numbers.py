@@ -73,7 +73,7 @@ def _question(method: type[Method]) -> Any:
 
 def _judged(table: Any, report: Any) -> str:
     from analysis.ratings.table import to_rows
-    from analysis.report.left_out import judged_csv
+    from analysis.report.exclusions import judged_csv
 
     return "".join(judged_csv(to_rows(table), report))
 

@@ -22,7 +22,7 @@ from analysis.report.build import report_of, scores_hash
 from analysis.report.condition_labels import labelled
 from analysis.report.html.page import page_html
 from analysis.report.part import PartInput
-from analysis.report.parts.against_people.metric_data import gathered
+from analysis.report.parts.against_people.metric_data import family_scores
 from analysis.report.writers.exports import scores_csv
 from analysis.report.writers.markdown import report_markdown
 from analysis.statistics.options import Options
@@ -167,7 +167,7 @@ def test_the_range_says_which_metrics_are_on_the_raters_scale():
         *scores(inside, "nobody_says"),
         *scores({name: 9.0 + value for name, value in inside.items()}, "mos_above"),
     ]
-    found = gathered(next(families(table)), given_of(table, scores_from_rows(given)))
+    found = family_scores(next(families(table)), given_of(table, scores_from_rows(given)))
     assert found.same_scale == {"opinion", "nobody_says"}
     told = ranges(scores_from_rows(given))
     assert (told["unbounded"], told["nobody_says"]) == ((0.0, None), None)

@@ -164,7 +164,7 @@ def ordered(differ, reference=""):
         claimed = frozenset(pair) in pairs
         p = 0.01 if claimed else 0.9
         changed[pair] = replace(found, claimed=claimed, p_adjusted=p)
-    told = replace(s, differences=changed, asked=reference)
+    told = replace(s, differences=changed, wanted_reference=reference)
     text = resolve(ranking_sentences(told, told.reference))
     return re.sub(r" \([^()]*\d[^()]*\)", "", text)  # without numbers
 

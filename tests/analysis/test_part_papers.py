@@ -88,7 +88,7 @@ def test_the_systems_of_the_turing_test_are_those_of_r_and_brms(att: Content) ->
 def test_voices_by_dimension_are_means_of_labels(att: Content) -> None:
     table = tables(att)["table6"]
     assert len(table.rows) == 20
-    kept = given(table_of("att_s1")).kept
+    kept = given(table_of("att_s1")).ratings
     mine = kept[(kept["voice"] == "echo") & (kept["dimension"] == "polyphonic")]
     row = next(row for row in table.rows if row["voice"] == "echo")
     assert row["polyphonic"] == pytest.approx(mine["score"].mean())
@@ -102,7 +102,7 @@ def test_the_splits_order_the_systems_alike(att: Content) -> None:
     (sentence,) = [text for text in att.sentences if "splits" in text]
     assert "black and white order the 5 systems" in sentence
     assert "distance of 0.000" in sentence
-    kept = given(table_of("att_s1")).kept
+    kept = given(table_of("att_s1")).ratings
     for row in tables(att)["splits"].rows:
         mine = kept[kept["condition"] == row["condition"]]
         both = mine.groupby("split")["score"].mean()
@@ -537,7 +537,7 @@ def test_studies_of_two_languages_are_one_report_and_of_one_language_are_refused
     reading = read_csv(tmp_path / "joined.csv")
     inputs = replace(given(reading.table), order=reading.order)
     (pairs, scored) = ([], {})
-    for family in families(inputs.kept):
+    for family in families(inputs.ratings):
         if family.in_pairs:
             pairs.append(family)
         else:
@@ -560,7 +560,7 @@ def test_studies_of_two_languages_are_one_report_and_of_one_language_are_refused
 
 def by_task(table: pd.DataFrame, order: dict[str, list[str]]) -> dict[str, list[Any]]:
     inputs = replace(given(table), order=order)
-    found = list(families(inputs.kept))
+    found = list(families(inputs.ratings))
     return {
         task: by_criterion([each for each in found if each.group["task"] == task], inputs)
         for task in order["task"]
@@ -614,7 +614,7 @@ def test_cmos_is_languages_and_systems_by_criteria_as_printed() -> None:
     ]
     order = {"condition": ["ElevenLabs", "Gemini 2.5 Pro"], "language": ["EN", "ZH"]}
     inputs = replace(given(from_rows(rows)), order={**order, "criterion": simulated_nvv.COMPARED})
-    table = cmos(by_criterion(list(families(inputs.kept)), inputs), inputs).tables[0]
+    table = cmos(by_criterion(list(families(inputs.ratings)), inputs), inputs).tables[0]
     assert [c.key for c in table.columns] == ["language", "condition", *simulated_nvv.COMPARED]
     assert [
         {"language": row["language"], "system": row["condition"]}

@@ -12,9 +12,9 @@ from analysis.statistics.intervals import clustered
 from analysis.statistics.options import Options
 from analysis.statistics.robustness import (
     Claim,
-    Found,
     Outcome,
     Variant,
+    VariantDifference,
     comparison_of,
     fewest_to_turn,
     outcome,
@@ -102,9 +102,9 @@ def test_each_outcome_is_told_apart():
     def of(found):
         return outcome(claim, Variant("", "", found))[0]
 
-    assert of({("b", "a"): Found(-0.8, -1.2, -0.4, True)}) == Outcome.STANDS
-    assert of({("a", "b"): Found(0.2, -0.1, 0.5, False)}) == Outcome.OPEN
-    assert of({("b", "a"): Found(0.1, -0.1, 0.3, False)}) == Outcome.TURNED
+    assert of({("b", "a"): VariantDifference(-0.8, -1.2, -0.4, True)}) == Outcome.STANDS
+    assert of({("a", "b"): VariantDifference(0.2, -0.1, 0.5, False)}) == Outcome.OPEN
+    assert of({("b", "a"): VariantDifference(0.1, -0.1, 0.3, False)}) == Outcome.TURNED
     assert of({}) == Outcome.GONE
 
 

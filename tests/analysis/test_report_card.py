@@ -54,7 +54,7 @@ def test_small_cells_cannot_be_had_by_subtraction():
             assert made.hidden == -1 or (made.hidden == sum(hidden) and made.hidden >= LEAST)
             assert len(hidden) > 1 or not made.counts
         assert sum(made.counts.values()) + sum(hidden) == sum(counts)
-    assert cells_shown({"man": 9, "woman": 7, "other": 1}).told == (
+    assert cells_shown({"man": 9, "woman": 7, "other": 1}).text == (
         "man 9; all other answers together 8"
     )
 

@@ -58,7 +58,7 @@ def estimate_plots(report: Report) -> list[Plot]:
     for line in lines_of(overall):
         if line.weighting == "ratings":
             families.setdefault(family_title(line.row), []).append(line)
-    made = []
+    drawn = []
     for number, (title, lines) in enumerate(families.items(), start=1):
         key = f"estimates-{number}-{slug(title)}"
         estimand = estimand_of(lines[0].row["estimand"])
@@ -76,8 +76,8 @@ def estimate_plots(report: Report) -> list[Plot]:
             interval=CLUSTERED,
             made_by=next((x.main["interval"] for x in lines if x.main), ""),
         )
-        made.append(Plot(key, figure, (title,)))
-    return made
+        drawn.append(Plot(key, figure, (title,)))
+    return drawn
 
 
 def part_plots(report: Report) -> Iterator[Plot]:
@@ -94,14 +94,14 @@ def part_plots(report: Report) -> Iterator[Plot]:
 
 def part_keys(part: str, keys: Iterable[str]) -> list[str]:
     """Names for the files of a part's figures or tables: the part, the key, no name twice."""
-    made: list[str] = []
+    names: list[str] = []
     for key in keys:
         name = slug(key if key.startswith(part) else f"{part}-{key}")
         alike, number = name, 2
-        while alike in made:
+        while alike in names:
             alike, number = f"{name}-{number}", number + 1
-        made.append(alike)
-    return made
+        names.append(alike)
+    return names
 
 
 def falling(lines: Iterable[Line]) -> list[Line]:

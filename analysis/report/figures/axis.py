@@ -37,21 +37,21 @@ def axis_of(
     start: float,
     end: float,
     ends: Sequence[float] | None = None,
-    about: int = 5,
+    steps: int = 5,
 ) -> Axis:
     """An axis over the values, or over the ends of a bounded scale; 0 to 1 where there are none."""
     known = [value for value in values if value is not None]
     edges = list(ends) if ends else known
-    ticks = nice_ticks(min(edges), max(edges), about) if edges else [0.0, 1.0]
+    ticks = nice_ticks(min(edges), max(edges), steps) if edges else [0.0, 1.0]
     return Axis(ticks, start, end)
 
 
-def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
+def nice_ticks(low: float, high: float, steps: int = 5) -> list[float]:
     """Round numbers that span low to high: about that many steps of 1, 2, 2.5 or 5 times 10^k."""
     if high - low <= max(_DUST * max(abs(low), abs(high)), _DUST**1.5):
         room = max(abs(low) * 0.1, 0.1)
         low, high = low - room, high + room
-    rough = (high - low) / about
+    rough = (high - low) / steps
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

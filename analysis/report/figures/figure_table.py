@@ -82,8 +82,8 @@ def _crossed(figure: Figure, down: str, across: str, heading: str) -> Table:
         kind = "text"
     decimals = min(_decimals(figure), 3)
     shaped: Sequence[Mapping[str, Any]] = list(rows.values())
-    made = [Column("", heading), *(Column(name, name, kind, decimals) for name in columns)]
-    return Table(figure.key, figure.title, made, shaped)
+    all_columns = [Column("", heading), *(Column(name, name, kind, decimals) for name in columns)]
+    return Table(figure.key, figure.title, all_columns, shaped)
 
 
 def _shown(row: Mapping[str, Any]) -> Any:

@@ -78,13 +78,13 @@ def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")
     single figure has no letter, and its title is left for the caption.
     """
     with _drawn_by_matplotlib(figures):
-        made = []
+        panels = []
         for place, figure in enumerate(figures):
             sheet = sheet_for(figure, SINGLE)
             laid_out = DRAWINGS[figure.drawing](figure, sheet)
             title = f"{_letter(place)}   {figure.title}" if len(figures) > 1 else ""
-            made.append(Panel(laid_out, sheet, title))
-        return _files(_arranged(made), kinds)
+            panels.append(Panel(laid_out, sheet, title))
+        return _files(_arranged(panels), kinds)
 
 
 def missing_letters(figures: Iterable[Figure]) -> str:

@@ -50,8 +50,8 @@ def radar(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     return sheet.scene(marks, middle[1] + radius + 34, words, "Values by axis")
 
 
-def _at(middle: Point, radius: float, place: int, of: int) -> Point:
-    angle = 2 * pi * place / of
+def _at(middle: Point, radius: float, place: int, places: int) -> Point:
+    angle = 2 * pi * place / places
     return round(middle[0] + radius * sin(angle), 2), round(middle[1] - radius * cos(angle), 2)
 
 

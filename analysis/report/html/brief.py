@@ -62,9 +62,9 @@ def _fewer_contrasts(report: Report, most: int) -> Iterator[EstimateRow]:
     for (_, title, _), pairs in groups.items():
         place = places.get(title, {})
         chosen = sorted(pairs, key=lambda pair: _worst_first_last(pair, place))[:most]
-        kept = set(chosen)
+        shown = set(chosen)
         for pair, rows in pairs.items():
-            if pair in kept:
+            if pair in shown:
                 yield from rows
 
 
@@ -81,8 +81,10 @@ def _places(estimates: Iterable[EstimateRow]) -> dict[str, dict[str, int]]:
             sign = 1 if estimand_of(row["estimand"]).lowest_is_best else -1
             values.setdefault(family_title(row), {})[row["condition"]] = sign * row["value"]
     return {
-        title: {name: n for n, name in enumerate(sorted(of, key=lambda name: (of[name], name)))}
-        for title, of in values.items()
+        title: {
+            name: n for n, name in enumerate(sorted(means, key=lambda name: (means[name], name)))
+        }
+        for title, means in values.items()
     }
 
 
@@ -97,8 +99,8 @@ def _brief_table(table: TableRecord, most: int) -> TableRecord:
     rows = table["rows"]
     shown = {column["key"] for column in table["columns"]} | {table.get("group", "")}
     shown |= {f"{key}_{end}" for key in shown for end in ("low", "high", "mark")} | {"low", "high"}
-    kept = [{k: v for k, v in row.items() if k in shown} for row in rows[:most]]
+    brief_rows = [{k: v for k, v in row.items() if k in shown} for row in rows[:most]]
     if len(rows) <= most:
-        return {**table, "rows": kept}
+        return {**table, "rows": brief_rows}
     more = f"{len(rows) - most} more rows are in the file {table['key']}.csv."
-    return {**table, "rows": kept, "note": " ".join(filter(None, (table["note"], more)))}
+    return {**table, "rows": brief_rows, "note": " ".join(filter(None, (table["note"], more)))}

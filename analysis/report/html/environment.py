@@ -24,12 +24,12 @@ def join(texts: Any) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["count"] = whole_number
-    return made
+    environment.filters["count"] = whole_number
+    return environment

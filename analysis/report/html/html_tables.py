@@ -97,38 +97,40 @@ def percent(line: Line | None) -> str:
 
 
 def noted(
-    lines: Sequence[Line], columns: Sequence[Column], said: set[str], caption: str = ""
+    lines: Sequence[Line], columns: Sequence[Column], notes_shown: set[str], caption: str = ""
 ) -> Markup:
     """The table, and below it each note once; see `notes`."""
     naming = list(takewhile(lambda column: not column.numeric, columns))
     names = [tuple(column.text(line) for column in naming) for line in lines]
-    made = table(lines, columns, caption, len(lines) > MOST_OPEN)
-    return made + foot(made, notes(names, lines, said))
+    html = table(lines, columns, caption, len(lines) > MOST_OPEN)
+    return html + foot(html, notes(names, lines, notes_shown))
 
 
-def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], said: set[str]) -> list[str]:
+def notes(
+    names: Sequence[tuple[str, ...]], lines: Sequence[Line], notes_shown: set[str]
+) -> list[str]:
     """Each note of the lines once, with the names that it is about if not about all.
 
-    What was said of all lines before (``said``) is not said again; new ones are added to it.
+    What was said of all lines before (``notes_shown``) is not said again; new ones are added to it.
     """
-    about: dict[str, list[tuple[str, ...]]] = {}
+    names_of: dict[str, list[tuple[str, ...]]] = {}
     for name, line in zip(names, lines, strict=True):
         for note in dict.fromkeys(v["note"] for v in line.intervals.values() if v["note"]):
-            about.setdefault(note, []).append(name)
+            names_of.setdefault(note, []).append(name)
     texts = []
-    for note, some in about.items():
+    for note, some in names_of.items():
         everywhere = len(some) == len(lines)
-        if not (everywhere and note in said):
+        if not (everywhere and note in notes_shown):
             texts.append(f"{'All' if everywhere else _named(some, names)}: {note}.")
         if everywhere:
-            said.add(note)
+            notes_shown.add(note)
     return texts
 
 
-def foot(made: str, texts: Sequence[str] = ()) -> Markup:
+def foot(html: str, texts: Sequence[str] = ()) -> Markup:
     """Notes below a table: what its marks mean, and the texts (escaped here)."""
     line = Markup('<p class="muted small">{}</p>')
-    return join(line.format(text) for text in (*legend_of_marks(made), *texts))
+    return join(line.format(text) for text in (*legend_of_marks(html), *texts))
 
 
 def fold(title: str, line: str, html: str) -> Markup:

@@ -49,30 +49,36 @@ from analysis.report.report_schema import (
 
 
 def in_full(
-    report: Report, parts: Sequence[PartRecord], about: str, said: set[str], link: Link, most: int
+    report: Report,
+    parts: Sequence[PartRecord],
+    about: str,
+    notes_shown: set[str],
+    link: Link,
+    most: int,
 ) -> Markup:
-    """HTML of one family; ``report`` and ``parts`` are about it alone. Notes are added to ``said``.
+    """HTML of one family; ``report`` and ``parts`` are about it alone.
 
-    Its means stand first: they are the table that is copied.
+    ``notes_shown`` are not repeated, and what is noted here is added. The means stand
+    first: they are the table that is copied.
     """
     answer = next((p for p in parts if p["key"] == ANSWER and "within" not in report), None)
     shape = _shape(answer, parts if "within" not in report else (), most)
-    found = list(estimands(report, said, shape))
-    estimated = join(html for _, html in found)
+    estimated_html = list(estimands(report, notes_shown, shape))
+    estimated = join(html for _, html in estimated_html)
     estimated = estimated or Markup("<p>There is nothing to estimate yet.</p>")
-    others = _other_tables(answer, {title for title, _ in found}, link)
+    others = _other_tables(answer, {title for title, _ in estimated_html}, link)
     return estimated + others + _words_and_rules(report, answer, about)
 
 
 def _words_and_rules(report: Report, answer: PartRecord | None, about: str) -> Markup:
     """The answer in words with every caveat; counts, and how many ratings each rule leaves out."""
-    told = answer is not None and not answer["problem"]
+    has_answer = answer is not None and not answer["problem"]
     structural = set(report["provenance"].get("structural_rules", ()))
     rows = [(row, row.get("ratings_told", row["ratings"])) for row in report["exclusions"]]
     rows = [(row, n) for row, n in rows if n or row["rule"] not in structural]
     return render(
         "words_and_rules",
-        sentences=answer["sentences"] if answer and told else None,
+        sentences=answer["sentences"] if answer and has_answer else None,
         caveats=[text for each in headlines(answer, about) for text in caveats(report, each)],
         counts=_counts(report["data"]),
         chosen=any(row["rule"] not in structural for row, _ in rows),
@@ -176,9 +182,9 @@ class Shape:
 
 
 def estimands(
-    report: Report, said: set[str], shape: Shape | None = None
+    report: Report, notes_shown: set[str], shape: Shape | None = None
 ) -> Iterator[tuple[str, Markup]]:
-    """(title, HTML) of each task, criterion and estimand; notes are added to ``said``."""
+    """(title, HTML) of each task, criterion and estimand; notes are added to ``notes_shown``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
     families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
@@ -189,19 +195,19 @@ def estimands(
         chart = Markup('<figure class="chart">{}</figure>')
         figure = chart.format(Markup(plot.svg)) if plot else ""
         tiers = shape.tiers.get(title)
-        shown = _means(report, lines, said, compared, shape.most, tiers)
+        shown = _means(report, lines, notes_shown, compared, shape.most, tiers)
         shown += foot("", [shape.notes[title]] if title in shape.notes else [])
         explained = EXPLAINED_OPEN if is_interim(report) else EXPLAINED
         parts = [_muted(explained)] if place == 0 else []
         beside = Markup('<div class="estimand">{}<div class="stack-s">{}</div></div>')
         parts.append(beside.format(figure, shown) if figure else shown)
-        parts.append(_other_intervals(report, title, said, shape.most))
-        parts += _breakdowns(report, title, said, shape.most)
-        parts += [] if title in shape.compared else [_contrasts(report, title, said)]
-        parts.append(_shares(report, title, said))
+        parts.append(_other_intervals(report, title, notes_shown, shape.most))
+        parts += _breakdowns(report, title, notes_shown, shape.most)
+        parts += [] if title in shape.compared else [_contrasts(report, title, notes_shown)]
+        parts.append(_shares(report, title, notes_shown))
         yield title, join(parts)
     for title in _only_counted(report, families):
-        shown = _share_table(_share_lines(report, title), said)
+        shown = _share_table(_share_lines(report, title), notes_shown)
         yield title, _muted(COUNTED) + Markup('<div class="stack-s">{}</div>').format(shown)
 
 
@@ -245,7 +251,7 @@ def decimals(lines: Sequence[Line]) -> int:
 def _means(
     report: Report,
     lines: Sequence[Line],
-    said: set[str],
+    notes_shown: set[str],
     compared: str = "condition",
     most: int = 400,
     tiers: Mapping[str, Mapping[str, Any]] | None = None,
@@ -261,7 +267,7 @@ def _means(
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
         Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
     ]
-    return noted(lines[:most], columns, said) + _more(len(lines) - most, "estimates.csv")
+    return noted(lines[:most], columns, notes_shown) + _more(len(lines) - most, "estimates.csv")
 
 
 def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
@@ -286,7 +292,7 @@ def _muted(text: str) -> Markup:
     return Markup('<p class="muted">{}</p>').format(text)
 
 
-def _other_intervals(report: Report, title: str, said: set[str], most: int) -> Markup:
+def _other_intervals(report: Report, title: str, notes_shown: set[str], most: int) -> Markup:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
@@ -302,11 +308,11 @@ def _other_intervals(report: Report, title: str, said: set[str], most: int) -> M
         bootstrap = columns[0].heading.startswith("Bootstrap")
         caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
         shown = [*_names(ratings), value, *columns]
-        parts.append(noted(ratings[:most], shown, said, caption))
+        parts.append(noted(ratings[:most], shown, notes_shown, caption))
         names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
     if raters:
         caption = "Means in which every rater weighs the same"
-        parts.append(_muted(caption) + _means(report, raters, said, most=most))
+        parts.append(_muted(caption) + _means(report, raters, notes_shown, most=most))
         names.append("means over raters")
     return fold("Other intervals", ", ".join(names), join(parts)) if parts else join([])
 
@@ -316,7 +322,7 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
     return bounds(next(intervals, None), ends, digits)
 
 
-def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterator[Markup]:
+def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) -> Iterator[Markup]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
         lines = _weighed(lines, "ratings")
@@ -327,11 +333,13 @@ def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterat
         name += f", per {compare}" if by and compare != "condition" else ""
         values = _values(lines, by.split(",")) if by else [line.row["condition"] for line in lines]
         yield fold(
-            name, listed(list(dict.fromkeys(values))), _means(report, lines, said, compare, most)
+            name,
+            listed(list(dict.fromkeys(values))),
+            _means(report, lines, notes_shown, compare, most),
         )
 
 
-def _contrasts(report: Report, title: str, said: set[str]) -> Markup:
+def _contrasts(report: Report, title: str, notes_shown: set[str]) -> Markup:
     lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
     lines = by_family(lines).get(title, [])
     if not lines:
@@ -349,7 +357,7 @@ def _contrasts(report: Report, title: str, said: set[str]) -> Markup:
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."
-    shown = _muted(why) + noted(lines, columns, said)
+    shown = _muted(why) + noted(lines, columns, notes_shown)
     number_of = counted(report).get(title, [len(lines), 0, 0])
     shown += _more(number_of[0] - len(lines), "contrasts.csv")
     differing = _differing(number_of, 1 - lines[0].row["level"])
@@ -370,19 +378,21 @@ def _differing(number_of: Sequence[int], alpha: float) -> str:
     return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
 
 
-def _shares(report: Report, title: str, said: set[str]) -> Markup:
+def _shares(report: Report, title: str, notes_shown: set[str]) -> Markup:
     lines = _share_lines(report, title)
     if not lines:
         return join([])
     pairs = any(line.row.get("versus_condition") for line in lines)
-    return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, said))
+    return fold(
+        "Labels given", "" if pairs else _most_given(lines), _share_table(lines, notes_shown)
+    )
 
 
 def _share_lines(report: Report, title: str) -> list[Line]:
     return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
 
 
-def _share_table(lines: Sequence[Line], said: set[str]) -> Markup:
+def _share_table(lines: Sequence[Line], notes_shown: set[str]) -> Markup:
     labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
     cells = {(place_of(line), line.row["estimand"]): line for line in lines}
     places = list(dict.fromkeys(place_of(line) for line in lines))
@@ -390,7 +400,7 @@ def _share_table(lines: Sequence[Line], said: set[str]) -> Markup:
     columns += [looked_up(_label(label), label, cells, percent) for label in labels]
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
-    return shown + foot(shown, notes(names, lines, said))
+    return shown + foot(shown, notes(names, lines, notes_shown))
 
 
 def _shares_title(row: PlaceRow, title: str) -> bool:
@@ -404,17 +414,17 @@ def _rest(title: str) -> str:
 
 
 def _most_given(lines: Sequence[Line]) -> str:
-    given: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for line in lines:
         label = _label(line.row["estimand"])
-        given[label] = given.get(label, 0.0) + line.row["value"] * line.row["n_ratings"]
-    total = sum(given.values())
+        counts[label] = counts.get(label, 0.0) + line.row["value"] * line.row["n_ratings"]
+    total = sum(counts.values())
     if not total:
         return ""
-    if len(given) > 3:
-        most = max(given, key=lambda label: given[label])
-        return f"most often {most} ({given[most] / total * 100:.0f} %)"
-    return ", ".join(f"{label} {count / total * 100:.0f} %" for label, count in given.items())
+    if len(counts) > 3:
+        most = max(counts, key=lambda label: counts[label])
+        return f"most often {most} ({counts[most] / total * 100:.0f} %)"
+    return ", ".join(f"{label} {count / total * 100:.0f} %" for label, count in counts.items())
 
 
 def _label(estimand: str) -> str:
@@ -546,11 +556,11 @@ def sections(
     abouts = titles(report)
     if view and view.about in abouts:
         abouts = [view.about]
-    said: set[str] = set()
+    notes_shown: set[str] = set()
     every: list[Section] = []
     for place, about in enumerate(abouts or [""], start=1):
         label = names.get(about, about)
-        every += _family(report, about, place, label, said, link, most, len(abouts) > 1)
+        every += _family(report, about, place, label, notes_shown, link, most, len(abouts) > 1)
     whole = labelled(report, without=abouts[0] if len(abouts) == 1 else "")
     parts = [part for part in whole.get("parts", ()) if _shown(part)]
     every += _groups(parts, link)
@@ -565,7 +575,7 @@ def _family(
     about: str,
     place: int,
     label: str,
-    said: set[str],
+    notes_shown: set[str],
     link: Link,
     most: int,
     several: bool,
@@ -580,7 +590,7 @@ def _family(
     whole = "within" not in report
     apart = differences(parts, link) if whole else join([])
     yield Section(f"differences-{place}", f"Differences{called}", apart)
-    full = in_full(of_family, parts, about, said, link, most)
+    full = in_full(of_family, parts, about, notes_shown, link, most)
     line = "every mean, interval, caveat and rule"
     yield Section(f"in-full-{place}", f"All estimates{called}", full, folded=whole, line=line)
 

@@ -100,14 +100,14 @@ def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MO
     below += _links([name], link) if key else ""
     heading = (lambda row: str(row.get(shown.group) or "")) if shown.group else None
     title = "" if shown.folded else shown.title
-    made = table(rows, columns, title, len(rows) > 60, heading) + below
-    return fold(shown.title, counted(len(shown.rows), "row"), made) if shown.folded else made
+    html = table(rows, columns, title, len(rows) > 60, heading) + below
+    return fold(shown.title, counted(len(shown.rows), "row"), html) if shown.folded else html
 
 
 def cell(column: Column, row: Mapping[str, Any]) -> str:
     """A value as people read it, with the mark that the row has for it (`emphasis.with_best`)."""
     mark = "" if column.kind == "interval" else str(row.get(f"{column.key}_mark") or "")
-    return Emphasised.of(_text(column, row), mark)
+    return Emphasised.with_mark(_text(column, row), mark)
 
 
 def _text(column: Column, row: Mapping[str, Any]) -> str:

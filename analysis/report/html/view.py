@@ -111,8 +111,8 @@ def viewed(report: Report, view: View) -> Report:
                 row for row in report["shares"] if bare_title(row).partition(" · ")[2] == rest
             ],
             "data": _data_of(report, view.about),
-            "parts": [_about(part, view.about, others) for part in report.get("parts", ())],
-            "warnings": _said(report["warnings"], others),
+            "parts": [_part_about(part, view.about, others) for part in report.get("parts", ())],
+            "warnings": _texts_about(report["warnings"], others),
         }
     return report
 
@@ -141,19 +141,19 @@ def _counted(report: Report, within: str) -> dict[str, list[int]]:
 
 def _sliced(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:
     """The slice's rows as if they were overall: what they are crossed with left out."""
-    kept = []
+    sliced = []
     for row in rows:
         if slice_of(row) == within:
             by = row["breakdown"].partition(":")[2].split(",")
             plain = {name: value for name, value in row.items() if name not in by}
-            kept.append(cast(EstimateRow, {**plain, "breakdown": OVERALL}))
-    return kept
+            sliced.append(cast(EstimateRow, {**plain, "breakdown": OVERALL}))
+    return sliced
 
 
-def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
+def _part_about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
     """The part with what is about that family, and what is about none."""
 
-    def kept(each: FigureRecord | TableRecord) -> bool:
+    def concerns_family(each: FigureRecord | TableRecord) -> bool:
         return each["about"].partition(" · versus ")[0] in ("", title)
 
     if part["problem"]:
@@ -161,14 +161,14 @@ def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
     return {
         **part,
         "headlines": [each for each in part.get("headlines", ()) if each["about"] == title],
-        "figures": [each for each in part["figures"] if kept(each)],
-        "tables": [each for each in part["tables"] if kept(each)],
-        "sentences": _said(part["sentences"], others),
-        "warnings": _said(part["warnings"], others),
+        "figures": [each for each in part["figures"] if concerns_family(each)],
+        "tables": [each for each in part["tables"] if concerns_family(each)],
+        "sentences": _texts_about(part["sentences"], others),
+        "warnings": _texts_about(part["warnings"], others),
     }
 
 
-def _said(texts: Iterable[str], others: Sequence[str]) -> list[str]:
+def _texts_about(texts: Iterable[str], others: Sequence[str]) -> list[str]:
     """The texts that do not begin with the name of another family."""
     short = [title.partition(" · ")[2].replace(" · ", ", ") for title in others]
     names = {*others, *short}

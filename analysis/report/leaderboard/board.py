@@ -16,7 +16,7 @@ from analysis.formatting import counted, enumerated, listed, number, p_value
 from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.emphasis import LEGEND, with_best
-from analysis.report.leaderboard.gathering import Question, StudyInput, gathered
+from analysis.report.leaderboard.gathering import Question, StudyInput, question_set
 from analysis.report.leaderboard.standings import (
     Standing,
     difference_rows,
@@ -43,19 +43,23 @@ NOTE = "Scores are means over clips, each clip with the same weight."
 
 def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float = 0.95) -> Content:
     """The leaderboard of these studies; scores are on the scale of the first one that it links."""
-    found = gathered(studies)
-    several = len(found.questions) > 1
+    collection = question_set(studies)
+    several = len(collection.questions) > 1
     parts = [
         _of_question(question, studies, reference, level, f"_{n + 1}" if several else "")
-        for n, question in enumerate(found.questions)
+        for n, question in enumerate(collection.questions)
     ]
-    made = together(parts)
-    left_out = [f"On no leaderboard: {each}" for each in found.left_out]
+    contents = together(parts)
+    left_out = [f"On no leaderboard: {each}" for each in collection.left_out]
     return Content(
-        sentences=made.sentences,
-        figures=made.figures,
-        tables=made.tables,
-        warnings=list(dict.fromkeys([*made.warnings, *found.notes, *found.same.notes, *left_out])),
+        sentences=contents.sentences,
+        figures=contents.figures,
+        tables=contents.tables,
+        warnings=list(
+            dict.fromkeys(
+                [*contents.warnings, *collection.notes, *collection.same.notes, *left_out]
+            )
+        ),
         methods=[METHODS] if len(studies) > 1 else [],
     )
 
@@ -64,8 +68,8 @@ def _of_question(
     question: Question, studies: Sequence[StudyInput], reference: str, level: float, suffix: str
 ) -> Content:
     width = question.ends[1] - question.ends[0] if question.ends else None
-    made = components_of(question.ratings, question.units, width)
-    standings = [standing_of(each, level, reference) for each in made]
+    components = components_of(question.ratings, question.units, width)
+    standings = [standing_of(each, level, reference) for each in components]
     metrics = metric_columns(studies, question.ratings)
     tables = [
         _scores(question, standings, metrics, suffix),
@@ -240,19 +244,19 @@ def link_rows(standings: Sequence[Standing]) -> Iterator[Row]:
         }
 
 
-def _shared(made: Component, one: str, other: str, level: float) -> Row:
-    a, b = made.units.index(one), made.units.index(other)
-    shared = made.shared(a, b)
+def _shared(component: Component, one: str, other: str, level: float) -> Row:
+    a, b = component.units.index(one), component.units.index(other)
+    shared = component.shared(a, b)
     if not shared:
         return {}
-    shifts = [made.shift(a, b, system) for system in shared]
-    row = np.mean([made.shift_row(a, b, system)[0] for system in shared], axis=0)
-    variance, df = made.influence.spread(row)
-    value = float(row @ made.mean)
+    shifts = [component.shift(a, b, system) for system in shared]
+    row = np.mean([component.shift_row(a, b, system)[0] for system in shared], axis=0)
+    variance, df = component.influence.spread(row)
+    value = float(row @ component.mean)
     low, high = t_interval(value, variance**0.5, df, level) if variance > 0 else (None, None)
     return {
         "may": "yes",
-        "systems": listed([made.systems[system] for system in shared], 4),
+        "systems": listed([component.systems[system] for system in shared], 4),
         "clips": sum(clips for _, clips in shifts),
         "shift": value,
         "shift_low": low,
@@ -263,16 +267,16 @@ def _shared(made: Component, one: str, other: str, level: float) -> Row:
 def shift_rows(standings: Sequence[Standing]) -> Iterator[Row]:
     """Every shared system of every two studies, and how much higher it stands in the later one."""
     for standing in standings:
-        made = standing.component
-        for a, b in combinations(range(len(made.units)), 2):
-            for system in made.shared(a, b):
-                linked, clips = made.shift(a, b, system)
+        component = standing.component
+        for a, b in combinations(range(len(component.units)), 2):
+            for system in component.shared(a, b):
+                linked, clips = component.shift(a, b, system)
                 spread = linked.variance**0.5
                 ends = t_interval(linked.value, spread, linked.df, standing.level)
                 low, high = ends if spread > 0 else (None, None)
                 yield {
-                    "pair": f"{made.units[b]} − {made.units[a]}",
-                    "system": made.systems[system],
+                    "pair": f"{component.units[b]} − {component.units[a]}",
+                    "system": component.systems[system],
                     "shift": linked.value,
                     "shift_low": low,
                     "shift_high": high,
@@ -282,16 +286,16 @@ def shift_rows(standings: Sequence[Standing]) -> Iterator[Row]:
 
 def said_of(standing: Standing) -> str:
     """How differently shared systems stand, in a sentence; empty of a study alone."""
-    found = standing.component.found
-    if found is None:
+    tau = standing.component.heterogeneity
+    if tau is None:
         return ""
-    spread = f"SD {number(found.median)} (95 % posterior upper bound {number(found.at(0.95))})"
-    if found.p is None:
+    spread = f"SD {number(tau.median)} (95 % posterior upper bound {number(tau.at(0.95))})"
+    if tau.p is None:
         return f"{_units(standing)}: the difference between studies is taken to have {spread}."
     return (
         f"{_units(standing)}: shared systems differ between studies beyond their common shift by "
-        f"{spread}; test that they do not: F = {number(found.statistic)}, p = {p_value(found.p)}, "
-        f"{counted(found.contrasts, 'contrast')}."
+        f"{spread}; test that they do not: F = {number(tau.statistic)}, p = {p_value(tau.p)}, "
+        f"{counted(tau.contrasts, 'contrast')}."
     )
 
 
@@ -305,20 +309,20 @@ def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
             "system again in the other study."
         )
     for each in standings:
-        found = each.component.found
-        if found is None:
+        heterogeneity = each.component.heterogeneity
+        if heterogeneity is None:
             continue
-        if found.p is None:
+        if heterogeneity.p is None:
             yield (
                 f"{_units(each)} hang together by single systems: whether these stand alike in "
                 "both studies cannot be tested, and the error of linking is an assumption "
-                f"(half-t, scale {number(found.scale)}). Share two systems or more."
+                f"(half-t, scale {number(heterogeneity.scale)}). Share two systems or more."
             )
-        elif found.p < ALPHA:
+        elif heterogeneity.p < ALPHA:
             yield (
                 f"{_units(each)}: shared systems do not stand alike in these studies "
-                f"(p = {p_value(found.p)}). Differences across studies carry this; those within a "
-                "study do not."
+                f"(p = {p_value(heterogeneity.p)}). Differences across studies carry this; those "
+                "within a study do not."
             )
 
 
@@ -366,12 +370,12 @@ def metric_columns(studies: Sequence[StudyInput], ratings: pd.DataFrame) -> Metr
 
 def titles_of(studies: Sequence[StudyInput], names: Sequence[str]) -> dict[str, str]:
     """What each metric is called by the studies; its name where they differ or two are alike."""
-    said: dict[str, set[str]] = {name: set() for name in names}
+    titles_said: dict[str, set[str]] = {name: set() for name in names}
     for study in studies:
         for name, title in titles(study.scores).items():
-            if name in said and title:
-                said[name].add(title)
-    one = {name: next(iter(found)) for name, found in said.items() if len(found) == 1}
+            if name in titles_said and title:
+                titles_said[name].add(title)
+    one = {name: next(iter(several)) for name, several in titles_said.items() if len(several) == 1}
     often = Counter(one.values())
     return {name: one[name] if often[one.get(name, "")] == 1 else name for name in names}
 

@@ -23,7 +23,7 @@ class StudyInput:
     """A study: its facts, its ratings after screening, its metric scores; programs among raters."""
 
     facts: BoardFacts
-    kept: pd.DataFrame
+    ratings: pd.DataFrame
     scores: pd.DataFrame
     scripted: int = 0
 
@@ -52,7 +52,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class QuestionSet:
     """All questions of a leaderboard; ``notes`` are warnings about its studies as wholes."""
 
     questions: Sequence[Question]
@@ -61,7 +61,7 @@ class Gathered:
     left_out: Sequence[str] = field(default_factory=tuple)
 
 
-def gathered(studies: Sequence[StudyInput]) -> Gathered:
+def question_set(studies: Sequence[StudyInput]) -> QuestionSet:
     """The questions that a leaderboard can show, in the order in which studies ask them."""
     same = same_systems(
         Clip(
@@ -75,7 +75,7 @@ def gathered(studies: Sequence[StudyInput]) -> Gathered:
         for study in studies
         for clip in study.facts["clips"]
     )
-    asked: dict[tuple[str, str, str], list[tuple[StudyInput, BoardQuestion]]] = {}
+    places_of: dict[tuple[str, str, str], list[tuple[StudyInput, BoardQuestion]]] = {}
     left_out: dict[str, None] = {}
     for study in studies:
         for question in study.facts["questions"]:
@@ -84,12 +84,14 @@ def gathered(studies: Sequence[StudyInput]) -> Gathered:
                 left_out[why] = None
                 continue
             key = (question["method"], question["criterion"], question["scale"])
-            asked.setdefault(key, []).append((study, question))
+            places_of.setdefault(key, []).append((study, question))
     questions = [
-        made for key, places in asked.items() if (made := _question(key, places, same)) is not None
+        shared_question
+        for key, places in places_of.items()
+        if (shared_question := _question(key, places, same)) is not None
     ]
-    notes = [*_about_studies(studies), *_of_scales(asked)]
-    return Gathered(questions, same, notes, tuple(left_out))
+    notes = [*_about_studies(studies), *_of_scales(places_of)]
+    return QuestionSet(questions, same, notes, tuple(left_out))
 
 
 def _why_not(study: StudyInput, question: BoardQuestion) -> str:
@@ -139,9 +141,9 @@ def _question(
 
 def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) -> pd.DataFrame:
     """The ratings of one question under the names that all studies share."""
-    kept, key = study.kept, study.facts["key"]
-    mine = (kept["task"] == question["task"]) & (kept["criterion"] == question["criterion"])
-    rows = rated(kept[mine])
+    ratings, key = study.ratings, study.facts["key"]
+    mine = (ratings["task"] == question["task"]) & (ratings["criterion"] == question["criterion"])
+    rows = rated(ratings[mine])
     clips = {clip["stimulus"]: clip for clip in study.facts["clips"]}
     rows = rows[rows["stimulus"].isin(list(clips))]
     system = [same.systems[key, clips[name]["condition"]] for name in rows["stimulus"]]
@@ -176,8 +178,8 @@ def _wording(places: Iterable[tuple[StudyInput, BoardQuestion]]) -> Iterator[str
     for study, question in places:
         words.setdefault(question["question"].strip(), []).append(study.facts["key"])
     if len(words) > 1:
-        told = "; ".join(f"“{text}” in {enumerated(keys)}" for text, keys in words.items())
-        yield f"The question is worded differently: {told}."
+        listing = "; ".join(f"“{text}” in {enumerated(keys)}" for text, keys in words.items())
+        yield f"The question is worded differently: {listing}."
 
 
 def _about_studies(studies: Sequence[StudyInput]) -> Iterator[str]:
@@ -189,13 +191,13 @@ def _about_studies(studies: Sequence[StudyInput]) -> Iterator[str]:
         if study.scripted:
             yield f"{study.scripted} raters of the study {study.facts['key']} are programs."
     if len(levels) > 1:
-        told = "; ".join(f"{level} in {enumerated(keys)}" for level, keys in levels.items())
-        yield f"Clips were heard at different loudness: {told}."
+        listing = "; ".join(f"{level} in {enumerated(keys)}" for level, keys in levels.items())
+        yield f"Clips were heard at different loudness: {listing}."
 
 
-def _of_scales(asked: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+def _of_scales(keys: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     scales: dict[tuple[str, str], int] = {}
-    for method, criterion, _ in asked:
+    for method, criterion, _ in keys:
         scales[method, criterion] = scales.get((method, criterion), 0) + 1
     for (method, criterion), count in scales.items():
         if count > 1:

@@ -48,22 +48,22 @@ def standing_of(component: Component, level: float, reference: str) -> Standing:
 
 def score_rows(standing: Standing) -> Iterator[Row]:
     """A row for each system: its score on the first study's scale, and what it is made of."""
-    made = standing.component
+    component = standing.component
     for rank, place in enumerate(standing.order, start=1):
-        score = made.score(place)
+        score = component.score(place)
         low, high = _bounds(standing, score)
-        cells = made.cells.system == place
-        rows = cells[made.influence.cell]
+        cells = component.cells.system == place
+        rows = cells[component.influence.cell]
         yield {
             "rank": rank,
-            "system": made.systems[place],
+            "system": component.systems[place],
             "score": score.value,
             "score_low": low,
             "score_high": high,
-            "studies": listed([made.units[unit] for unit in made.units_of(place)], 3),
+            "studies": listed([component.units[unit] for unit in component.units_of(place)], 3),
             "ratings": int(rows.sum()),
-            "raters": len(set(made.influence.rater[rows].tolist())),
-            "clips": _clips(made, place),
+            "raters": len(set(component.influence.rater[rows].tolist())),
+            "clips": _clips(component, place),
         }
 
 
@@ -85,61 +85,64 @@ def difference_rows(standing: Standing) -> list[Row]:
 
 
 def _adjusted(standing: Standing, pairs: Sequence[tuple[int, int]], group: str) -> list[Row]:
-    made, rows, ps = standing.component, [], []
+    component, rows, ps = standing.component, [], []
     for a, b in pairs:
-        linked = made.difference(a, b)
+        linked = component.difference(a, b)
         low, high = _bounds(standing, linked)
-        ps.append(None if low is None else p_of(linked, made.found))
+        ps.append(None if low is None else p_of(linked, component.heterogeneity))
         rows.append(
             {
                 "family": group,
-                "system": made.systems[a],
-                "versus": made.systems[b],
+                "system": component.systems[a],
+                "versus": component.systems[b],
                 "difference": linked.value,
                 "difference_low": low,
                 "difference_high": high,
                 "p": ps[-1],
-                "how": how(made, a, b),
+                "how": how(component, a, b),
             }
         )
     return [row | {"p_adjusted": p} for row, p in zip(rows, holm(ps), strict=True)]
 
 
-def how(made: Component, a: int, b: int) -> str:
+def how(component: Component, a: int, b: int) -> str:
     """By what two systems are compared: a study that rated both, or a chain of shared systems."""
-    units = set(made.units_of(a)) & set(made.units_of(b))
+    units = set(component.units_of(a)) & set(component.units_of(b))
     if units:
-        return f"{SAME}: {listed([made.units[unit] for unit in sorted(units)], 3)}"
-    path = _path(made, made.units_of(a), set(made.units_of(b)))
+        return f"{SAME}: {listed([component.units[unit] for unit in sorted(units)], 3)}"
+    path = _path(component, component.units_of(a), set(component.units_of(b)))
     steps = [
-        listed([made.systems[s] for s in made.shared(one, other)], 3)
+        listed([component.systems[s] for s in component.shared(one, other)], 3)
         for one, other in pairwise(path)
     ]
     return f"{THROUGH}{', then '.join(steps)}"
 
 
-def _path(made: Component, starts: Sequence[int], ends: set[int]) -> list[int]:
+def _path(component: Component, starts: Sequence[int], ends: set[int]) -> list[int]:
     """The fewest studies from one to another, each sharing systems with the next."""
     seen: dict[int, list[int]] = {unit: [unit] for unit in starts}
     line = list(starts)
     for unit in line:
         if unit in ends:
             return seen[unit]
-        for other in range(len(made.units)):
-            if other not in seen and made.shared(unit, other):
+        for other in range(len(component.units)):
+            if other not in seen and component.shared(unit, other):
                 seen[other] = [*seen[unit], other]
                 line.append(other)
     return []
 
 
-def _clips(made: Component, place: int) -> int:
-    nodes = {int(node): int(n) for node, n, s in _cells(made) if s == place}
+def _clips(component: Component, place: int) -> int:
+    nodes = {int(node): int(n) for node, n, s in _cells(component) if s == place}
     return sum(nodes.values())
 
 
-def _cells(made: Component) -> Iterator[tuple[int, int, int]]:
+def _cells(component: Component) -> Iterator[tuple[int, int, int]]:
     yield from zip(
-        made.cells.node.tolist(), made.cells.clips.tolist(), made.cells.system.tolist(), strict=True
+        component.cells.node.tolist(),
+        component.cells.clips.tolist(),
+        component.cells.system.tolist(),
+        strict=True,
     )
 
 
@@ -147,4 +150,4 @@ def _bounds(standing: Standing, linked: Any) -> tuple[float | None, float | None
     """The interval; none where there is no spread to tell it from."""
     if not linked.variance > 0:
         return None, None
-    return bounds(linked, standing.component.found, standing.level)
+    return bounds(linked, standing.component.heterogeneity, standing.level)

@@ -85,12 +85,12 @@ class AgreementPart(Part):
     order = 70
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def make(self, inputs: PartInput) -> Content:
         sentences, warnings, tables = [], [], []
-        every = [(family, True) for family in families(inputs.kept)]
-        every += [(family, False) for family in labelled_families(inputs.kept)]
+        every = [(family, True) for family in families(inputs.ratings)]
+        every += [(family, False) for family in labelled_families(inputs.ratings)]
         for place, (family, scored) in enumerate(every):
             title = family.title
             inputs.progress(place / len(every), title)

@@ -50,21 +50,21 @@ class Att(Part):
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether there are labels Human, Unclear, Machine."""
-        return bool((inputs.kept["estimand"] == "hls").any())
+        return bool((inputs.ratings["estimand"] == "hls").any())
 
     def make(self, inputs: PartInput) -> Content:
         """The paper's tables and figures for each task and criterion."""
-        made: list[Content] = [Content(methods=[_METHOD])]
-        of_hls = [family for family in families(inputs.kept) if family.estimand == "hls"]
+        contents: list[Content] = [Content(methods=[_METHOD])]
+        of_hls = [family for family in families(inputs.ratings) if family.estimand == "hls"]
         for place, family in enumerate(of_hls):
             title = family_title({"estimand": "hls", **family.group})
             inputs.progress(place / len(of_hls), title)
             compare = compared(family.table)
-            about = (family, compare, inputs, title, f"-{place + 1}" * bool(place))
-            of_family = [Content(tables=systems(*about))]
-            of_family += [by_split(*about), by_dimension(*about), by_voice(*about)]
-            made += [_keyed(each, compare) for each in of_family]
-        shown = together(made)
+            arguments = (family, compare, inputs, title, f"-{place + 1}" * bool(place))
+            of_family = [Content(tables=systems(*arguments))]
+            of_family += [by_split(*arguments), by_dimension(*arguments), by_voice(*arguments)]
+            contents += [_keyed(each, compare) for each in of_family]
+        shown = together(contents)
         return _untitled(shown, title) if len(of_hls) == 1 else shown
 
 
@@ -112,8 +112,8 @@ def means(
 ) -> list[Estimate]:
     """The means of a breakdown with the two-way clustered interval, one each."""
     options = inputs.options
-    made = MeanScore(breakdown, ("two_way",), (weighting,))
-    rows = made.fit(table, level=options.level, seed=options.seed)
+    estimator = MeanScore(breakdown, ("two_way",), (weighting,))
+    rows = estimator.fit(table, level=options.level, seed=options.seed)
     return [row for row in rows if not row.interval.startswith("naive")]
 
 
@@ -141,18 +141,18 @@ def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix
     figure = _figure(overall, cells, splits, title, suffix)
     if len(splits) != 2:
         held = enumerated(splits) or "none"
-        told = (
+        sentence_only = (
             f"{family_prefix(title)}no check between splits, which takes two (column split); "
             f"named: {held}."
         )
-        return Content([told], [figure])
+        return Content([sentence_only], [figure])
     both = [row for row in overall if all((row.condition, name) in cells for name in splits)]
     if len(both) < 2:
-        told = (
+        sentence_only = (
             f"{family_prefix(title)}no check between splits: fewer than two systems have "
             "ratings in both."
         )
-        return Content([told], [figure])
+        return Content([sentence_only], [figure])
     sentence = _sentence([row.condition for row in both], cells, splits)
     differences = _differences(named, compare, inputs)
     level = inputs.options.level
@@ -190,8 +190,8 @@ def _figure(
 
 def _differences(named: Any, compare: str, inputs: PartInput) -> dict[str, Contrast]:
     """The difference between the two splits of each system."""
-    made = MeanScore(Breakdown("split", (compare,)), ("two_way",), ("ratings",))
-    every = made.contrasts(named, level=inputs.options.level, seed=inputs.options.seed)
+    estimator = MeanScore(Breakdown("split", (compare,)), ("two_way",), ("ratings",))
+    every = estimator.contrasts(named, level=inputs.options.level, seed=inputs.options.seed)
     return {row.group[compare]: row for row in every if not row.interval.startswith("naive")}
 
 
@@ -252,15 +252,15 @@ def _ranks(
     return {name: 1 + sum(v > value for v in values.values()) for name, value in values.items()}
 
 
-def _difference(found: Contrast | None, first: str) -> dict[str, Any]:
+def _difference(contrast: Contrast | None, first: str) -> dict[str, Any]:
     """The difference with its interval, the first split minus the second."""
-    if found is None:
+    if contrast is None:
         return {"difference": None}
-    low, high = found.low, found.high
-    if found.condition == first:
-        return {"difference": found.value, "difference_low": low, "difference_high": high}
+    low, high = contrast.low, contrast.high
+    if contrast.condition == first:
+        return {"difference": contrast.value, "difference_low": low, "difference_high": high}
     turned = (None if high is None else -high, None if low is None else -low)
-    return {"difference": -found.value} | dict(
+    return {"difference": -contrast.value} | dict(
         zip(("difference_low", "difference_high"), turned, strict=True)
     )
 
@@ -286,16 +286,16 @@ def by_dimension(
     """The systems in each dimension, and their order beside the one overall."""
     named = family.table[family.table["dimension"] != ""]
     if not len(named):
-        told = (
+        sentence = (
             f"{family_prefix(title)}no dimensions are named (column dimension), so Figure 2b "
             "is not there."
         )
-        return Content([told])
+        return Content([sentence])
     overall = means(family.table, Breakdown(compare), inputs)
     overall.sort(key=lambda row: (-row.value, row.condition))
-    made = means(named, Breakdown(compare, ("dimension",)), inputs)
-    cells = {(row.condition, row.group["dimension"]): row for row in made}
-    dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in made})
+    estimates = means(named, Breakdown(compare, ("dimension",)), inputs)
+    cells = {(row.condition, row.group["dimension"]): row for row in estimates}
+    dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in estimates})
     rows = [
         {"group": dimension, "name": each.condition}
         | {"value": cell.value, "low": cell.low, "high": cell.high}
@@ -327,10 +327,14 @@ def _systems_table(
     title: str,
     suffix: str,
 ) -> Table:
-    beside = references(family.table, compare)
+    reference_names = references(family.table, compare)
     rows: list[dict[str, Any]] = []
     for each in overall:
-        row = {"system": each.condition, "overall": each.value, UNRANKED: each.condition in beside}
+        row = {
+            "system": each.condition,
+            "overall": each.value,
+            UNRANKED: each.condition in reference_names,
+        }
         for name in dimensions:
             cell = cells.get((each.condition, name))
             row[_key(name)] = None if cell is None else cell.value
@@ -355,11 +359,13 @@ def _orders(overall: Sequence[Estimate], cells: Cells, dimensions: Sequence[str]
         return []
     same = [name for name, distance in apart.items() if distance == 0]
     furthest = max(apart, key=lambda name: apart[name])
-    told = f"In {len(same)} of {len(apart)} dimensions the systems stand in the order of all labels"
+    sentence = (
+        f"In {len(same)} of {len(apart)} dimensions the systems stand in the order of all labels"
+    )
     if len(same) < len(apart):
-        told += f"; furthest from it is {furthest}, with a normalised Kendall distance of "
-        told += f"{apart[furthest]:.3f}"
-    return [f"{told}."]
+        sentence += f"; furthest from it is {furthest}, with a normalised Kendall distance of "
+        sentence += f"{apart[furthest]:.3f}"
+    return [f"{sentence}."]
 
 
 def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix: str) -> Content:
@@ -367,11 +373,11 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
     table = family.table
     lacking = [name for name in ("voice", "dimension") if not (table[name] != "").any()]
     if lacking:
-        told = (
+        sentence = (
             f"{family_prefix(title)}Table 6 is not there, as no rating names a "
             f"{enumerated(lacking)}."
         )
-        return Content([told])
+        return Content([sentence])
     cells = means(table, Breakdown(compare, ("voice", "dimension")), inputs)
     dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in cells})
     rows = _voice_rows(cells, compare, dimensions, table, inputs)
@@ -390,8 +396,8 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
         f"voices{suffix}", named, "heatmap", drawn, "Dimension", "Voice", (0.0, 1.0), about=title
     )
     note = f"{_NOTE} {_AVERAGES} {LEGEND}"
-    made = Table(f"table6{suffix}", named, columns, rows, note, title, group="system")
-    return Content(_reach(rows), [figure], [made])
+    table6 = Table(f"table6{suffix}", named, columns, rows, note, title, group="system")
+    return Content(_reach(rows), [figure], [table6])
 
 
 def _voice_rows(
@@ -402,33 +408,35 @@ def _voice_rows(
     inputs: PartInput,
 ) -> list[dict[str, Any]]:
     """A row per voice, in the study's order of systems and voices."""
-    beside = references(table, compare)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    reference_names = references(table, compare)
+    row_of: dict[tuple[str, str], dict[str, Any]] = {}
     for cell in cells:
         key = (cell.condition, cell.group["voice"])
-        row = found.setdefault(key, {"system": key[0], "voice": key[1], UNRANKED: key[0] in beside})
+        row = row_of.setdefault(
+            key, {"system": key[0], "voice": key[1], UNRANKED: key[0] in reference_names}
+        )
         row[_key(cell.group["dimension"])] = cell.value
-    for row in found.values():
+    for row in row_of.values():
         held = [row[_key(name)] for name in dimensions if _key(name) in row]
         row["average"] = sum(held) / len(held)
-    systems = inputs.ordered(compare, (system for system, _ in found))
-    voices = inputs.ordered("voice", (voice for _, voice in found))
-    return [found[s, v] for s in systems for v in voices if (s, v) in found]
+    systems = inputs.ordered(compare, (system for system, _ in row_of))
+    voices = inputs.ordered("voice", (voice for _, voice in row_of))
+    return [row_of[s, v] for s in systems for v in voices if (s, v) in row_of]
 
 
 def _reach(rows: Sequence[dict[str, Any]]) -> list[str]:
     """From which to which voice each system reaches."""
-    told = []
+    ranges = []
     for system in dict.fromkeys(row["system"] for row in rows):
         mine = sorted((r for r in rows if r["system"] == system), key=lambda row: row["average"])
         low, high = mine[0], mine[-1]
         if len(mine) > 1:
-            told.append(
+            ranges.append(
                 f"{condition_span(system)} {low['average']:.2f} ({low['voice']}) to "
                 f"{high['average']:.2f} "
                 f"({high['voice']})"
             )
-    return [f"Voices, by the average over dimensions: {'; '.join(told)}."] if told else []
+    return [f"Voices, by the average over dimensions: {'; '.join(ranges)}."] if ranges else []
 
 
 _SD_NAMES = {
@@ -463,10 +471,12 @@ def _means_and_tiers(family: Family, compare: str, inputs: PartInput) -> dict[st
     """A row per system, by falling mean of labels."""
     options = inputs.options
     by_label = {row.condition: row for row in means(family.table, Breakdown(compare), inputs)}
-    made = MeanScore(Breakdown(compare), ("two_way",), ("ratings",), reference=options.reference)
+    estimator = MeanScore(
+        Breakdown(compare), ("two_way",), ("ratings",), reference=options.reference
+    )
     pairs = [
         pair
-        for pair in made.contrasts(family.table, level=options.level)
+        for pair in estimator.contrasts(family.table, level=options.level)
         if not pair.interval.startswith("naive")
     ]
     values = {name: row.value for name, row in by_label.items()}
@@ -500,10 +510,10 @@ def _table3(
 ) -> Table:
     """Posterior mean (SD) and interval, by falling posterior mean; nothing but a note without."""
     title, suffix = named
-    beside = references(family.table, compare)
+    reference_names = references(family.table, compare)
     ordered = sorted(rows.values(), key=lambda row: -row.get("posterior_mean", row["hls"]))
     printed = with_best(
-        ({**row, UNRANKED: row["system"] in beside} for row in ordered), ["posterior_mean"]
+        ({**row, UNRANKED: row["system"] in reference_names} for row in ordered), ["posterior_mean"]
     )
     for row in printed:
         if "posterior_mean" in row:

@@ -55,12 +55,12 @@ class ClipScoresPart(Part):
         return super().asked_by(options) or bool(options.single)
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def make(self, inputs: PartInput) -> Content:
-        every = list(families(inputs.kept))
+        every = list(families(inputs.ratings))
         wanted = inputs.options.single or (STIMULUS,)
-        made: list[Content] = []
+        contents: list[Content] = []
         frames: dict[str, list[pd.DataFrame]] = {}
         for place, by in enumerate(wanted):
             for step, family in enumerate(every):
@@ -69,11 +69,11 @@ class ClipScoresPart(Part):
                 scores = clip_scores(family, by, inputs.options.level)
                 if len(scores.frame):
                     frames.setdefault(by, []).append(scores.frame)
-                made.append(_shown(scores, by, title, inputs.options.level))
+                contents.append(_shown(scores, by, title, inputs.options.level))
         if not frames:
             raise ValueError("No rating names a stimulus: name the clips in the column stimulus.")
         files = {f"{FILES[by]}.csv": _csv(each) for by, each in frames.items()}
-        shown = together([*made, Content(methods=[METHODS], files=files)])
+        shown = together([*contents, Content(methods=[METHODS], files=files)])
         return titled(shown) if len(every) > 1 else shown
 
 

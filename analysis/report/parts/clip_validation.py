@@ -9,7 +9,7 @@ from analysis.formatting import counted, enumerated
 from analysis.name_spans import condition_span
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
-from analysis.report.reviews_told import agreed, agreed_words, judged
+from analysis.report.review_summary import agreement_words, count_judged, verdict_agreement
 
 if TYPE_CHECKING:
     from listening.selectors import ClipReviewFacts
@@ -84,7 +84,7 @@ class ClipValidation(Part):
         systems = [row for each in reviews for row in _systems(each, inputs)]
         if systems:
             tables.append(
-                Table.of(
+                Table.from_rows(
                     *(ValidatedRow, "clips_validated", "Clips that passed, by system", systems),
                     note=_NOTE,
                     group="review",
@@ -92,7 +92,7 @@ class ClipValidation(Part):
             )
         if every := [row for each in reviews for row in _agreement(each)]:
             tables.append(
-                Table.of(
+                Table.from_rows(
                     *(AgreementRow, "validators_agree", "Agreement of the validators", every),
                     note="Intervals by 2,000 resamples of clips; about these validators.",
                     group="review",
@@ -103,9 +103,14 @@ class ClipValidation(Part):
                 LeftOutRow(_called(each["what"]), each["name"], each["because"], each["on"])
                 for each in left_out
             ]
-            tables.append(Table.of(LeftOutRow, "material_left_out", "Left out by name", rows))
+            tables.append(
+                Table.from_rows(LeftOutRow, "material_left_out", "Left out by name", rows)
+            )
         return Content(
-            sentences=[*(words for each in reviews for words in _told(each)), *_out(left_out)],
+            sentences=[
+                *(words for each in reviews for words in _review_sentences(each)),
+                *_out(left_out),
+            ],
             tables=tables,
             warnings=[words for each in reviews for words in _warnings(each)],
             methods=[_method(each) for each in reviews],
@@ -149,29 +154,29 @@ def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
     from analysis.statistics.agreement import nominal
     from analysis.statistics.agreement.nominal import by_aspect
 
-    said = nominal.first_verdicts(review["verdicts"])
-    if not any(len(each) > 1 for each in said.values()):
+    verdicts = nominal.first_verdicts(review["verdicts"])
+    if not any(len(each) > 1 for each in verdicts.values()):
         return
-    for name, each in nominal.measures(said, "validators"):
+    for name, each in nominal.measures(verdicts, "validators"):
         yield AgreementRow(
             _named(review), name, each.value, each.low, each.high, each.items, each.note
         )
-    for about in by_aspect(review["aspects"]):
-        low, high = about.alpha.low, about.alpha.high
-        marked = f"marked in {about.by_any:,}, by all in {about.by_all:,}"
+    for aspect in by_aspect(review["aspects"]):
+        low, high = aspect.alpha.low, aspect.alpha.high
+        marked = f"marked in {aspect.by_any:,}, by all in {aspect.by_all:,}"
         yield AgreementRow(
             review=_named(review),
-            measure=f"Alpha about {about.aspect.lower()}",
-            value=about.alpha.value,
+            measure=f"Alpha about {aspect.aspect.lower()}",
+            value=aspect.alpha.value,
             value_low=low,
             value_high=high,
-            items=about.alpha.items,
-            note="; ".join(filter(None, (marked, about.note))),
+            items=aspect.alpha.items,
+            note="; ".join(filter(None, (marked, aspect.note))),
         )
 
 
-def _told(review: ClipReviewFacts) -> Iterator[str]:
-    people, items = judged(review["verdicts"])
+def _review_sentences(review: ClipReviewFacts) -> Iterator[str]:
+    people, items = count_judged(review["verdicts"])
     what = WHAT[review["kind"]]
     yield (
         f"{_named(review)}: {counted(people, 'expert')} judged {what} of {items:,} "
@@ -224,12 +229,12 @@ def _warnings(review: ClipReviewFacts) -> Iterator[str]:
 
 
 def _method(review: ClipReviewFacts) -> str:
-    people, items = judged(review["verdicts"])
+    people, items = count_judged(review["verdicts"])
     when = "Before the test, " if review["before"] else "After the test had begun, "
     return (
         f"{when}{counted(people, 'expert')}, blind to the system, judged {WHAT[review['kind']]} "
         f"of {items:,} {review['what']} ({review['share'] * 100:g} % of each system’s, "
         f"seed {review['seed']}), each by {review['per_item']} "
-        f"({agreed_words(agreed(review['verdicts']))}); rule: {review['rule'].lower()}, version "
-        f"{review['rule_version']}."
+        f"({agreement_words(verdict_agreement(review['verdicts']))}); "
+        f"rule: {review['rule'].lower()}, version {review['rule_version']}."
     )

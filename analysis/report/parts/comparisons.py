@@ -87,7 +87,7 @@ class Comparisons(Part):
     order = 20
 
     def applies(self, inputs: PartInput) -> bool:
-        return any(may_be_compared(family) for family in families(inputs.kept))
+        return any(may_be_compared(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:
         compared = on_one_footing(rankings(inputs))

@@ -81,7 +81,7 @@ class GeneralModel(Part):
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(inputs.kept))
+        return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:
         """Sample each family, and each crossing that was asked for; cancelled between steps."""
@@ -89,7 +89,7 @@ class GeneralModel(Part):
         work = [
             (each, breakdown)
             for each in modelled_or_refused(inputs)
-            for breakdown in (Breakdown(), *_asked(each, inputs.options))
+            for breakdown in (Breakdown(), *_crossings_wanted(each, inputs.options))
         ]
         for place, (each, breakdown) in enumerate(work):
             tell = partial(_tell, inputs, place / len(work), each.title)
@@ -151,7 +151,7 @@ class GeneralFit:
             about += f", by {' and '.join(self.breakdown.by)}"
             prefix = f"{about}: "
         refusal = self.posterior.diagnostics.refusal
-        made = diagnostics_table(
+        diagnostics = diagnostics_table(
             f"{stem}-diagnostics",
             f"Convergence of the draws of the general model, {about}",
             self.cells,
@@ -160,7 +160,9 @@ class GeneralFit:
             refusal is None,
         )
         if refusal is not None:
-            return Content(sentences=best_sentence(prefix, self.cells, refusal), tables=[made])
+            return Content(
+                sentences=best_sentence(prefix, self.cells, refusal), tables=[diagnostics]
+            )
         tables = [self._cells(stem, about, inputs)] if crossed else self._tables(stem, inputs)
         ranked = self._ranked(inputs.options)
         heading = f"Probability of each rank by the general model, {family_span(title)}"
@@ -170,7 +172,7 @@ class GeneralFit:
         return Content(
             sentences=[] if crossed else best_sentence(prefix, self.cells, ranked, self.among),
             figures=figures,
-            tables=[*tables, made],
+            tables=[*tables, diagnostics],
             methods=[self._methods(inputs.options)],
         )
 
@@ -218,9 +220,9 @@ class GeneralFit:
             row |= summary_cells("logit", logit, i) if self.ordinal else {}
             row |= {"p_best": float(ranked.p_best[i])}
             row |= {"expected_rank": float(ranked.expected_rank[i])}
-            beside = plain.get(self.cells[i], {})
-            row |= {"plain": beside.get("value"), "plain_low": beside.get("low")}
-            rows.append({**row, "plain_high": beside.get("high")})
+            observed = plain.get(self.cells[i], {})
+            row |= {"plain": observed.get("value"), "plain_low": observed.get("low")}
+            rows.append({**row, "plain_high": observed.get("high")})
         columns = [
             Column("condition", "Condition"),
             *role_column(self.among),
@@ -321,7 +323,7 @@ def fitted(
     return GeneralFit(each, breakdown, arrays, effects, posterior, among, ordinal=True)
 
 
-def _asked(each: Modelled, options: Options) -> Iterator[Breakdown]:
+def _crossings_wanted(each: Modelled, options: Options) -> Iterator[Breakdown]:
     for breakdown in options.breakdowns:
         crossed = breakdown.by and breakdown.compare == "condition"
         if crossed and each.table.groupby(list(breakdown.by)).ngroups > 1:

@@ -65,11 +65,11 @@ class Hypotheses(Part):
         facts = inputs.facts
         conditions = facts["conditions"] if facts else []
         labels = {each["condition"]: each["label"] for each in conditions if each["label"]}
-        names = {*inputs.kept["condition"], *inputs.kept["versus_condition"]}
-        asked = [hypothesis_from(text) for text in inputs.options.hypotheses]
-        wanted = [named(each, names, labels) for each in asked if each is not None]
+        names = {*inputs.ratings["condition"], *inputs.ratings["versus_condition"]}
+        hypotheses = [hypothesis_from(text) for text in inputs.options.hypotheses]
+        wanted = [named(each, names, labels) for each in hypotheses if each is not None]
         level = inputs.options.level
-        tests = decide_hypotheses(inputs.kept, wanted, level)
+        tests = decide_hypotheses(inputs.ratings, wanted, level)
         expected = facts.get("hypotheses", []) if facts else []
         declared = {each["text"]: each for each in expected}
         rows = [_row(test, _when(declared.get(test.hypothesis.text))) for test in tests]
@@ -78,7 +78,9 @@ class Hypotheses(Part):
         return Content(
             sentences=[said_of(test) for test in tests],
             tables=[
-                Table.of(HypothesisRow, self.key, self.title, rows, columns=columns, note=note)
+                Table.from_rows(
+                    HypothesisRow, self.key, self.title, rows, columns=columns, note=note
+                )
             ],
             warnings=list(_warnings(tests)),
             methods=[
@@ -99,18 +101,18 @@ def said_of(test: HypothesisTest) -> str:
         return f"Not tested: {it.text}{where}: {test.note}."
     margin = f", margin {it.margin:g}" if it.margin else ""
     level = f"{test.level * 100:g} % interval"
-    found = (
+    difference = (
         f"{number(test.value, True)}, {level} {number(main.low, True)} to {number(main.high, True)}"
         f"{margin}"
     )
     both = f"{condition_span(it.condition)} is {it.kind} {condition_span(it.versus)}"
     items = " for these items" if it.these_items else ""
     if main.shown:
-        return f"Shown{items}: {both}{where}: {found}."
+        return f"Shown{items}: {both}{where}: {difference}."
     other = ""
     if test.these_items.shown and not it.these_items:
         other = " It is shown for these items only, which says nothing about others."
-    return f"Not shown{items}: that {both}{where}: {found}.{other}"
+    return f"Not shown{items}: that {both}{where}: {difference}.{other}"
 
 
 def _warnings(tests: list[HypothesisTest]) -> Iterator[str]:

@@ -60,8 +60,8 @@ class Justifications(Part):
     order = 80
 
     def applies(self, inputs: PartInput) -> bool:
-        kept = inputs.kept
-        return bool((kept["justification"] != "").any() or (kept["codes"] != "").any())
+        ratings = inputs.ratings
+        return bool((ratings["justification"] != "").any() or (ratings["codes"] != "").any())
 
     def make(self, inputs: PartInput) -> Content:
         every = list(_with_reasons(inputs))
@@ -88,7 +88,7 @@ def _contents(reasons: Reasons, inputs: PartInput, first: bool) -> Iterator[Cont
 def _with_reasons(inputs: PartInput) -> Iterator[tuple[Family, bool]]:
     """The families that have reasons, and whether it is the first of its task."""
     seen: set[tuple[str, str]] = set()
-    for family in (*families(inputs.kept), *labelled_families(inputs.kept)):
+    for family in (*families(inputs.ratings), *labelled_families(inputs.ratings)):
         table = family.table
         if (table["justification"] != "").any() or (table["codes"] != "").any():
             task = (family.group.get("study", ""), family.group["task"])
@@ -197,7 +197,7 @@ def written(reasons: Reasons) -> Content:
             "cannot be counted per "
             "condition or label."
         )
-    table = Table.of(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)
+    table = Table.from_rows(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)
     return Content(sentences, tables=[table, *_verdicts(reasons)], warnings=warnings)
 
 
@@ -261,17 +261,17 @@ def codes_by_system(reasons: Reasons, inputs: PartInput) -> Content:
     coded = (reasons.table["codes"] != "").to_numpy(dtype=bool)
     if not coded.any() or reasons.several:
         return Content()
-    what, of = "condition", reasons.condition
+    what, names_of_rows = "condition", reasons.condition
     systems = reasons.table["system"].to_numpy(dtype=object)
     if not reasons.family.in_pairs and bool((systems != "").all()):
-        what, of = "system", systems
-    names = inputs.ordered(what, of[coded].tolist())
+        what, names_of_rows = "system", systems
+    names = inputs.ordered(what, names_of_rows[coded].tolist())
     places = {name: place for place, name in enumerate(names)}
-    condition = np.array([places[name] for name in of[coded].tolist()], dtype=np.int64)
+    condition = np.array([places[name] for name in names_of_rows[coded].tolist()], dtype=np.int64)
     rows = code_rows(reasons, coded, names, condition, inputs.options.level)
     title, note = f"Codes of reasons per {what}", SHARES_NOTE.format(what=what)
     columns = columns_of(CodeRow, What=what.capitalize())
-    every = Table.of(CodeRow, "codes", f"{title}, with intervals", rows, columns=columns,
+    every = Table.from_rows(CodeRow, "codes", f"{title}, with intervals", rows, columns=columns,
                      note=note, about=reasons.title, folded=True)  # fmt: skip
     return Content(
         sentences=[_shares_sentence(reasons.title, rows, names, what)],
@@ -287,15 +287,15 @@ def _across(
     """A code a row, a system a column: as a paper prints it; none where a page is too narrow."""
     if len(names) > MOST_ACROSS:
         return []
-    found: dict[str, dict[str, Any]] = {}
+    row_of: dict[str, dict[str, Any]] = {}
     for row in rows:
-        found.setdefault(row.code, {"code": row.code})[f"in {row.condition}"] = row.share
+        row_of.setdefault(row.code, {"code": row.code})[f"in {row.condition}"] = row.share
     reasons = {row.condition: row.n_reasons for row in rows}
     columns = [Column("code", "Code")]
     columns += [Column(f"in {name}", name, "percent") for name in names]
     counts = ", ".join(f"{condition_span(name)} {reasons[name]:,}" for name in names)
     note = f"{note} Coded reasons: {counts}."
-    return [Table("codes-across", title, columns, list(found.values()), note, about)]
+    return [Table("codes-across", title, columns, list(row_of.values()), note, about)]
 
 
 def code_rows(
@@ -392,14 +392,14 @@ def codes_by_dimension(reasons: Reasons, inputs: PartInput) -> Content:
     if len(names) < 2 or reasons.several:
         return Content()
     places = {name: place for place, name in enumerate(names)}
-    of = np.array([places[name] for name in dimension[coded].tolist()], dtype=np.int64)
-    rows = code_rows(reasons, coded, names, of, inputs.options.level)
+    dimension_codes = np.array([places[name] for name in dimension[coded].tolist()], dtype=np.int64)
+    rows = code_rows(reasons, coded, names, dimension_codes, inputs.options.level)
     columns = columns_of(CodeRow, What="Dimension")
     title, note = (
         "Codes of reasons per dimension, with intervals",
         SHARES_NOTE.format(what="dimension"),
     )
-    table = Table.of(CodeRow, "codes-by-dimension", title, rows, columns=columns, note=note,
+    table = Table.from_rows(CodeRow, "codes-by-dimension", title, rows, columns=columns, note=note,
                      about=reasons.title, folded=True)  # fmt: skip
     return Content(tables=[table])
 
@@ -417,7 +417,7 @@ def codes_together(reasons: Reasons) -> Content:
         "of both shares, if codes had nothing to do with each other."
     )
     title = "Codes that stand together in a reason"
-    table = Table.of(PairRow, "codes-together", title, rows, note=note, about=reasons.title,
+    table = Table.from_rows(PairRow, "codes-together", title, rows, note=note, about=reasons.title,
                      folded=True)  # fmt: skip
     return Content(tables=[table])
 
@@ -426,13 +426,13 @@ def _pairs(codes: Sequence[str], rater: np.ndarray) -> list[PairRow]:
     table = code_table(codes, rater)
     both = np.asarray((table.has.T @ table.has).toarray(), dtype=np.int64)
     alone, n = np.diag(both), len(codes)
-    found = [
+    counted_pairs = [
         (int(both[a, b]), a, b)
         for a in range(len(alone))
         for b in range(a + 1, len(alone))
         if both[a, b] >= TOGETHER_FEWEST
     ]
-    found.sort(key=lambda pair: (-pair[0], table.terms[pair[1]], table.terms[pair[2]]))
+    counted_pairs.sort(key=lambda pair: (-pair[0], table.terms[pair[1]], table.terms[pair[2]]))
     return [
         PairRow(
             code=table.terms[a],
@@ -442,7 +442,7 @@ def _pairs(codes: Sequence[str], rater: np.ndarray) -> list[PairRow]:
             share_of_code=float(count / alone[a]),
             share_of_other=float(count / alone[b]),
         )
-        for count, a, b in found[:MOST_PAIRS]
+        for count, a, b in counted_pairs[:MOST_PAIRS]
     ]
 
 
@@ -649,10 +649,10 @@ class ExampleReasons(FamilyPart):
     order = 79  # before the statistics of words
 
     def applies(self, inputs: PartInput) -> bool:
-        return bool((inputs.kept["justification"] != "").any())
+        return bool((inputs.ratings["justification"] != "").any())
 
     def families(self, inputs: PartInput) -> Iterable[Family]:
-        return (*families(inputs.kept), *labelled_families(inputs.kept))
+        return (*families(inputs.ratings), *labelled_families(inputs.ratings))
 
     def of_family(self, each: FamilyInput) -> Content:
         reasons = reasons_of(each.family)
@@ -665,7 +665,7 @@ class ExampleReasons(FamilyPart):
         if groups.why_not:
             return Content()
         rows = list(_examples(reasons, has, groups, each.level))
-        table = Table.of(Example, "examples", self.title, rows, note=NOTE, about=each.title)
+        table = Table.from_rows(Example, "examples", self.title, rows, note=NOTE, about=each.title)
         return Content(tables=[table])
 
 

@@ -17,7 +17,7 @@ from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row, together
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.report.parts.against_people.metric_data import Gathered, gathered
+from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
     ceilings_of,
@@ -149,10 +149,10 @@ def chosen_label(measure: Measure, labels: Iterable[str]) -> str:
     """
     known = sorted(labels)
     for wanted in measure.scores:
-        output, asked = settings_of(wanted)
+        output, wanted_settings = settings_of(wanted)
         for label in known:
             name, settings = settings_of(label)
-            if name == output and settings >= asked:
+            if name == output and settings >= wanted_settings:
                 return label
     return ""
 
@@ -160,8 +160,8 @@ def chosen_label(measure: Measure, labels: Iterable[str]) -> str:
 def rubric_of(label: str) -> str:
     """The rubric of a judge's scores: what their label says, else the judge's usual one."""
     name, settings = settings_of(label)
-    said = next((each for each in settings if each.startswith("rubric=")), "")
-    return said.removeprefix("rubric=") or f"{name.removeprefix('judge_')}.v1"
+    setting = next((each for each in settings if each.startswith("rubric=")), "")
+    return setting.removeprefix("rubric=") or f"{name.removeprefix('judge_')}.v1"
 
 
 def measure_of(criterion: str) -> Measure | None:
@@ -193,14 +193,14 @@ Cells = dict[tuple[str, ...], dict[str, Cell]]  # by what they are split by; the
 def cells_of(frame: pd.DataFrame, *by: str) -> Cells:
     """All measures of the clips, split by these columns."""
     groups = frame.groupby(list(by), observed=True)[[each.key for each in MEASURES]]
-    made: Cells = {}
+    cells: Cells = {}
     means, sds = groups.mean().to_dict("index"), groups.std(ddof=1).to_dict("index")
     for key, counts in groups.count().to_dict("index").items():
-        made[key if isinstance(key, tuple) else (str(key),)] = {
+        cells[key if isinstance(key, tuple) else (str(key),)] = {
             str(name): Cell(_finite(means[key][name]), _finite(sds[key][name]), int(n))
             for name, n in counts.items()
         }
-    return made
+    return cells
 
 
 def _finite(value: float) -> float | None:
@@ -219,9 +219,9 @@ class Clips:
     def conditions(self, frame: pd.DataFrame) -> list[str]:
         """The systems of these clips: under their groups in the study's order, references last."""
         named = self.inputs.ordered("condition", frame["condition"].unique())
-        group, beside = self.groups(), self.beside()
+        group, others = self.groups(), self.reference_names()
         order = list(dict.fromkeys(group[name] for name in named))
-        return sorted(named, key=lambda name: (name in beside, order.index(group[name])))
+        return sorted(named, key=lambda name: (name in others, order.index(group[name])))
 
     def heads(self, column: str, frame: pd.DataFrame) -> list[str]:
         """The challenges (in the paper's order) or the scenarios (in the study's) of clips."""
@@ -233,15 +233,15 @@ class Clips:
         """The group of each condition."""
         return dict(zip(self.frame["condition"], self.frame["group"], strict=True))
 
-    def beside(self) -> set[str]:
+    def reference_names(self) -> set[str]:
         """The conditions that are no systems: references and anchors."""
         return set(self.frame["condition"][self.frame["role"].isin(BESIDE)])
 
     def panels(self, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
         """The conditions group by group, references with each: what one drawing holds."""
-        named, group, beside = self.conditions(frame), self.groups(), self.beside()
-        inside = [name for name in named if name not in beside]
-        outside = [name for name in named if name in beside]
+        named, group, others = self.conditions(frame), self.groups(), self.reference_names()
+        inside = [name for name in named if name not in others]
+        outside = [name for name in named if name in others]
         heads = list(dict.fromkeys(group[name] for name in inside))
         return [(head, [n for n in inside if group[n] == head] + outside) for head in heads]
 
@@ -301,9 +301,9 @@ def _split_content(frame: pd.DataFrame) -> None:
 
 def _taken(taken: dict[str, str], labels: Iterable[str]) -> str:
     names = {each.key: each.name for each in MEASURES}
-    told = [f"{names[key]}: {label}" for key, label in taken.items() if label]
+    scores = [f"{names[key]}: {label}" for key, label in taken.items() if label]
     absent = [names[key] for key, label in taken.items() if not label and key != CONTENT.key]
-    text = f"Scores: {'; '.join(told)}."
+    text = f"Scores: {'; '.join(scores)}."
     outputs = {label.partition("[")[0] for label in taken.values() if label}
     others = [each for each in sorted(labels) if each.partition("[")[0] in outputs]
     others = [each for each in others if each not in taken.values()]
@@ -315,13 +315,13 @@ def _taken(taken: dict[str, str], labels: Iterable[str]) -> str:
 
 
 def _left_out(not_systems: int, unknown: int) -> str:
-    said: Sequence[str] = [
+    counts: Sequence[str] = [
         f"{counted(not_systems, 'clip')} that are traps, or lines of joined clips"
         * (not_systems > 0),
         f"{counted(unknown, 'clip')} of which no condition is known" * (unknown > 0),
     ]
-    told = [each for each in said if each]
-    return f"Not counted: {enumerated(told)}." if told else ""
+    phrases = [each for each in counts if each]
+    return f"Not counted: {enumerated(phrases)}." if phrases else ""
 
 
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
@@ -370,7 +370,7 @@ class WilliamsRow:
 def against_people(each: FamilyInput, suffix: str) -> Content:
     """Scores and raters in one table, and whether the best score is better."""
     title, inputs = each.title, each.inputs
-    units = gathered(each.family, inputs) if metrics_of(inputs.scores) else None
+    units = family_scores(each.family, inputs) if metrics_of(inputs.scores) else None
     scores = [_score(units, name, inputs) for name in ordered(units)] if units is not None else []
     raters, left = _raters(each)
     rows = [*scores, *_mean_rater(raters), *raters]
@@ -391,7 +391,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     )
 
 
-def _score(units: Gathered, name: str, inputs: PartInput) -> Row:
+def _score(units: FamilyScores, name: str, inputs: PartInput) -> Row:
     row: Row = {"who": name, "kind": "judge" if name.startswith(JUDGE) else "metric"}
     for measure in COEFFICIENTS:
         result = units.number(name, STIMULUS, measure, AS_IS)
@@ -399,7 +399,7 @@ def _score(units: Gathered, name: str, inputs: PartInput) -> Row:
             row |= _measured(measure, result)
             row["n"] = result.n
             if measure in TOPPED:
-                top = top_of(ceilings_of(units, inputs).of(name), STIMULUS, measure)
+                top = top_of(ceilings_of(units, inputs).for_metric(name), STIMULUS, measure)
                 row |= {f"{key}_{measure}": value for key, value in top.items()}
     return row
 
@@ -454,7 +454,7 @@ def two_instruments(each: FamilyInput, scores: Sequence[str]) -> list[str]:
     return each.inputs.two_instruments(each.family.group["task"], each.title, judged_by)
 
 
-def own_scores(units: Gathered) -> list[str] | None:
+def own_scores(units: FamilyScores) -> list[str] | None:
     """The scores that the paper holds against raters on this criterion, best first.
 
     Empty where there are none; None for criteria that are not the paper's: all are compared then.
@@ -465,18 +465,18 @@ def own_scores(units: Gathered) -> list[str] | None:
     return [name for name in ordered(units) if settings_of(name)[0] in measure.outputs]
 
 
-def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
+def _sentence(scores: Sequence[Row], title: str, units: FamilyScores) -> str:
     """How closely the aspect's own score follows raters, or of several the one that does most."""
     own = own_scores(units)
-    about = [row for row in scores if own is None or row["who"] in own]
-    if not about:
+    own_scored = [row for row in scores if own is None or row["who"] in own]
+    if not own_scored:
         measure = measure_of(units.family.group["criterion"])
         name = measure.name.lower() if measure else "it"
         return (
             f"{family_prefix(title)}no clip that was rated here has a score of {name}, the "
             "paper's measure."
         )
-    best = about[0]
+    best = own_scored[0]
     called, n = units.called(best["who"]), best.get("n", 0)
     if best.get("srcc") is None:
         return f"{family_prefix(title)}{called} has no defined rank correlation with human ratings."
@@ -490,20 +490,20 @@ def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     if best["srcc_low"] is not None:
         ends = interval_text(best["srcc_low"], best["srcc_high"], None, 3)
     srcc = f"SRCC {best['srcc']:.3f} {ends} over {n} clips".replace("-", "−")
-    most = max(row.get("n", 0) for row in about)
+    most = max(row.get("n", 0) for row in own_scored)
     few = f", of {most} that have others: not the same clips" * (n < most)
-    if len(about) == 1:
+    if len(own_scored) == 1:
         return f"{family_prefix(title)}{called} correlates with human ratings: {srcc}."
     what = "automatic scores" if own is None else "scores of this aspect"
     return (
-        f"{family_prefix(title)}of {len(about)} {what}, {called} correlates most closely "
+        f"{family_prefix(title)}of {len(own_scored)} {what}, {called} correlates most closely "
         f"with human ratings ({srcc}{few}). The "
         "best of several is flattered by being chosen from the same ratings."
     )
 
 
 def _figure(
-    scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str, units: Gathered
+    scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str, units: FamilyScores
 ) -> Figure:
     rows = [
         {"name": units.called(row["who"]), "value": row["srcc"], "group": group}
@@ -527,7 +527,7 @@ def _figure(
     )
 
 
-def _tests(units: Gathered, names: Sequence[str], title: str, suffix: str) -> list[Table]:
+def _tests(units: FamilyScores, names: Sequence[str], title: str, suffix: str) -> list[Table]:
     """The best score against each other one, on the clips that both have."""
     rows = []
     human, best = units.units.human, names[0]
@@ -540,7 +540,7 @@ def _tests(units: Gathered, names: Sequence[str], title: str, suffix: str) -> li
             rows.append(WilliamsRow(best, name, test.difference, test.t, test.df, test.p, n))
     note = "Williams' test of two correlations with the same human means; not adjusted for several."
     key, heading = f"williams{suffix}", f"Is the best score better?{family_span(title, ' · {}')}"
-    table = Table.of(WilliamsRow, key, heading, rows, note=note, about=title, folded=True)
+    table = Table.from_rows(WilliamsRow, key, heading, rows, note=note, about=title, folded=True)
     return [table] if rows else []
 
 
@@ -575,9 +575,9 @@ class Lfs(FamilyPart):
         suffix = f"-{each.place + 1}" if each.place else ""
         if family.in_pairs and bool((family.table["versus_stimulus"] != "").any()):
             if metrics_of(inputs.scores):
-                of = gathered(family, inputs)
-                own = own_scores(of)
-                shown = preferences(of, ceilings_of(of, inputs), inputs, suffix, own)
+                scores = family_scores(family, inputs)
+                own = own_scores(scores)
+                shown = preferences(scores, ceilings_of(scores, inputs), inputs, suffix, own)
                 return replace(shown, warnings=two_instruments(each, own or ()))
         elif estimand_of(family.estimand).ends == _FIVE_POINTS:
             return against_people(each, suffix)
@@ -611,7 +611,7 @@ SPEAKERS = (  # key, words, numbers of speakers; as in the paper's tables
 
 def systems(clips: Clips) -> Content:
     """All tables of metrics by system that the clips allow; what is not there is said."""
-    frame, tables, told = clips.frame, list[Table](), list[str]()
+    frame, tables, sentences = clips.frame, list[Table](), list[str]()
     numbers = frame["speakers"].where(frame["speakers"].str.isdigit(), "0").astype(int)
     for key, words, holds in SPEAKERS:
         tables += _systems(clips, frame[numbers.map(holds)], key, words)
@@ -619,7 +619,7 @@ def systems(clips: Clips) -> Content:
     words = "Clips without a number of speakers" if len(unknown) < len(frame) else "All clips"
     tables += _systems(clips, unknown, "systems", words)
     if len(unknown):
-        told.append(
+        sentences.append(
             f"{len(unknown)} of {len(frame)} clips name no number of speakers (column speakers in "
             "stimuli.csv), by which Tables 2, 3 and 13 are split."
         )
@@ -628,15 +628,17 @@ def systems(clips: Clips) -> Content:
         tables += _by_language(clips, frame[one], "table14", "Systems by language")
         tables += _by_language(clips, frame[~one], "table15", "Dialogues by language")
     else:
-        told.append("All clips are of one language: Tables 14 and 15, by language, are not there.")
+        sentences.append(
+            "All clips are of one language: Tables 14 and 15, by language, are not there."
+        )
     for name, words in (("challenge", "challenge"), ("dimension", "scenario")):
         tables += _by_column(clips, name, words)
     if not clips.groups() or not any(clips.groups().values()):
-        told.append(
+        sentences.append(
             'No condition names a group (attributes = { group = "…" } in study.toml): all systems '
             "stand together."
         )
-    return Content([*told, *[clips.left] * bool(clips.left)], tables=tables)
+    return Content([*sentences, *[clips.left] * bool(clips.left)], tables=tables)
 
 
 def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Table]:
@@ -661,14 +663,14 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
     known = cells_of(frame, "condition", "language")
     languages = clips.inputs.ordered("language", frame["language"].unique())
     for head, named in _headed(clips, frame):
-        made: list[dict[str, Any]] = []
+        language_rows: list[dict[str, Any]] = []
         for language in languages:
             there = [n for n in named if (n, language) in known]
             cells = [_cells(known[n, language], measures, False) for n in there]
             within = _headed_rows(head, there, cells, measures)
-            made += [{**row, "language": language} for row in within]
+            language_rows += [{**row, "language": language} for row in within]
         order = {name: place for place, name in enumerate([*named, AVERAGE])}
-        rows += sorted(made, key=lambda row: order[row["condition"]])
+        rows += sorted(language_rows, key=lambda row: order[row["condition"]])
     columns = [Column("condition", "Model"), Column("language", "Language")]
     columns += _columns(measures)
     note = f"{_MEAN} {clips.taken} {LEGEND}{_WITHIN}"
@@ -683,15 +685,15 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
         return []
     measures = _known(frame, ONE_CONTENT)
     rows, known = [], cells_of(frame, "condition", name)
-    named, beside = clips.conditions(frame), clips.beside()
+    named, others = clips.conditions(frame), clips.reference_names()
     for head in heads:
-        made = [
-            {"group": head, "condition": n, UNRANKED: n in beside}
+        head_rows = [
+            {"group": head, "condition": n, UNRANKED: n in others}
             | _cells(known[n, head], measures, False)
             for n in named
             if (n, head) in known
         ]
-        rows += _marked(made, measures)
+        rows += _marked(head_rows, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
     note = f"Means over clips. {_CONTENT} {clips.taken} {LEGEND}{_WITHIN}"
     title = f"Metrics of the systems by {words}"
@@ -707,10 +709,10 @@ def captioned(key: str, words: str) -> str:
 
 def _headed(clips: Clips, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """The conditions under the headings of the table: their groups, then the references."""
-    named, group, beside = clips.conditions(frame), clips.groups(), clips.beside()
+    named, group, others = clips.conditions(frame), clips.groups(), clips.reference_names()
     heads: dict[str, list[str]] = {}
     for name in named:
-        heads.setdefault(REFERENCES if name in beside else group[name], []).append(name)
+        heads.setdefault(REFERENCES if name in others else group[name], []).append(name)
     return list(heads.items())
 
 
@@ -785,36 +787,38 @@ def by_challenge(clips: Clips) -> Content:
     scenarios = clips.frame["dimension"].nunique() > 1
     unit, words = ("dimension", "scenario") if scenarios else ("challenge", "challenge")
     limits, flat = _limits(clips.frame, unit)
-    told = []
+    sentences = []
     if flat:
-        told.append(f"Radars leave out {enumerated(flat)}: all means are equal, nothing to map.")
-    told += _not_drawn(clips.frame, limits)
+        sentences.append(
+            f"Radars leave out {enumerated(flat)}: all means are equal, nothing to map."
+        )
+    sentences += _not_drawn(clips.frame, limits)
     figures = [*_figure3(clips, limits, words), *_figure11(clips, limits, words)]
-    return Content(told, figures)
+    return Content(sentences, figures)
 
 
 def _not_drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[str]:
     """Why there are no radars."""
-    told = []
+    sentences = []
     measures = _drawn(frame, limits)
     if len(measures) < LEAST_AXES:
         which = f" ({enumerated([each.name for each in measures])})" * bool(measures)
-        told.append(
+        sentences.append(
             f"Figure 3 is not there: a radar needs {LEAST_AXES} measures with scores, and there "
             f"{'is' if len(measures) == 1 else 'are'} {len(measures)}{which}."
         )
     scenarios = frame["dimension"][frame["dimension"] != ""].nunique()
     if scenarios < LEAST_AXES:
-        told.append(
+        sentences.append(
             f"Figure 11 is not there: a radar needs {LEAST_AXES} scenarios (column dimension), and "
             f"there {'is' if scenarios == 1 else 'are'} {scenarios}."
         )
     if not (frame["challenge"] != "").any():
-        told.append(
+        sentences.append(
             "Figure 3 is not there: no scenario is one of the paper's, and no clip names a "
             "challenge (column challenge in stimuli.csv)."
         )
-    return told
+    return sentences
 
 
 def mapped(measure: Measure, value: float, limits: Mapping[str, tuple[float, float]]) -> float:
@@ -907,11 +911,11 @@ def by_length(clips: Clips) -> Content:
     frame = clips.frame[clips.frame["sentences"].str.isdigit()].copy()
     sentences = frame["sentences"].astype(int)
     if sentences.nunique() < 2:
-        told = (
+        sentence = (
             "No plots by length: fewer than two numbers of sentences are known (column sentences "
             "in stimuli.csv)."
         )
-        return Content([told])
+        return Content([sentence])
     frame["length"], frame["place"] = _bins(sentences)
     rows = _rows(clips, frame)
     measures = [each for each in ONE_CONTENT if frame[each.key].notna().any()]

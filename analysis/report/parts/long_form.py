@@ -201,7 +201,9 @@ def _paragraph_tables(
     tables = [replace(table, folded=folded) for table in tables if table.rows]
     key, title = f"correlates{suffix}", f"Paragraph {mean} with what its sentences are: intervals"
     columns = columns_of(WithinRow, level=level)
-    tables.append(Table.of(WithinRow, key, title, rows, columns=columns, note=note, folded=True))
+    tables.append(
+        Table.from_rows(WithinRow, key, title, rows, columns=columns, note=note, folded=True)
+    )
     return tables
 
 
@@ -372,18 +374,18 @@ def table2(usable: Sequence[ParagraphScores], suffix: str, mean: str) -> list[Ta
     shown = [c for c in columns_of(FitRow) if c.key != "note" or any(fit.note for fit in fits)]
     title = f"Table 2 of {PAPER}: paragraph {mean} from sentence {mean} by position"
     key = f"positions{suffix}"
-    tables = [Table.of(SlopeRow, key, title, slopes, note=FITS, group="model")]
+    tables = [Table.from_rows(SlopeRow, key, title, slopes, note=FITS, group="model")]
     key, title = f"position_fits{suffix}", f"How well sentence positions explain paragraph {mean}"
-    return [*tables, Table.of(FitRow, key, title, fits, columns=shown)]
+    return [*tables, Table.from_rows(FitRow, key, title, fits, columns=shown)]
 
 
 def _model(speaker: str, fit: Regression) -> str:
     """The heading that the paper has over a model."""
     words = LENGTHS.get(fit.sentences, str(fit.sentences))
-    about = f"{speaker}, paragraphs of {words} sentences: {fit.n} paragraphs"
+    heading = f"{speaker}, paragraphs of {words} sentences: {fit.n} paragraphs"
     if fit.r2 is None or fit.f is None:
-        return about
-    return f"{about}, R² = {fit.r2:.2f} (F = {fit.f:.2f}, p {p_in_words(fit.p)})"
+        return heading
+    return f"{heading}, R² = {fit.r2:.2f} (F = {fit.f:.2f}, p {p_in_words(fit.p)})"
 
 
 MOST_NAMED = 12
@@ -529,8 +531,10 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
 
 def _intervals(sums: Clustered, level: float) -> list[tuple[tuple[Any, Any], str]]:
     """Bounds of each mean, or (None, None), and a note; the groups are paragraphs, not items."""
-    found = two_way_intervals(sums, level)
-    return [(bounds or (None, None), note.replace("item", "paragraph")) for bounds, note in found]
+    intervals = two_way_intervals(sums, level)
+    return [
+        (bounds or (None, None), note.replace("item", "paragraph")) for bounds, note in intervals
+    ]
 
 
 def _by_place(material: Material, level: float) -> list[PlaceRow]:
@@ -540,16 +544,16 @@ def _by_place(material: Material, level: float) -> list[PlaceRow]:
         mine = (material.form == code) & (material.place > 0)
         met = np.unique(np.column_stack([material.place[mine], material.cluster[mine]]), axis=0)
         places, counts = np.unique(met[:, 0], return_counts=True)
-        kept = places[counts >= FEWEST_AT_PLACE]
-        if len(kept) < 2:
+        rated_places = places[counts >= FEWEST_AT_PLACE]
+        if len(rated_places) < 2:
             continue
-        use = mine & np.isin(material.place, kept)
-        at = np.searchsorted(kept, material.place[use])
+        use = mine & np.isin(material.place, rated_places)
+        at = np.searchsorted(rated_places, material.place[use])
         y = material.y[use]
         groups = material.rater[use], material.cluster[use]
-        sums = clustered(y, at, *groups, len(kept), ends=material.ends)
+        sums = clustered(y, at, *groups, len(rated_places), ends=material.ends)
         bounds = _intervals(sums, level)
-        for i, place in enumerate(kept.tolist()):
+        for i, place in enumerate(rated_places.tolist()):
             (low, high), note = bounds[i]
             value, n = float(sums.value[i]), int(sums.n_ratings[i])
             rows.append(PlaceRow(form.name, int(place), value, low, high, n, note))
@@ -592,10 +596,10 @@ def _condition_tables(
     key, title = f"long_form_conditions{suffix}", "Conditions, from high to low"
     columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=level, mean=mean)
     note = beware(row.note for row in rows)
-    tables = [Table.of(ConditionRow, key, title, rows, columns=columns, note=note)]
+    tables = [Table.from_rows(ConditionRow, key, title, rows, columns=columns, note=note)]
     key, title = f"long_form_places{suffix}", "Single lines by their place"
     columns = columns_of(PlaceRow, level=level, mean=mean)
-    tables.append(Table.of(PlaceRow, key, title, places, columns=columns, folded=True))
+    tables.append(Table.from_rows(PlaceRow, key, title, places, columns=columns, folded=True))
     return [table for table in tables if table.rows]
 
 
@@ -662,7 +666,7 @@ def condition_tests(material: Material, suffix: str, level: float) -> Content:
     if not tests:
         return Content()
     key, title, many = f"long_form_tests{suffix}", "Tests between conditions", len(tests) > 15
-    table = Table.of(TestRow, key, title, tests, level=level, note=NAIVE, folded=many)
+    table = Table.from_rows(TestRow, key, title, tests, level=level, note=NAIVE, folded=many)
     return Content([_counts_of_clear(tests, level)], tables=[table])
 
 
@@ -749,10 +753,10 @@ class LongForm(Part):
     presets = frozenset({"long_form"})
 
     def applies(self, inputs: PartInput) -> bool:
-        return is_long_form(inputs.kept)
+        return is_long_form(inputs.ratings)
 
     def make(self, inputs: PartInput) -> Content:
-        every = list(materials(inputs.kept))
+        every = list(materials(inputs.ratings))
         if not every:
             raise ValueError(NOTHING)
         words = words_of(inputs)
@@ -857,7 +861,7 @@ def contexts(material: Material, suffix: str, level: float) -> Content:
     return Content(
         sentences=[_context_answer(effects, level)],
         figures=[figure] if len(rows) <= MOST_DRAWN else [],
-        tables=[Table.of(ContextRow, key, title, rows, level=level, note=note)],
+        tables=[Table.from_rows(ContextRow, key, title, rows, level=level, note=note)],
         methods=[CONTEXT_METHOD],
     )
 

@@ -73,7 +73,7 @@ def tested(modelled: Modelled, options: Options) -> tuple[Candidates, Tested]:
     """Who is a candidate, and what REML compares: all, on a large scale the systems alone."""
     among = candidates(modelled.table, modelled.names, options.reference)
     every = np.arange(len(modelled.names))
-    if not (uneven(modelled) and among.told and any(among.ranked)):
+    if not (uneven(modelled) and among.exclusions_text and any(among.ranked)):
         return among, Tested(modelled.arrays, every, len(every))
     systems = [name for name, ranked in zip(modelled.names, among.ranked, strict=True) if ranked]
     table = modelled.table[modelled.table["condition"].isin(systems)]
@@ -109,7 +109,7 @@ class Fits:
     this design makes them too much work.
     """
 
-    of: Modelled
+    modelled: Modelled
     reml: RemlFit | None
     means: Means | None
     pairs: Pairs | None
@@ -123,7 +123,7 @@ class Fits:
     @property
     def falling(self) -> list[int]:
         """The codes of the conditions, the highest mean first."""
-        value = np.full(len(self.of.names), np.nan)
+        value = np.full(len(self.modelled.names), np.nan)
         if self.means is not None:
             value = self.means.value
         if self.posterior is not None and np.isnan(value).any():
@@ -145,10 +145,10 @@ def sized(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
     """
     if _SIZED not in inputs.shared:
         most = _most(inputs.options)
-        models = [(each, model_effects(each, most)) for each in modelled(inputs.kept)]
+        models = [(each, model_effects(each, most)) for each in modelled(inputs.ratings)]
         inputs.shared[_SIZED] = models
-    made: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
-    return made
+    sizes_known: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
+    return sizes_known
 
 
 def _most(options: Options) -> float:
@@ -184,7 +184,7 @@ def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
     except NotEstimable as error:
         notes.append(f"no posterior: {error}")
     return Fits(
-        of=modelled,
+        modelled=modelled,
         reml=fit,
         means=compared.means(fit, options.level) if fit else None,
         pairs=compared.pairs(fit, options.level) if fit else None,
@@ -335,7 +335,9 @@ def best_sentence(
         return [f"{prefix}no ranking is shown, because {comparison}."]
     if comparison is None or len(names) < 2:
         return []
-    left = [f"{prefix}not ranked: {among.told}."] if among and among.told else []
+    left = (
+        [f"{prefix}not ranked: {among.exclusions_text}."] if among and among.exclusions_text else []
+    )
     order = [i for i in by_expected_rank(names, comparison) if comparison.expected_rank[i] > 0]
     if len(order) < 2:
         return left
@@ -405,21 +407,21 @@ def by_expected_rank(names: Sequence[str], comparison: Ranks) -> list[int]:
 
 def role_column(among: Candidates | None) -> list[Column]:
     """A column that tells references and anchors from what is ranked, where there are any."""
-    return [Column("role", "Role")] if among and among.told else []
+    return [Column("role", "Role")] if among and among.exclusions_text else []
 
 
 def role_cell(among: Candidates | None, i: int) -> dict[str, str]:
     """The role of condition i, where some are not ranked."""
-    return {"role": among.roles[i]} if among and among.told else {}
+    return {"role": among.roles[i]} if among and among.exclusions_text else {}
 
 
-def summary_cells(key: str, made: Summary, i: int) -> dict[str, float]:
+def summary_cells(key: str, summary: Summary, i: int) -> dict[str, float]:
     """Mean, SD and interval of the i-th posterior summary, under names that begin with ``key``."""
     return {
-        key: float(made.mean[i]),
-        f"{key}_sd": float(made.sd[i]),
-        f"{key}_low": float(made.low[i]),
-        f"{key}_high": float(made.high[i]),
+        key: float(summary.mean[i]),
+        f"{key}_sd": float(summary.sd[i]),
+        f"{key}_low": float(summary.low[i]),
+        f"{key}_high": float(summary.high[i]),
     }
 
 
@@ -507,15 +509,15 @@ def diagnostics_table(
     folded: bool = True,
 ) -> Table:
     """R-hat and effective sample sizes of every quantity; Pareto k or NUTS's own in the note."""
-    said = posterior.diagnostics
+    diagnostics = posterior.diagnostics
     rows = [
         {
             "quantity": quantity_name(label, names),
             "r_hat": value,
-            "ess_bulk": said.ess_bulk[label],
-            "ess_tail": said.ess_tail[label],
+            "ess_bulk": diagnostics.ess_bulk[label],
+            "ess_tail": diagnostics.ess_tail[label],
         }
-        for label, value in said.r_hat.items()
+        for label, value in diagnostics.r_hat.items()
     ]
     columns = [
         Column("quantity", "Quantity"),
@@ -524,22 +526,22 @@ def diagnostics_table(
         Column("ess_tail", "ESS, tail", "count"),
     ]
     notes = [f"{drawn_words(posterior)}. Wanted: R-hat below 1.01, ESS above 400"]
-    if said.pareto_k is not None:
-        notes.append(f"Pareto k at most 0.7: {said.pareto_k:.2f}")
-    if said.acceptance is not None:
-        notes.append(f"{said.acceptance * 100:.0f} % of the proposals were accepted")
-    if said.divergences is not None:
-        notes.append(f"divergences 0: {said.divergences}")
-    if said.bfmi is not None:
-        notes.append(f"BFMI at least 0.3: {said.bfmi:.2f}")
+    if diagnostics.pareto_k is not None:
+        notes.append(f"Pareto k at most 0.7: {diagnostics.pareto_k:.2f}")
+    if diagnostics.acceptance is not None:
+        notes.append(f"{diagnostics.acceptance * 100:.0f} % of the proposals were accepted")
+    if diagnostics.divergences is not None:
+        notes.append(f"divergences 0: {diagnostics.divergences}")
+    if diagnostics.bfmi is not None:
+        notes.append(f"BFMI at least 0.3: {diagnostics.bfmi:.2f}")
     return Table(key, title, columns, rows, "; ".join(notes) + ".", about, folded)
 
 
 def drawn_words(posterior: Posterior) -> str:
     """How many draws there are, and of how many that were taken."""
-    chains, kept = next(iter(posterior.draws.values())).shape[:2]
+    chains, length = next(iter(posterior.draws.values())).shape[:2]
     taken, thin = posterior.diagnostics.taken, posterior.diagnostics.thin
-    words = f"{chains} chains of {kept:,} draws"
+    words = f"{chains} chains of {length:,} draws"
     if thin > 1:
         words += f", 1 in {thin} of {taken:,} that were taken, as fewer did not suffice"
     return words
@@ -570,12 +572,12 @@ def _tested(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
 
 
 def _drawn(comparison: Comparison, m: int, sign: float) -> Mapping[str, Any]:
-    made = comparison.difference
-    ends = sorted((sign * float(made.low[m]), sign * float(made.high[m])))
+    summary = comparison.difference
+    ends = sorted((sign * float(summary.low[m]), sign * float(summary.high[m])))
     greater = float(comparison.p_greater[m])
     return {
-        "bayes": sign * float(made.mean[m]),
-        "bayes_sd": float(made.sd[m]),
+        "bayes": sign * float(summary.mean[m]),
+        "bayes_sd": float(summary.sd[m]),
         "bayes_low": ends[0],
         "bayes_high": ends[1],
         "p_superior": greater if sign > 0 else 1.0 - greater,
@@ -609,11 +611,11 @@ class Models(Part):
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(inputs.kept))
+        return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
-        shown = _Gathered()
+        shown = _ModelTables()
         models = sized(inputs)
         if not models:
             raise ValueError(NOTHING)
@@ -625,13 +627,13 @@ class Models(Part):
 
 def modelled_or_refused(inputs: PartInput) -> list[Modelled]:
     """The families that a mixed model can be made of; ValueError where there are none."""
-    families = list(modelled(inputs.kept))
+    families = list(modelled(inputs.ratings))
     if not families:
         raise ValueError(NOTHING)
     return families
 
 
-class _Gathered:
+class _ModelTables:
     """What the families give, in lists."""
 
     def __init__(self) -> None:
@@ -643,7 +645,7 @@ class _Gathered:
 
     def add(self, fits: Fits, inputs: PartInput) -> None:
         """One family's figures and tables, or the reasons why there are none."""
-        each, title = fits.of, fits.of.title
+        each, title = fits.modelled, fits.modelled.title
         self.warnings += [f"{family_prefix(title)}{note}." for note in fits.notes]
         if fits.reml is None and fits.posterior is None:
             return
@@ -665,7 +667,7 @@ class _Gathered:
             self.warnings.append(f"{family_prefix(title)}{TOO_NARROW}.")
 
     def _add_ranking(self, stem: str, fits: Fits) -> None:
-        each, names, title = fits.of, fits.of.names, fits.of.title
+        each, names, title = fits.modelled, fits.modelled.names, fits.modelled.title
         compared, ranks = fits.compared, fits.ranks
         if len(names) > 1 and (fits.pairs is not None or compared is not None):
             self.tables.append(
@@ -690,8 +692,10 @@ class _Gathered:
             heading = f"Convergence of the draws, {family_span(title)}"
             refused = isinstance(fits.comparison, Refusal)
             key = f"{stem}-diagnostics"
-            made = diagnostics_table(key, heading, each.names, fits.posterior, title, not refused)
-            self.tables.append(made)
+            diagnostics = diagnostics_table(
+                key, heading, each.names, fits.posterior, title, not refused
+            )
+            self.tables.append(diagnostics)
 
     def _add_cells(self, stem: str, each: Modelled, options: Options) -> None:
         for breakdown in _crossings(each, options):
@@ -718,11 +722,11 @@ class _Gathered:
 
 def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
     """The crossings that were asked for; if nothing was, that by dimension where there are some."""
-    asked = [b for b in options.breakdowns if b.by and b.compare == "condition"]
+    breakdowns = [b for b in options.breakdowns if b.by and b.compare == "condition"]
     table = each.table
     if not options.breakdowns and table["dimension"].nunique() > 1:
-        asked = [Breakdown(by=("dimension",))]
-    for breakdown in asked:
+        breakdowns = [Breakdown(by=("dimension",))]
+    for breakdown in breakdowns:
         if table.groupby(list(breakdown.by)).ngroups > 1:
             yield breakdown
 
@@ -732,8 +736,8 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
         if fits.reml is not None:
             effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
             yield (
-                f"{family_prefix(fits.of.title)}a linear mixed model with a mean per condition "
-                "and random "
+                f"{family_prefix(fits.modelled.title)}a linear mixed model with a mean per "
+                "condition and random "
                 f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
                 "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
                 "all pairs by Holm's method."
@@ -741,7 +745,7 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
         if fits.compared is not None:
             yield _posterior_methods(fits)
         if fits.ranks is not None:
-            yield f"{family_prefix(fits.of.title)}{BY_THE_ANSWER}"
+            yield f"{family_prefix(fits.modelled.title)}{BY_THE_ANSWER}"
 
 
 def _posterior_methods(fits: Fits) -> str:
@@ -751,7 +755,7 @@ def _posterior_methods(fits: Fits) -> str:
     more = ", and a spread of each condition" if "spread" in drawn else ""
     how = fits.posterior.approximation
     return (
-        f"{family_prefix(fits.of.title)}the posterior is that of the Bayesian form of that "
+        f"{family_prefix(fits.modelled.title)}the posterior is that of the Bayesian form of that "
         "model with effects "
         f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
         "out in closed form, "
@@ -781,13 +785,13 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
 
     ``clustered`` gives the report's own estimate of each condition.
     """
-    names, made = fits.of.names, fits.means
+    names, model_means = fits.modelled.names, fits.means
     drawn = fits.posterior.summaries() if fits.posterior and fits.compared else None
     rows = []
     for i in fits.falling:
         plain = clustered.get(names[i], {})
-        row: dict[str, Any] = {"condition": names[i], **_mean_cells(made, i)}
-        row |= {"role": fits.among.roles[i]} if fits.among.told else {}
+        row: dict[str, Any] = {"condition": names[i], **_mean_cells(model_means, i)}
+        row |= {"role": fits.among.roles[i]} if fits.among.exclusions_text else {}
         row |= {} if fits.ranks is None else {"p_best": float(fits.ranks.p_best[i])}
         if drawn is not None:
             row |= summary_cells("bayes", drawn["condition"], i)
@@ -795,11 +799,13 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
         row |= {"plain": plain.get("value"), "ratings": plain.get("n_ratings")}
         row |= {"plain_low": plain.get("low"), "plain_high": plain.get("high")}
         rows.append(row)
-    level = _percent(made.level if made else None)
-    columns = [Column("condition", "Condition")] + [Column("role", "Role")] * bool(fits.among.told)
-    partly = made is None or bool(np.isnan(made.value).any())
-    decimals = estimand_of(fits.of.family.estimand).decimals
-    if made is not None:
+    level = _percent(model_means.level if model_means else None)
+    columns = [Column("condition", "Condition")] + [Column("role", "Role")] * bool(
+        fits.among.exclusions_text
+    )
+    partly = model_means is None or bool(np.isnan(model_means.value).any())
+    decimals = estimand_of(fits.modelled.family.estimand).decimals
+    if model_means is not None:
         columns.append(Column("mean", "Mean (model)", "number", decimals))
         columns.append(Column("mean", f"{level} interval", "interval", decimals))
     if drawn is not None:
@@ -816,17 +822,17 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
         "The model's mean is that of a rater drawn at random; the mean of the ratings counts busy "
         "raters more. HDI: the narrowest interval that holds that much of the posterior."
     )
-    if made is not None and partly:
+    if model_means is not None and partly:
         note += f" {ALONE}."
     if drawn is not None and "spread" in drawn:
         note += f" {SPREAD}"
     return Table(
         key,
-        f"Means by the mixed model, {family_span(fits.of.title)}",
+        f"Means by the mixed model, {family_span(fits.modelled.title)}",
         columns,
         rows,
         note,
-        fits.of.title,
+        fits.modelled.title,
     )
 
 
@@ -867,7 +873,12 @@ def variation_table(key: str, fits: Fits) -> Table:
     notes = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
     note = " ".join(notes)
     return Table(
-        key, f"What varies, {family_span(fits.of.title)}", columns, rows, note, fits.of.title
+        key,
+        f"What varies, {family_span(fits.modelled.title)}",
+        columns,
+        rows,
+        note,
+        fits.modelled.title,
     )
 
 
@@ -908,7 +919,8 @@ def variation_sentence(fits: Fits) -> list[str]:
     if not parts:
         return []
     return [
-        f"{family_span(fits.of.title)}, of the variance within conditions: {enumerated(parts)}."
+        f"{family_span(fits.modelled.title)}, of the variance within conditions: "
+        f"{enumerated(parts)}."
     ]
 
 
@@ -920,15 +932,15 @@ _THINGS = {
 }
 
 
-def _mean_cells(made: Means | None, i: int) -> dict[str, float]:
-    if made is None:
+def _mean_cells(model_means: Means | None, i: int) -> dict[str, float]:
+    if model_means is None:
         return {}
     return {
-        "mean": float(made.value[i]),
-        "mean_low": float(made.low[i]),
-        "mean_high": float(made.high[i]),
-        "se": float(made.se[i]),
-        "df": float(made.degrees[i]),
+        "mean": float(model_means.value[i]),
+        "mean_low": float(model_means.low[i]),
+        "mean_high": float(model_means.high[i]),
+        "se": float(model_means.se[i]),
+        "df": float(model_means.degrees[i]),
     }
 
 

@@ -104,7 +104,7 @@ class NamedTests(Part):
     always = False
 
     def applies(self, inputs: PartInput) -> bool:
-        rated = (family for family in families(inputs.kept) if not family.in_pairs)
+        rated = (family for family in families(inputs.ratings) if not family.in_pairs)
         return any(family.table["condition"].nunique() > 1 for family in rated)
 
     def make(self, inputs: PartInput) -> Content:
@@ -164,7 +164,7 @@ class _FamilyTests:
             counts = self._counts(rows)
             note = f"Differ: p < {self.alpha:.2g} adjusted over the pairs. {QUOTE}"
             title = "The tests side by side"
-            side_by_side = Table.of(CountRow, "side-by-side", title, counts, note=note)
+            side_by_side = Table.from_rows(CountRow, "side-by-side", title, counts, note=note)
             tables[:1] = [side_by_side, tables[0], self._pairs_table(rows), self._long_table(named)]
             sentences = [self._compared(counts), *sentences]
         else:
@@ -396,4 +396,4 @@ def post_hoc_tables(groups: Sequence[GroupTest]) -> Iterator[Table]:
     ]
     title = "Post hoc pairwise tests"
     if rows:
-        yield Table.of(PostHocRow, "post-hoc", title, rows, note=POST_HOC_NOTE, folded=True)
+        yield Table.from_rows(PostHocRow, "post-hoc", title, rows, note=POST_HOC_NOTE, folded=True)

@@ -56,14 +56,18 @@ Tasks = Mapping[str, Sequence[Family]]
 
 def means_table(tasks: Tasks, inputs: PartInput) -> Content:
     """Tasks as groups, in each the languages, in each the systems, all in the study's order."""
-    criteria = list(dict.fromkeys(name_of(each) for found in tasks.values() for each in found))
+    criteria = list(
+        dict.fromkeys(name_of(each) for task_families in tasks.values() for each in task_families)
+    )
     if not criteria:
         return Content()
     rows: list[Row] = []
-    compare = compared(pd.concat([each.table for found in tasks.values() for each in found]))
-    for task, found in tasks.items():
-        for language in languages_of(found, inputs):
-            mine = list(_mean_rows(task, language, found, compare, inputs))
+    compare = compared(
+        pd.concat([each.table for task_families in tasks.values() for each in task_families])
+    )
+    for task, task_families in tasks.items():
+        for language in languages_of(task_families, inputs):
+            mine = list(_mean_rows(task, language, task_families, compare, inputs))
             rows += [_worded(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)]
     columns = [Column(compare, "System"), Column("language", "Language")]
     columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
@@ -74,18 +78,18 @@ def means_table(tasks: Tasks, inputs: PartInput) -> Content:
 
 
 def _mean_rows(
-    task: str, language: str, found: Sequence[Family], compare: str, inputs: PartInput
+    task: str, language: str, task_families: Sequence[Family], compare: str, inputs: PartInput
 ) -> Iterator[Row]:
     rows: dict[str, Row] = {}
-    for family in found:
+    for family in task_families:
         table = family.table[family.table["language"] == language]
         if not len(table):
             continue
         name = name_of(family)
-        beside = set(table[compare][table["role"] == "reference"])
+        references = set(table[compare][table["role"] == "reference"])
         for system, (own, naive) in _means(table, compare, inputs).items():
             row = rows.setdefault(system, {"task": task, compare: system, "language": language})
-            row[UNRANKED] = system in beside
+            row[UNRANKED] = system in references
             row |= {name: own.value, f"{name}_low": own.low, f"{name}_high": own.high}
             row |= {f"{name}_half": _half(naive), f"{name}_n": own.n_ratings}
     for system in inputs.ordered(compare, rows):
@@ -95,9 +99,9 @@ def _mean_rows(
 def _means(table: Any, compare: str, inputs: PartInput) -> dict[str, tuple[Estimate, Estimate]]:
     """The clustered and the naive estimate of each system."""
     estimator = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
-    made = estimator.fit(table, level=inputs.options.level, seed=inputs.options.seed)
-    naive = {row.condition: row for row in made if row.interval.startswith("naive")}
-    own = (row for row in made if not row.interval.startswith("naive"))
+    estimates = estimator.fit(table, level=inputs.options.level, seed=inputs.options.seed)
+    naive = {row.condition: row for row in estimates if row.interval.startswith("naive")}
+    own = (row for row in estimates if not row.interval.startswith("naive"))
     return {row.condition: (row, naive[row.condition]) for row in own}
 
 
@@ -131,10 +135,10 @@ def task_title(task: str, inputs: PartInput) -> str:
     return next((t["title"] for t in tasks if t["task"] == task and t["title"]), words_of(task))
 
 
-def languages_of(found: Sequence[Family], inputs: PartInput) -> list[str]:
+def languages_of(members: Sequence[Family], inputs: PartInput) -> list[str]:
     """The languages of these families' ratings, in the study's order."""
     return inputs.ordered(
-        "language", {str(name) for each in found for name in each.table["language"].unique()}
+        "language", {str(name) for each in members for name in each.table["language"].unique()}
     )
 
 
@@ -239,26 +243,26 @@ def objective(
     for group in dict.fromkeys(systems.group.values()):
         for language in languages:
             there = (n for n in order if systems.group[n] == group and (n, language) in runs)
-            made = [
+            cells = [
                 {systems.heads: group, "condition": name, "language": language}
                 | {UNRANKED: name in systems.plain}
                 | _summed(runs[name, language])
                 | _coverage(known.get(name), systems.empty(name))
                 for name in sorted(there, key=lambda name: name in systems.plain)
             ]
-            rows += _marked(made)
+            rows += _marked(cells)
     if not rows:
         return Content()
-    told = [f"{key}: {label}" for key, label in taken.items() if key != label]
+    settings = [f"{key}: {label}" for key, label in taken.items() if key != label]
     notes = [
-        f"Measured with settings of their own: {enumerated(sorted(told))}. " * bool(told),
+        f"Measured with settings of their own: {enumerated(sorted(settings))}. " * bool(settings),
         _who_verified(verified, others) if verified else _uncounted(labels),
         _without(scores, runs, taken, verified),
     ]
     return Content(tables=[_table(rows, systems.heads, "".join(notes))])
 
 
-def _table(rows: Sequence[Row], group: str, told: str) -> Table:
+def _table(rows: Sequence[Row], group: str, note_of_settings: str) -> Table:
     there = [name for name in DECIMALS if any(name in row for row in rows)]
     headings = dict(zip(DECIMALS, OBJECTIVE_HEADINGS, strict=True))
     columns = [Column("condition", "System"), Column("language", "Language")]
@@ -267,8 +271,8 @@ def _table(rows: Sequence[Row], group: str, told: str) -> Table:
     many = " to ".join(map(str, dict.fromkeys((n[0], n[-1]))))
     absent = [headings[name] for name in DECIMALS if name not in there]
     if absent:
-        told += f"Without scores: {enumerated(absent)}. "
-    note = f"{many} {'run' if many == '1' else 'runs'}. {_OBJECTIVE_NOTE}{told}{LEGEND}"
+        note_of_settings += f"Without scores: {enumerated(absent)}. "
+    note = f"{many} {'run' if many == '1' else 'runs'}. {_OBJECTIVE_NOTE}{note_of_settings}{LEGEND}"
     return Table("table3", f"Table 3 of {PAPER}: {TITLE}", columns, rows, note, group=group)
 
 
@@ -279,26 +283,28 @@ def systems_of(tasks: Tasks, pairs: Sequence[Family], scores: pd.DataFrame) -> S
     of their system. What a task asks says whether its systems follow tags or descriptions.
     """
     groups: dict[str, str] = {}
-    asked: dict[str, set[str]] = {}
-    for task, found in tasks.items():
-        for family in found:
+    criteria_of: dict[str, set[str]] = {}
+    for task, task_families in tasks.items():
+        for family in task_families:
             for name in family.table["condition"].unique():
                 groups[str(name)] = task
-                asked.setdefault(str(name), set()).add(family.group["criterion"])
+                criteria_of.setdefault(str(name), set()).add(family.group["criterion"])
     plain: set[str] = set()
     for family in pairs:
         both = family.table[["condition", "versus_condition"]].drop_duplicates()
         for condition, versus in both.itertuples(index=False):
             if str(versus) not in groups and str(condition) in groups:
                 groups[str(versus)] = groups[str(condition)]
-                asked[str(versus)] = asked[str(condition)]
+                criteria_of[str(versus)] = criteria_of[str(condition)]
                 plain.add(str(versus))
     named = "group" in scores and bool((scores["group"] != "").any())
     if named:
-        said = scores[["condition", "group"]].astype(str).drop_duplicates()
-        groups |= {c: g for c, g in said.itertuples(index=False) if g and c in groups}
-    tagged = frozenset(name for name, criteria in asked.items() if criteria & TAG_CRITERIA)
-    prompted = frozenset(name for name, criteria in asked.items() if criteria & PROMPT_CRITERIA)
+        group_of = scores[["condition", "group"]].astype(str).drop_duplicates()
+        groups |= {c: g for c, g in group_of.itertuples(index=False) if g and c in groups}
+    tagged = frozenset(name for name, criteria in criteria_of.items() if criteria & TAG_CRITERIA)
+    prompted = frozenset(
+        name for name, criteria in criteria_of.items() if criteria & PROMPT_CRITERIA
+    )
     heads = "group" if named else "task"
     return Systems(groups, heads, frozenset(plain), tagged - prompted, prompted - tagged)
 
@@ -306,16 +312,16 @@ def systems_of(tasks: Tasks, pairs: Sequence[Family], scores: pd.DataFrame) -> S
 def _verified(scores: pd.DataFrame) -> tuple[Verified | None, list[str]]:
     """The verifier with values for the most clips, judges first; and the labels of all others."""
     values = scores.dropna(subset=["value"]).groupby("metric")["stimulus"].nunique()
-    found: dict[Verified, int] = {}
+    counts: dict[Verified, int] = {}
     for key in VERIFIERS:
         for label in sorted(map(str, values.index)):
             name, bracket, rest = label.partition("[")
             if name == f"{key}_{PARTS[0]}":
-                found[Verified(key, bracket + rest)] = int(values[label])
-    if not found:
+                counts[Verified(key, bracket + rest)] = int(values[label])
+    if not counts:
         return None, []
-    best = max(found, key=lambda each: found[each])
-    return best, [f"{each.key}{each.settings}" for each in found if each != best]
+    best = max(counts, key=lambda each: counts[each])
+    return best, [f"{each.key}{each.settings}" for each in counts if each != best]
 
 
 def _uncounted(labels: Sequence[str]) -> str:
@@ -330,8 +336,10 @@ def _uncounted(labels: Sequence[str]) -> str:
 
 
 def _who_verified(verified: Verified, others: Sequence[str]) -> str:
-    told = f"Vocalisations found: by {VERIFIERS[verified.key]} ({verified.key}{verified.settings})"
-    return f"{told}; not used: {enumerated(others)}. " if others else f"{told}. "
+    sentence = (
+        f"Vocalisations found: by {VERIFIERS[verified.key]} ({verified.key}{verified.settings})"
+    )
+    return f"{sentence}; not used: {enumerated(others)}. " if others else f"{sentence}. "
 
 
 def _taken(labels: Sequence[str]) -> dict[str, str]:
@@ -355,36 +363,36 @@ def _by_run(
     language = table["language"].astype(str) if "language" in table else ""
     run = table["run"].astype(str).replace("", "1") if "run" in table else "1"
     table = table.assign(language=language, run=run, condition=table["condition"].astype(str))
-    found: dict[tuple[str, str], Runs] = {}
+    runs: dict[tuple[str, str], Runs] = {}
     for place, clips in table.groupby(["condition", "language", "run"], observed=True):
         condition, lang, number = map(str, place)
         by_metric = clips["metric"].map(names)
         values = clips.groupby(by_metric, observed=True)["value"]
         means, sums = (
-            {str(name): float(value) for name, value in of.items()}
-            for of in (values.mean(), values.sum())
+            {str(name): float(value) for name, value in aggregate.items()}
+            for aggregate in (values.mean(), values.sum())
         )
         columns = _columns(means, sums, lang)
-        kept = {k: v for k, v in columns.items() if k not in systems.empty(condition)}
-        found.setdefault((condition, lang), {})[number] = kept
-    return found
+        columns_kept = {k: v for k, v in columns.items() if k not in systems.empty(condition)}
+        runs.setdefault((condition, lang), {})[number] = columns_kept
+    return runs
 
 
 def _columns(
     means: Mapping[str, float], sums: Mapping[str, float], language: str
 ) -> dict[str, float]:
     """The paper's columns of one run, from means and sums over its clips."""
-    made = {name: means[metric] for name, metric in MEANS.items() if metric in means}
+    row = {name: means[metric] for name, metric in MEANS.items() if metric in means}
     error = CHARACTERS if in_characters(language) else WORDS
     if error in means:
-        made[ERRORS] = 100 * means[error]
+        row[ERRORS] = 100 * means[error]
     if "tp" in sums:
         tp, fp, fn = (sums[name] for name in ("tp", "fp", "fn"))
         shares = {PRECISION: (tp, tp + fp), RECALL: (tp, tp + fn), F1: (2 * tp, 2 * tp + fp + fn)}
-        made |= {name: part / whole for name, (part, whole) in shares.items() if whole}
+        row |= {name: part / whole for name, (part, whole) in shares.items() if whole}
     if "distance" in means:
-        made[DISTANCE] = means["distance"]
-    return made
+        row[DISTANCE] = means["distance"]
+    return row
 
 
 def _summed(runs: Runs) -> Row:
@@ -418,7 +426,7 @@ def _without(
     """Clips of these systems that have no value where others of theirs have, and why."""
     headings = dict(zip(DECIMALS, OBJECTIVE_HEADINGS, strict=True))
     lang = scores["language"].astype(str) if "language" in scores else pd.Series("", scores.index)
-    told = []
+    lacking_texts = []
     for (condition, language), of_runs in runs.items():
         own = scores[(scores["condition"].astype(str) == condition) & (lang == language)]
         clips = set(own["stimulus"])
@@ -431,19 +439,19 @@ def _without(
             if lacking:
                 why = ", ".join(reasons(scores, labels[name], lacking))
                 which = f"{condition_span(condition)} {language}".strip()
-                told.append(
+                lacking_texts.append(
                     f"{headings[name]} of {which}: {len(lacking)} of {counted(len(clips), 'clip')} "
                     f"({why})"
                 )
-    return f"Left out, as they have no value: {'; '.join(told)}. " if told else ""
+    return f"Left out, as they have no value: {'; '.join(lacking_texts)}. " if lacking_texts else ""
 
 
 def _marked(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     """The rows of one group and language with the best and second best of each column."""
-    made: list[dict[str, Any]] = list(rows)
+    marked: list[dict[str, Any]] = list(rows)
     for name, decimals in DECIMALS.items():
-        made = with_best(made, [name], decimals=decimals, lowest=LOWEST)
-    for row in made:
+        marked = with_best(marked, [name], decimals=decimals, lowest=LOWEST)
+    for row in marked:
         yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in DECIMALS}
 
 
@@ -483,17 +491,17 @@ def inventories(inputs: PartInput) -> dict[str, Inventory]:
     """The inventory of each system and condition that has one, by both of its names."""
     from metrics.scoring.selectors import coverage_of, type_name
 
-    told: dict[str, list[str]] = {}
+    types_of: dict[str, list[str]] = {}
     for each in inputs.facts["conditions"] if inputs.facts else ():
         types = [name.strip() for name in each["attributes"].get(ATTRIBUTE, "").split(";")]
         for name in dict.fromkeys((each["condition"], each["system"])) if any(types) else ():
             if name:
-                told.setdefault(name, []).extend(filter(None, types))
+                types_of.setdefault(name, []).extend(filter(None, types))
     return {
         name: Inventory(
             tuple(dict.fromkeys(types)), frozenset(map(type_name, types)), coverage_of(types)
         )
-        for name, types in told.items()
+        for name, types in types_of.items()
     }
 
 
@@ -514,7 +522,9 @@ def inventory_table(known: Mapping[str, Inventory], inputs: PartInput) -> Conten
         own = known[name]
         rows.append(InventoryRow(name, "; ".join(own.written), len(own.canonical), own.coverage))
     title = f"Table 2 of {PAPER}: types of vocalisation that systems support"
-    return Content(tables=[Table.of(InventoryRow, "table2", title, rows, note=_INVENTORY_NOTE)])
+    return Content(
+        tables=[Table.from_rows(InventoryRow, "table2", title, rows, note=_INVENTORY_NOTE)]
+    )
 
 
 NOTHING = "no ratings with scores: collect some, or name the column of scores"
@@ -534,30 +544,32 @@ class Nvv(Part):
         """The paper's tables, every task and language in one; and its figures."""
         scored: dict[str, list[Family]] = {}
         pairs: list[Family] = []
-        for family in families(inputs.kept):
+        for family in families(inputs.ratings):
             if family.in_pairs:
                 pairs.append(family)
             else:
                 scored.setdefault(family.group["task"], []).append(family)
         if not scored and not pairs:
             raise ValueError(NOTHING)
-        _check_studies([*pairs, *(each for found in scored.values() for each in found)])
+        _check_studies(
+            [*pairs, *(each for task_families in scored.values() for each in task_families)]
+        )
         tasks = {
             task: by_criterion(scored[task], inputs) for task in inputs.ordered("task", scored)
         }
         known = inventories(inputs)
-        made = [
+        contents = [
             _draws(inputs),
             inventory_table(known, inputs),
             objective(tasks, pairs, known, inputs),
         ]
         inputs.progress(0.3, "Means by system and language")
-        made.append(means_table(tasks, inputs))
-        made.append(judged(tasks, pairs, inputs))
+        contents.append(means_table(tasks, inputs))
+        contents.append(judged(tasks, pairs, inputs))
         inputs.progress(0.7, "Heat maps")
-        made.append(heatmaps(tasks, known, inputs))
-        made.append(cmos(by_criterion(pairs, inputs), inputs))
-        return together(made)
+        contents.append(heatmaps(tasks, known, inputs))
+        contents.append(cmos(by_criterion(pairs, inputs), inputs))
+        return together(contents)
 
 
 def _draws(inputs: PartInput) -> Content:
@@ -566,10 +578,10 @@ def _draws(inputs: PartInput) -> Content:
     return Content([task["drawn"] for task in tasks if task["drawn"]])
 
 
-def _check_studies(found: Sequence[Family]) -> None:
+def _check_studies(members: Sequence[Family]) -> None:
     """Studies of one file are joined by language: a row is of a system in a language."""
     study_of: dict[str, str] = {}
-    for family in found:
+    for family in members:
         study = family.group.get("study", "")
         for language in family.table["language"].unique():
             other = study_of.setdefault(str(language), study)
@@ -581,10 +593,10 @@ def _check_studies(found: Sequence[Family]) -> None:
                 )
 
 
-def by_criterion(found: list[Family], inputs: PartInput) -> list[Family]:
+def by_criterion(members: list[Family], inputs: PartInput) -> list[Family]:
     """Families in the study's order of criteria."""
-    places = inputs.ordered("criterion", {family.group["criterion"] for family in found})
-    return sorted(found, key=lambda family: places.index(family.group["criterion"]))
+    places = inputs.ordered("criterion", {family.group["criterion"] for family in members})
+    return sorted(members, key=lambda family: places.index(family.group["criterion"]))
 
 
 PANEL = "judge_panel_"  # how the metrics of `manage.py judge_study` begin; then the criterion
@@ -597,14 +609,14 @@ _JUDGE_NOTE = (
     "its judges. Mean over clips and, after ±, half of Student's interval over clips: it holds for "
     "these judges, not for others. A dash: no score. Marks hold within a group and language. "
 )
-_BESIDE = (
+_DIFFERENCE_NOTE = (
     "On the clips that both judges and raters scored; means over clips. Whether judges order clips "
     "as people do is in the part on metrics and human scores."
 )
 
 
 @table_row
-class BesideRow:
+class JudgeDifferenceRow:
     """A criterion of a system in one language, by judges and by raters."""
 
     task: str = column("Task")
@@ -627,25 +639,35 @@ def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
         return Content([NOT_THERE])
     systems = systems_of(tasks, pairs, scores)
     clips = _by_clip(mine[mine["condition"].astype(str).isin(systems.group)])
-    asked = dict.fromkeys(name_of(each) for found in tasks.values() for each in found)
+    names = dict.fromkeys(
+        name_of(each) for task_families in tasks.values() for each in task_families
+    )
     there = set(clips["criterion"])
-    criteria = [name for name in asked if name in there] + sorted(there - set(asked))
+    criteria = [name for name in names if name in there] + sorted(there - set(names))
     rows = list(_rows(clips, systems, criteria, inputs))
     columns = [Column("condition", "System"), Column("language", "Language")]
     columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
     title = f"Table 5 of {PAPER}: judges’ scores by system and language"
     tables = [Table("table5", title, columns, rows, _JUDGE_NOTE + LEGEND, group=systems.heads)]
-    beside = [row for task, found in tasks.items() for row in _beside(task, found, clips, inputs)]
-    if beside:
+    differences = [
+        row
+        for task, task_families in tasks.items()
+        for row in _judge_differences(task, task_families, clips, inputs)
+    ]
+    if differences:
         title = "Judges and raters"
-        tables.append(Table.of(BesideRow, "judges", title, beside, note=_BESIDE, folded=True))
+        tables.append(
+            Table.from_rows(
+                JudgeDifferenceRow, "judges", title, differences, note=_DIFFERENCE_NOTE, folded=True
+            )
+        )
     return Content(tables=tables, warnings=list(_two_instruments(tasks, clips, inputs)))
 
 
 def _two_instruments(tasks: Tasks, clips: pd.DataFrame, inputs: PartInput) -> Iterator[str]:
     """Tasks whose raters did not read the rubric by which their clips were judged."""
-    for task, found in tasks.items():
-        own = {str(name) for each in found for name in each.table["stimulus"].unique()}
+    for task, task_families in tasks.items():
+        own = {str(name) for each in task_families for name in each.table["stimulus"].unique()}
         judged_by = clips["version"][clips["stimulus"].isin(own)].unique()
         yield from inputs.two_instruments(task, task_title(task, inputs), map(str, judged_by))
 
@@ -675,14 +697,14 @@ def _rows(
     order = inputs.ordered("condition", clips["condition"].unique())
     for group in dict.fromkeys(systems.group.values()):
         for language in languages:
-            made = [
+            cells = [
                 {systems.heads: group, "condition": name, "language": language}
                 | {UNRANKED: name in systems.plain}
                 | _cells(own[name, language])
                 for name in order
                 if systems.group[name] == group and (name, language) in own
             ]
-            for row in with_best(made, criteria, decimals=PRINTED):
+            for row in with_best(cells, criteria, decimals=PRINTED):
                 yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in criteria}
 
 
@@ -700,10 +722,10 @@ def _cells(table: pd.DataFrame) -> Row:
     return row
 
 
-def _beside(
-    task: str, found: Sequence[Family], clips: pd.DataFrame, inputs: PartInput
-) -> Iterator[BesideRow]:
-    for family in found:
+def _judge_differences(
+    task: str, task_families: Sequence[Family], clips: pd.DataFrame, inputs: PartInput
+) -> Iterator[JudgeDifferenceRow]:
+    for family in task_families:
         judges = clips[clips["criterion"] == name_of(family)].set_index("stimulus")["value"]
         raters = family.table.groupby("stimulus", observed=True)["score"].mean()
         facts = family.table.drop_duplicates("stimulus").set_index("stimulus")
@@ -717,7 +739,9 @@ def _beside(
                 human = float(means["raters"][place])
                 judge, n = float(means["judges"][place]), int(counts[place])
                 criterion = name_of(family)
-                yield BesideRow(task, language, system, criterion, human, judge, judge - human, n)
+                yield JudgeDifferenceRow(
+                    task, language, system, criterion, human, judge, judge - human, n
+                )
 
 
 UNSUPPORTED, UNRATED = "–", "?"  # in cells without a value
@@ -736,11 +760,11 @@ _UNTOLD = (
 def heatmaps(tasks: Tasks, known: Mapping[str, Inventory], inputs: PartInput) -> Content:
     """A panel for each language, criterion about vocalisations (or any), and task."""
     figures = []
-    every = [family for found in tasks.values() for family in found]
+    every = [family for task_families in tasks.values() for family in task_families]
     for language in languages_of(every, inputs):
-        for task, found in tasks.items():
-            about = [each for each in found if ABOUT in name_of(each).lower()]
-            for family in about or found:
+        for task, task_families in tasks.items():
+            about_vocalisations = [each for each in task_families if ABOUT in name_of(each).lower()]
+            for family in about_vocalisations or task_families:
                 figures += _panel(task, language, family, known, inputs)
     return Content(figures=figures)
 
@@ -834,7 +858,7 @@ def cmos(pairs: Sequence[Family], inputs: PartInput) -> Content:
     return Content(
         tables=[
             Table("table6", title, columns, _wide(rows, inputs), _COMPARISON_NOTE),
-            Table.of(
+            Table.from_rows(
                 *(CmosRow, "cmos", f"{title}, with intervals", rows),
                 columns=columns_of(CmosRow, percent=level),
                 note=_BEHIND,
@@ -846,18 +870,18 @@ def cmos(pairs: Sequence[Family], inputs: PartInput) -> Content:
 
 def _wide(rows: Sequence[CmosRow], inputs: PartInput) -> list[dict[str, Any]]:
     """A row per language and system, a column per criterion."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    row_of: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
         key = (row.language, row.condition, row.versus)
-        wide = found.setdefault(
+        wide = row_of.setdefault(
             key, dict(zip(("language", "condition", "versus"), key, strict=True))
         )
         wide[row.criterion] = row.cmos
         wide[f"{row.criterion}_low"], wide[f"{row.criterion}_high"] = row.low, row.high
-    languages = list(dict.fromkeys(language for language, _, _ in found))
-    order = inputs.ordered("condition", {condition for _, condition, _ in found})
-    keys = sorted(found, key=lambda key: (languages.index(key[0]), order.index(key[1]), key[2]))
-    return [found[key] for key in keys]
+    languages = list(dict.fromkeys(language for language, _, _ in row_of))
+    order = inputs.ordered("condition", {condition for _, condition, _ in row_of})
+    keys = sorted(row_of, key=lambda key: (languages.index(key[0]), order.index(key[1]), key[2]))
+    return [row_of[key] for key in keys]
 
 
 def _against(family: Family, language: str, inputs: PartInput) -> list[CmosRow]:

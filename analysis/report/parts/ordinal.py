@@ -54,7 +54,7 @@ class Ordinal(Part):
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether some ratings are about one condition each."""
-        return any(comparable(family) for family in families(inputs.kept))
+        return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what its ratings do not allow is said among the warnings."""
@@ -63,7 +63,7 @@ class Ordinal(Part):
         for place, each in enumerate(families):
             inputs.progress(place / len(families), f"ordinal model of {each.title}")
             try:
-                parts.append(_Fitted.of(each, inputs.options).shown(inputs.options))
+                parts.append(_Fitted.fit(each, inputs.options).shown(inputs.options))
             except NotEstimable as error:
                 parts.append(
                     Content(warnings=[f"{family_prefix(each.title)}no ordinal model: {error}."])
@@ -98,7 +98,7 @@ class _Fitted:
     among: Candidates
 
     @classmethod
-    def of(cls, each: Modelled, options: Options) -> _Fitted:
+    def fit(cls, each: Modelled, options: Options) -> _Fitted:
         if len(each.names) > MOST_CONDITIONS:
             many = f"{len(each.names)} conditions are more than the {MOST_CONDITIONS}"
             raise NotEstimable(
@@ -146,10 +146,12 @@ class _Fitted:
         heading = f"Convergence of the ordinal draws, {family_span(self.title)}"
         key = f"{self.stem}-diagnostics"
         refused = isinstance(ranked, Refusal)
-        made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
+        diagnostics = diagnostics_table(
+            key, heading, names, self.posterior, self.title, not refused
+        )
         if isinstance(ranked, Refusal):
             sentence = f"{family_prefix(self.title)}no ordinal model is shown, because {ranked}."
-            return Content(sentences=[sentence], tables=[made])
+            return Content(sentences=[sentence], tables=[diagnostics])
         drawn = self.posterior.summaries(level=options.level)
         tables = [self._means(drawn, ranked), self._thresholds(drawn), self._variation(drawn)]
         figures = self._share_figures()
@@ -161,7 +163,7 @@ class _Fitted:
         return Content(
             sentences=list(self._agreement(drawn)),
             figures=figures,
-            tables=[*tables, self._share_table(), made],
+            tables=[*tables, self._share_table(), diagnostics],
             warnings=list(self._warnings()),
             methods=[self._methods()],
         )

@@ -245,7 +245,7 @@ def _order_tables(
             f"order_effect{suffix}",
             "Order effect: what a clip gains by being heard second",
         )
-        tables.append(Table.of(OrderRow, key, title, order, level=level, folded=True))
+        tables.append(Table.from_rows(OrderRow, key, title, order, level=level, folded=True))
     known = [row for row in rows if row["balanced"] is not None]
     if known:
         interval = f"{level * 100:g} % interval"
@@ -599,7 +599,9 @@ def _strengths(
     each: FamilyInput,
 ) -> Table:
     columns = columns_of(StrengthRow, *names, level=each.level)
-    return Table.of(StrengthRow, key, title, rows, columns=columns, note=note, about=each.title)
+    return Table.from_rows(
+        StrengthRow, key, title, rows, columns=columns, note=note, about=each.title
+    )
 
 
 def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
@@ -618,7 +620,7 @@ def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
         for one in fitted.contrasts or ()
     ]
     key, title = f"strength_differences{each.suffix}", "Differences of strength"
-    return Table.of(
+    return Table.from_rows(
         DifferenceRow, key, title, rows, level=each.level, about=each.title, folded=True
     )
 
@@ -678,16 +680,16 @@ class Pairs(FamilyPart):
     nothing = "no rated comparisons are left: see what the rules leave out"
 
     def applies(self, inputs: PartInput) -> bool:
-        kept = inputs.kept
-        named = kept["versus_condition"] != ""
-        return bool((kept["estimand"].isin(keys_where("in_pairs")) & named).any())
+        ratings = inputs.ratings
+        named = ratings["versus_condition"] != ""
+        return bool((ratings["estimand"].isin(keys_where("in_pairs")) & named).any())
 
     def families(self, inputs: PartInput) -> Iterable[Family]:
         return [family for family in super().families(inputs) if family.in_pairs]
 
     def of_family(self, each: FamilyInput) -> Content:
         content = warned_once(together(_contents(each)))
-        return worded(content, each.title) if each.of > 1 else content
+        return worded(content, each.title) if each.n_families > 1 else content
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         """Titles and words say already what they are about."""
@@ -793,7 +795,11 @@ def right(use: pd.DataFrame, each: FamilyInput) -> Content:
     return Content(
         sentences=[_abx_sentence(rows[-1], each.level)],
         figures=[figure] if len(rows) <= MOST_ABX_DRAWN else [],
-        tables=[Table.of(RightRow, key, title, rows, columns=columns, note=note, about=each.title)],
+        tables=[
+            Table.from_rows(
+                RightRow, key, title, rows, columns=columns, note=note, about=each.title
+            )
+        ],
         warnings=_abx_warnings(by_pair, each.level),
         methods=[ABX_METHOD],
     )

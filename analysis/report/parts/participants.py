@@ -69,7 +69,7 @@ class Participants(Part):
             raise ValueError("who took part is not known of a file of ratings; analyse the study")
         rows, paid = list(_rows(facts)), list(pay_rows(facts))
         tables = [
-            Table.of(
+            Table.from_rows(
                 ParticipantRow,
                 "participants",
                 "Participants",
@@ -79,7 +79,7 @@ class Participants(Part):
             )
         ]
         if paid:
-            tables.append(Table.of(PayRow, "pay", "Pay", paid, note=_PAY_NOTE))
+            tables.append(Table.from_rows(PayRow, "pay", "Pay", paid, note=_PAY_NOTE))
         return Content(
             [_counted(facts, inputs), *_lacking(facts, bool(paid))],
             tables=tables,
@@ -89,27 +89,29 @@ class Participants(Part):
 
 
 def _counted(facts: StudyFacts, inputs: PartInput) -> str:
-    kept = inputs.kept["rater"].nunique()
+    n_raters = inputs.ratings["rater"].nunique()
     raters = counted(facts["people"]["raters"], "rater")
-    return f"{raters} gave at least one answer; ratings of {kept:,} are in the estimates."
+    return f"{raters} gave at least one answer; ratings of {n_raters:,} are in the estimates."
 
 
 def _warnings(facts: StudyFacts, inputs: PartInput) -> list[str]:
-    told = []
+    sentences = []
     if scripted := facts["people"]["scripted"]:
-        told.append(
+        sentences.append(
             f"{scripted:,} of these raters are simulated: a program generated what they say of "
             "themselves."
         )
     if inputs.options.versions:
-        told.append("These are the raters of this version alone; see each version's own report.")
-    return told
+        sentences.append(
+            "These are the raters of this version alone; see each version's own report."
+        )
+    return sentences
 
 
 def _lacking(facts: StudyFacts, paid: bool) -> Iterator[str]:
     """What a reader looks for and was not asked."""
-    asked = {question["key"] for form in facts["forms"] for question in form["questions"]}
-    lacking = [CALLED[key].lower() for key in ALWAYS_NAMED if key not in asked]
+    questions_asked = {question["key"] for form in facts["forms"] for question in form["questions"]}
+    lacking = [CALLED[key].lower() for key in ALWAYS_NAMED if key not in questions_asked]
     if not set(facts["people"]["headphones"]) - {NOT_ASKED}:
         lacking.append("headphones")
     if lacking:
@@ -178,16 +180,16 @@ def _shown(name: str, counts: Mapping[str, int], raters: int) -> Iterator[Partic
 
 def _methods(facts: StudyFacts, rows: list[ParticipantRow], paid: list[PayRow]) -> Iterator[str]:
     """A paper's sentences: how many of which gender, and what they were paid."""
-    told = [
+    genders = [
         f"{row.answer} {row.raters:,}"
         for row in rows
         if row.characteristic == CALLED["gender"] and row.raters
     ]
-    if told:
+    if genders:
         people = facts["people"]
         who = counted(people["raters"], "rater")
         who += f", {people['scripted']:,} of them simulated," * bool(people["scripted"])
-        yield f"{who} took part (gender: {listed(told, len(told))})."
+        yield f"{who} took part (gender: {listed(genders, len(genders))})."
     for row in paid if facts["pay"]["sessions"] else ():
         amounts = (
             (row.per_session, "a session"),

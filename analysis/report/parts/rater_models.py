@@ -87,7 +87,7 @@ class RaterModels(FamilyPart):
     nothing = "no ratings with scores: collect some, or name the column of scores"
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def families(self, inputs: PartInput) -> Iterable[Family]:
         """All ratings, whatever the rules leave out: they are what is judged."""
@@ -185,16 +185,16 @@ def _sentences(judged: Judged) -> Iterator[str]:
 def _rules_table(judged: Judged, each: FamilyInput) -> Iterator[Table]:
     rows = []
     for rule, shares in judged.taken.items():
-        gone = shares > MOST_OF
-        if min(int(gone.sum()), int((~gone).sum())) < FEW:
+        is_taken = shares > MOST_OF
+        if min(int(is_taken.sum()), int((~is_taken).sum())) < FEW:
             continue
         areas = {
-            name: _better(sign * judged.values[name], gone) if name in judged.values else None
+            name: _better(sign * judged.values[name], is_taken) if name in judged.values else None
             for name, sign in (("informedness", 1.0), ("noise", -1.0))
         }
-        rows.append(RuleRow(rule, int(gone.sum()), int((~gone).sum()), **areas))
+        rows.append(RuleRow(rule, int(is_taken.sum()), int((~is_taken).sum()), **areas))
     if rows:
-        yield Table.of(
+        yield Table.from_rows(
             RuleRow,
             f"rater_models_rules{each.suffix}",
             "Rules against models: how often a rater left in is the better one",
@@ -205,14 +205,14 @@ def _rules_table(judged: Judged, each: FamilyInput) -> Iterator[Table]:
         )
 
 
-def _better(value: Floats, gone: np.ndarray) -> float:
+def _better(value: Floats, is_taken: np.ndarray) -> float:
     """How often one who is left in has the higher value than one who is gone; ties a half."""
-    ranks, n = stats.rankdata(value), int((~gone).sum())
-    return float((ranks[~gone].sum() - n * (n + 1) / 2) / (n * int(gone.sum())))
+    ranks, n = stats.rankdata(value), int((~is_taken).sum())
+    return float((ranks[~is_taken].sum() - n * (n + 1) / 2) / (n * int(is_taken.sum())))
 
 
 def _raters_table(judged: Judged, each: FamilyInput) -> Table:
-    def of(name: str, code: int) -> float | None:
+    def value_of(name: str, code: int) -> float | None:
         return float(judged.values[name][code]) if name in judged.values else None
 
     rows = [
@@ -220,14 +220,14 @@ def _raters_table(judged: Judged, each: FamilyInput) -> Table:
             rater=name,
             n_ratings=judged.counts[code],
             taken_by=", ".join(r for r, shares in judged.taken.items() if shares[code] > MOST_OF),
-            **{field: of(field, code) for field in _MEASURES},
+            **{field: value_of(field, code) for field in _MEASURES},
         )
         for code, name in enumerate(judged.names)
     ]
     rows.sort(key=lambda row: (row.informedness or 0.0, -(row.noise or 0.0), row.rater))
     title = "Each rater by the models, those most in doubt first"
     key = f"rater_models_raters{each.suffix}"
-    return Table.of(RaterRow, key, title, rows, note=NOTE, about=each.title, folded=True)
+    return Table.from_rows(RaterRow, key, title, rows, note=NOTE, about=each.title, folded=True)
 
 
 _MEASURES = (

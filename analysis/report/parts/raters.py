@@ -470,9 +470,9 @@ METHODS = (
 
 def answer_times(inputs: PartInput) -> Iterator[Content]:
     """The pace of the raters of each task that has answer times."""
-    kept = inputs.kept[inputs.kept["latency_ms"].notna()]
-    several = kept["study"].nunique() > 1
-    for (study, task), rows in kept.groupby(["study", "task"], sort=True):
+    timed = inputs.ratings[inputs.ratings["latency_ms"].notna()]
+    several = timed["study"].nunique() > 1
+    for (study, task), rows in timed.groupby(["study", "task"], sort=True):
         title = f"{study} · {task}" if several else str(task)
         yield _of_task(title, trials(rows), inputs.options.level)
 
@@ -753,13 +753,13 @@ def _use_sentences(
     title: str, uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
 ) -> list[str]:
     means = np.array([use.mean for use in uses])
-    about = family_prefix(title)
+    prefix = family_prefix(title)
     if np.ptp(means) <= EQUAL:  # of one rater, or of ranks
         whose = "the rater's own mean" if len(means) == 1 else "every rater's own mean"
-        sentences = [f"{about}{whose} is {means[0]:.2f}."]
+        sentences = [f"{prefix}{whose} is {means[0]:.2f}."]
     else:
         sentences = [
-            f"{about}raters' own means lie between {means.min():.2f} and {means.max():.2f} "
+            f"{prefix}raters' own means lie between {means.min():.2f} and {means.max():.2f} "
             f"(SD {np.std(means, ddof=1):.2f} over {len(means)} raters)."
         ]
     if halves:
@@ -886,7 +886,7 @@ class Raters(FamilyPart):
     order = 72
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def of_family(self, each: FamilyInput) -> Content:
         """The sentences about a family are one paragraph, its title said once."""

@@ -77,7 +77,7 @@ class Recommendation(FamilyPart):
     nothing = "no ratings with scores: collect some, or name the column of scores"
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def of_family(self, each: FamilyInput) -> Content:
         estimand = estimand_of(each.family.estimand)
@@ -92,7 +92,7 @@ class Recommendation(FamilyPart):
             decimals=estimand.decimals,
             raters="assessors" if style == MUSHRA else "raters",
         )
-        table = Table.of(
+        table = Table.from_rows(
             ConditionRow,
             key,
             family_span(about),

@@ -36,9 +36,9 @@ from analysis.statistics.robustness import (
     WAYS,
     Claim,
     Comparison,
-    Found,
     Outcome,
     Variant,
+    VariantDifference,
     comparison_of,
     fewest_to_turn,
     in_other_ways,
@@ -72,7 +72,7 @@ class Robustness(Part):
     order = 66
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def make(self, inputs: PartInput) -> Content:
         every = rankings(inputs)
@@ -148,30 +148,30 @@ def _by_rules(inputs: PartInput) -> tuple[dict[str, list[Variant]], list[str]]:
     """Other schemes of rules by family; and those left away, as they keep what another keeps."""
     rules, options = inputs.options.rules, inputs.options
     main = in_force(rules)
-    seen = {inputs.kept.index.to_numpy().tobytes()}
+    seen = {inputs.ratings.index.to_numpy().tobytes()}
     known = [scheme for scheme in schemes(rules) if scheme[0] != main]
     more, added = one_rule_more(inputs)
     same: list[str] = []
-    found: dict[str, list[Variant]] = {}
+    variants_of: dict[str, list[Variant]] = {}
     for kind, screened, some in ((RULES, inputs.screened, known), (MORE, more, added)):
         distinct = _distinct(screened, some, seen, same)
-        made = under_rules(distinct, kind, options.reference, options.level)
-        for title, variants in made.items():
-            found.setdefault(title, []).extend(variants)
-    return found, same
+        by_title = under_rules(distinct, kind, options.reference, options.level)
+        for title, variants in by_title.items():
+            variants_of.setdefault(title, []).extend(variants)
+    return variants_of, same
 
 
 def _distinct(
     screened: Screened, some: Sequence[Scheme], seen: set[bytes], same: list[str]
 ) -> Iterator[tuple[Scheme, pd.DataFrame]]:
     for scheme in some:
-        kept = screened.kept(scheme[1])
-        mark = np.asarray(kept.index).tobytes()
+        ratings = screened.kept(scheme[1])
+        mark = np.asarray(ratings.index).tobytes()
         if mark in seen:
             same.append(scheme[0])
-        elif len(kept):
+        elif len(ratings):
             seen.add(mark)
-            yield scheme, kept
+            yield scheme, ratings
 
 
 def _drawn(standing: Standing) -> Iterator[str]:
@@ -191,7 +191,7 @@ class Fate:
 
     variant: Variant
     outcome: Outcome
-    found: Found | None
+    difference: VariantDifference | None
 
 
 @dataclass(frozen=True)
@@ -227,9 +227,9 @@ class Followed:
     def values(self) -> list[tuple[float, Variant]]:
         """The differences on the scale of the scores, with their analyses."""
         return [
-            (fate.found.value, fate.variant)
+            (fate.difference.value, fate.variant)
             for fate in self.fates
-            if fate.found is not None and fate.variant.same_scale
+            if fate.difference is not None and fate.variant.same_scale
         ]
 
 
@@ -317,10 +317,10 @@ def shares_figure(standing: Standing) -> Iterator[Figure]:
     rows = []
     for each in standing.claims[:MOST_SHOWN]:
         for kind in standing.kinds:
-            stands, of = each.stands(kind)
-            share = stands / of if of else None
+            stands, analyses = each.stands(kind)
+            share = stands / analyses if analyses else None
             rows.append(
-                {"row": _pair(each), "column": kind, "value": share, "text": f"{stands}/{of}"}
+                {"row": _pair(each), "column": kind, "value": share, "text": f"{stands}/{analyses}"}
             )
     more = len(standing.claims) - MOST_SHOWN
     note = "How many of the other analyses claim the difference again, in the same direction."
@@ -347,10 +347,10 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
     rows = [_line(MAIN, _pair(each), claim.value, claim.low, claim.high)]
     for kind in standing.kinds:
         for fate in _shown(each, kind):
-            found = fate.found
-            if found is not None:
+            difference = fate.difference
+            if difference is not None:
                 name = f"{fate.variant.name}{_mark(fate.outcome)}"
-                rows.append(_line(kind, name, found.value, found.low, found.high))
+                rows.append(_line(kind, name, difference.value, difference.low, difference.high))
     yield Figure(
         key=key_of("robustness", 2, title),
         title="The claim nearest to falling, in other analyses",
@@ -407,7 +407,7 @@ def variants_table(standing: Standing, same: Sequence[str]) -> Iterator[Table]:
         notes.append(f"Not counted, as another set keeps the same ratings: {listed(same)}.")
     if len(rows) > MOST_VARIANTS:
         notes.append(f"{len(rows) - MOST_VARIANTS} more are not kept.")
-    yield Table.of(
+    yield Table.from_rows(
         VariantRow,
         "robustness_variants",
         "Other analyses, and differences that do not hold in them",
@@ -435,26 +435,28 @@ def _claim_row(each: Followed, kinds: Sequence[str]) -> dict[str, Any]:
         "share": each.share,
     }
     for place, kind in enumerate(kinds):
-        stands, of = each.stands(kind)
-        row[f"kind_{place}"] = f"{stands:,} of {of:,}"
+        stands, analyses = each.stands(kind)
+        row[f"kind_{place}"] = f"{stands:,} of {analyses:,}"
     return row
 
 
 def _variant_row(
     kind: str, name: str, broken: Sequence[tuple[Followed, Outcome]], claims: int
 ) -> VariantRow:
-    def of(which: Outcome) -> str:
+    def claims_with(which: Outcome) -> str:
         return listed([_pair(each) for each, outcome in broken if outcome == which], 3)
 
-    rest = of(Outcome.OPEN), of(Outcome.TURNED), of(Outcome.GONE)
+    rest = claims_with(Outcome.OPEN), claims_with(Outcome.TURNED), claims_with(Outcome.GONE)
     return VariantRow(kind, name, claims - len(broken), claims, *rest)
 
 
 def _shown(each: Followed, kind: str) -> list[Fate]:
-    own = [f for f in each.fates if f.variant.kind == kind and f.variant.same_scale and f.found]
+    own = [
+        f for f in each.fates if f.variant.kind == kind and f.variant.same_scale and f.difference
+    ]
     if kind not in (RATER, ITEM) or len(own) <= 2 * EXTREMES:
         return own
-    own.sort(key=lambda fate: fate.found.value if fate.found else 0.0)
+    own.sort(key=lambda fate: fate.difference.value if fate.difference else 0.0)
     return [*own[:EXTREMES], *own[-EXTREMES:]]
 
 
@@ -497,7 +499,9 @@ def sentences(standing: Standing) -> list[str]:
             f"{family_prefix(title)}{what} in every one of {every:,} other analyses. "
             f"{_nearest(standing)}"
         ]
-    parts = [f"{OF_KIND[kind].format(_of(*standing.whole(kind)))}" for kind in standing.kinds]
+    parts = [
+        f"{OF_KIND[kind].format(_counted_of(*standing.whole(kind)))}" for kind in standing.kinds
+    ]
     share = percent(whole / every)
     text = (
         f"{family_prefix(title)}{what} in {whole:,} of {every:,} other analyses ({share}): "
@@ -543,7 +547,11 @@ def warnings(standing: Standing) -> Iterator[str]:
 
 
 def _nothing(standing: Standing) -> str:
-    some = [v for v in standing.variants if any(found.claimed for found in v.found.values())]
+    some = [
+        v
+        for v in standing.variants
+        if any(difference.claimed for difference in v.differences.values())
+    ]
     if not some:
         others = f"{len(standing.variants):,} other analyses"
         return f"{NOTHING_CLAIMED}, nor would one be in any of {others}."
@@ -584,8 +592,8 @@ def _over(each: Followed, standing: Standing) -> str:
 
 
 def _few(each: Followed, what: str) -> bool:
-    count, of = _to_turn(each, what)
-    return count is not None and count <= max(1, FEW * of)
+    count, total = _to_turn(each, what)
+    return count is not None and count <= max(1, FEW * total)
 
 
 def _to_turn(each: Followed, what: str) -> tuple[int | None, int]:
@@ -595,8 +603,8 @@ def _to_turn(each: Followed, what: str) -> tuple[int | None, int]:
 
 
 def _carried(each: Followed, what: str, standing: Standing) -> str:
-    count, of = _to_turn(each, what)
-    return f"{_over(each, standing)} (turned without {count} of {of} {what})"
+    count, total = _to_turn(each, what)
+    return f"{_over(each, standing)} (turned without {count} of {total} {what})"
 
 
 def _where(kind: str, name: str) -> str:
@@ -607,5 +615,5 @@ def _where(kind: str, name: str) -> str:
     return name
 
 
-def _of(stands: int, every: int) -> str:
+def _counted_of(stands: int, every: int) -> str:
     return f"{stands:,} of {every:,}"

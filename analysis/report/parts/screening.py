@@ -11,7 +11,7 @@ from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.estimands import bare_title
 from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
-from analysis.report.reviews_told import reasons_told
+from analysis.report.review_summary import review_sentence
 from analysis.statistics.screening import Review, Rule, Screened, rule_text, versioned_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.statistics.sensitivity import (
@@ -107,7 +107,7 @@ def orders_table(
     notes = [NOT_IN_FORCE] * bool(set(tried) - set(silent)) + [DISTANCE]
     if silent:
         notes.append(f"Not shown, because another row is the same: {', '.join(silent)}.")
-    return Table.of(
+    return Table.from_rows(
         ChangeRow,
         "screening_orders",
         "The results under each rule against those under the rules in force",
@@ -157,7 +157,7 @@ def intervals_table(families: Families, main: str) -> Iterator[Table]:
     ]
     if rows:
         key, title = "screening_intervals", "The same with intervals"
-        yield Table.of(EstimateRow, key, title, rows, folded=True)
+        yield Table.from_rows(EstimateRow, key, title, rows, folded=True)
 
 
 def figures(
@@ -211,8 +211,8 @@ def order_sentences(
             if name not in tried and differs.swapped:
                 swapped = _swap_words(differs.swapped, title, report)
                 seen.setdefault(swapped, []).append(words_of(name, main))
-        about = f"{family_prefix(title)}under " if len(families) > 1 else "Under "
-        sentences += [f"{about}{listed(names)}, {swapped}." for swapped, names in seen.items()]
+        opening = f"{family_prefix(title)}under " if len(families) > 1 else "Under "
+        sentences += [f"{opening}{listed(names)}, {swapped}." for swapped, names in seen.items()]
     if not compared:
         return []
     if not sentences:
@@ -247,17 +247,17 @@ def telling(families: Families, main: str) -> dict[str, dict[str, Order]]:
     prints: dict[tuple[Any, ...], str] = {}
     for name in sorted(names, key=lambda name: (name != main, name != NO_RULE)):
         prints.setdefault(_print(families, name), name)
-    kept = set(prints.values())
+    distinct = set(prints.values())
     return {
-        title: {name: order for name, order in schemes.items() if name in kept}
+        title: {name: order for name, order in schemes.items() if name in distinct}
         for title, schemes in families.items()
     }
 
 
-def silent(every: Families, kept: Families) -> list[str]:
+def silent(every: Families, shown: Families) -> list[str]:
     """The schemes that `telling` left out."""
     names = dict.fromkeys(name for schemes in every.values() for name in schemes)
-    held = {name for schemes in kept.values() for name in schemes}
+    held = {name for schemes in shown.values() for name in schemes}
     return [words_of(name, "") for name in names if name not in held and name != ALL_RULES]
 
 
@@ -310,8 +310,8 @@ def _unclear(pair: tuple[Place, Place], title: str, report: Mapping[str, Any]) -
 def _estimate(
     title: str, schemes: Mapping[str, Order], name: str, place: Place, main: str
 ) -> EstimateRow:
-    row, kept = schemes[name].rows[place], schemes.get(main)
-    base = kept.rows.get(place) if kept else None
+    row, main_order = schemes[name].rows[place], schemes.get(main)
+    base = main_order.rows.get(place) if main_order else None
     return EstimateRow(
         about=title,
         condition=_place(place),
@@ -432,8 +432,8 @@ def one_rule_more(inputs: PartInput) -> tuple[Screened, list[Scheme]]:
         return inputs.screened, []
     if one_rule_more not in inputs.shared:
         inputs.shared[one_rule_more] = one_more(inputs.screened, inputs.options.rules)
-    found: tuple[Screened, list[Scheme]] = inputs.shared[one_rule_more]
-    return found
+    screened_and_schemes: tuple[Screened, list[Scheme]] = inputs.shared[one_rule_more]
+    return screened_and_schemes
 
 
 def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
@@ -444,15 +444,17 @@ def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
 
 def _left_out(judged: Judged) -> str:
     data = judged.inputs.report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
-    if not gone:
+    excluded = data["ratings"] - data["ratings_kept"]
+    if not excluded:
         return f"No rule leaves out any of the {data['ratings']} ratings."
     rows = [row for row in judged.counts if row["ratings_told"]]
     by = ", ".join(f"{row['ratings_told']} by {row['rule']}" for row in rows)
-    share = gone / data["ratings"]
+    share = excluded / data["ratings"]
     raters = data["raters"] - data["raters_kept"]
     lost = f"; {raters} of {data['raters']} raters go with all they gave" if raters else ""
-    return f"{gone} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
+    return (
+        f"{excluded} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
+    )
 
 
 def _order_words(judged: Judged) -> list[str]:
@@ -471,16 +473,19 @@ def _warnings(judged: Judged) -> list[str]:
             warnings.append(f"The rule {rule.key} leaves out nothing: {lacking}.")
     warnings += _unused_verdicts(judged.inputs)
     data = judged.inputs.report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
-    if gone > MUCH * data["ratings"]:
+    excluded = data["ratings"] - data["ratings_kept"]
+    if excluded > MUCH * data["ratings"]:
         warnings.append(
-            f"The rules exclude {gone / data['ratings'] * 100:.0f} % of the ratings: the remaining "
-            "raters may not represent the whole sample. Look at the results under no rule too."
+            f"The rules exclude {excluded / data['ratings'] * 100:.0f} % of the ratings: the "
+            "remaining raters may not represent the whole sample. Look at the results under no "
+            "rule too."
         )
     for title, each in judged.families.items():
-        every, kept = each.get(NO_RULE), each.get(judged.main)
+        every, under_main = each.get(NO_RULE), each.get(judged.main)
         places = list(every.rows) if every else []
-        lost = sorted({place[0] for place in places if kept is None or place not in kept.rows})
+        lost = sorted(
+            {place[0] for place in places if under_main is None or place not in under_main.rows}
+        )
         if lost:
             warnings.append(
                 f"{family_prefix(title)}the rules leave no rating of {', '.join(lost)}."
@@ -507,7 +512,7 @@ def _method(judged: Judged) -> str:
     if not rules:
         return "No rating was excluded except missing scores, duplicates and repeats."
     data = judged.inputs.report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
+    excluded = data["ratings"] - data["ratings_kept"]
     texts = "; ".join(f"{rule.describe()} ({versioned_text(rule)})" for rule in rules)
     same = [
         change(each[judged.main], each[NO_RULE]).swapped == []
@@ -517,7 +522,7 @@ def _method(judged: Judged) -> str:
     order = "the same" if all(same) else "not the same"
     after = f" The order of the conditions was {order} without any rule." if same else ""
     return (
-        f"Exclusion rules, declared or by default: {texts}. They exclude {gone} of "
+        f"Exclusion rules, declared or by default: {texts}. They exclude {excluded} of "
         f"{counted(data['ratings'], 'rating')} and all ratings of "
         f"{data['raters'] - data['raters_kept']} of {counted(data['raters'], 'rater')}.{after}"
     )
@@ -571,8 +576,8 @@ def excluded_table(inputs: PartInput) -> Iterator[Table]:
     note = "A rating may be left out for several reasons, and then stands in several rows."
     if cut > 0:
         note += f" {cut} more rows are not kept; the rules make them again from the ratings."
-    kept, title = rows[:MOST_REASONS], "Every exclusion with its reason"
-    yield Table.of(ExcludedRow, "screening_excluded", title, kept, note=note, folded=True)
+    shown, title = rows[:MOST_REASONS], "Every exclusion with its reason"
+    yield Table.from_rows(ExcludedRow, "screening_excluded", title, shown, note=note, folded=True)
 
 
 def _reasons(inputs: PartInput) -> Iterator[ExcludedRow]:
@@ -622,7 +627,7 @@ def decided_table(inputs: PartInput) -> Iterator[Table]:
     ]
     if rows:
         title = "The study's own rules, and when they were decided"
-        yield Table.of(DecidedRow, "screening_decided", title, rows)
+        yield Table.from_rows(DecidedRow, "screening_decided", title, rows)
 
 
 def decided_sentences(inputs: PartInput) -> list[str]:
@@ -672,17 +677,17 @@ def decided_warnings(inputs: PartInput) -> Iterator[str]:
 
 def spared_table(inputs: PartInput) -> Iterator[Table]:
     """The exclusions that were undone, with who and why."""
-    spared = inputs.facts.get("spared", []) if inputs.facts else []
-    told = {(each["rule"], each["rater"]): each for each in spared}
+    undone = inputs.facts.get("spared", []) if inputs.facts else []
+    facts_of = {(each["rule"], each["rater"]): each for each in undone}
     rows = []
     for (rule, rater), count in inputs.screened.spared.items():
-        facts = told.get((rule, rater))
+        facts = facts_of.get((rule, rater))
         why = (facts["because"], facts["by"], facts["on"]) if facts else ("", "", "")
         rows.append(SparedRow(rule, rater, count, *why))
     if rows:
         title = f"Exclusions that were undone ({counted(len(rows), 'rater')})"
         note = "These rules leave out nothing of these raters."
-        yield Table.of(SparedRow, "screening_spared", title, rows, note=note)
+        yield Table.from_rows(SparedRow, "screening_spared", title, rows, note=note)
 
 
 def _when(facts: RuleFacts) -> str:
@@ -703,7 +708,7 @@ def reviews_used(inputs: PartInput) -> Iterator[str]:
         return
     reviews = inputs.facts.get("reason_reviews", [])
     for each in reviews:
-        told = reasons_told(each)
-        yield f"The rule {Review.key} takes the verdicts of “{each['title']}”: {told}."
+        reasons = review_sentence(each)
+        yield f"The rule {Review.key} takes the verdicts of “{each['title']}”: {reasons}."
     if len(reviews) > 1:
         yield "Where several reviews decide about a reason, the newest prevails."

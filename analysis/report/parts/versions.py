@@ -62,16 +62,16 @@ class Versions(Part):
     order = 12
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(versions_in(inputs.kept)) > 1
+        return len(versions_in(inputs.ratings)) > 1
 
     def make(self, inputs: PartInput) -> Content:
-        effects = version_effects(inputs.kept, dict(inputs.options.margins))
-        named = enumerated(versions_in(inputs.kept))
+        effects = version_effects(inputs.ratings, dict(inputs.options.margins))
+        named = enumerated(versions_in(inputs.ratings))
         columns = columns_of(EffectRow, level=LEVEL)
-        effects_table = Table.of(
+        effects_table = Table.from_rows(
             EffectRow, "versions", "Versions", map(_row, effects), columns=columns, note=NOTE
         )
-        shifts_table = Table.of(
+        shifts_table = Table.from_rows(
             ShiftRow,
             "versions-conditions",
             "Versions, by condition",
@@ -108,14 +108,14 @@ def said_of(effect: VersionEffect) -> str:
     if effect.value is None or effect.low is None or effect.high is None:
         return f"{where}: no difference can be tested ({effect.note})."
     bounds = f"{number(effect.low, True)} to {number(effect.high, True)}"
-    found = f"{where}: {number(effect.value, True)} ({LEVEL * 100:g} % interval {bounds})"
+    difference = f"{where}: {number(effect.value, True)} ({LEVEL * 100:g} % interval {bounds})"
     margin = f"±{effect.margin:g}"
     if effect.decision == EQUAL:
-        return f"{found}, within the margin of {margin}: they may be combined."
+        return f"{difference}, within the margin of {margin}: they may be combined."
     inside = effect.low <= effect.margin and effect.high >= -effect.margin
     why = f"not within the margin of {margin}"
     more = "more ratings, or a wider margin that you can defend, may decide it" if inside else ""
-    return f"{found}, {why}{'; ' * bool(more)}{more}: they may not be combined."
+    return f"{difference}, {why}{'; ' * bool(more)}{more}: they may not be combined."
 
 
 def _row(effect: VersionEffect) -> EffectRow:

@@ -159,7 +159,7 @@ def _plan_table(proposal: Proposal) -> Table:
         Fact("Ratings in all", whole_number(design.ratings)),
         Fact(goal, reached),
     ]
-    return Table.of(Fact, "plan", "The plan", facts, note=plan.note)
+    return Table.from_rows(Fact, "plan", "The plan", facts, note=plan.note)
 
 
 def _money_table(proposal: Proposal) -> Table:
@@ -174,7 +174,7 @@ def _money_table(proposal: Proposal) -> Table:
         Fact("Total", amount(cost.total, cost.currency)),
         Fact("Per rating that counts", amount(cost.per_rating, cost.currency)),
     ]
-    return Table.of(Fact, "cost", "Time and money", facts)
+    return Table.from_rows(Fact, "cost", "Time and money", facts)
 
 
 def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
@@ -210,7 +210,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         ),
     ]
     note = f"{whole_number(checked.runs)} simulated studies of this plan, analysed like a real one."
-    return Table.of(CheckRow, "check", "The formula, checked by simulation", rows, note=note)
+    return Table.from_rows(CheckRow, "check", "The formula, checked by simulation", rows, note=note)
 
 
 def _around_table(proposal: Proposal) -> Table:
@@ -241,7 +241,7 @@ def components_table(proposal: Proposal) -> Table:
         for name, (what, why) in _TERM_WORDS.items()
     ]
     note = f"Source: {known.source}." + (f" Note: {in_words(known.note)}." if known.note else "")
-    return Table.of(ComponentRow, "components", "What the plan rests on", rows, note=note)
+    return Table.from_rows(ComponentRow, "components", "What the plan rests on", rows, note=note)
 
 
 def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str, Any]:

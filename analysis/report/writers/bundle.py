@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from analysis.report.condition_labels import labelled
+from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
 from analysis.report.interim_answer import interim_report
-from analysis.report.left_out import judged_csv
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
@@ -163,7 +163,7 @@ def bundle_files(
     rows = _score_rows(report, scores)
     shown = interim_report(report)
     drawn = plots(labelled(shown))
-    link = _beside(drawn, wanted.figures)
+    link = _file_links(drawn, wanted.figures)
     yield "report.html", page_html(report, link, methods_text(report)).encode()
     for name, text in _texts(report, wanted.figures):
         yield name, text.encode()
@@ -198,7 +198,7 @@ def undated(report: Report) -> Report:
     return {**report, "made_at": report["provenance"].get("ratings_until", "")}
 
 
-def _beside(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
+def _file_links(drawn: Iterable[Plot], figures: bool) -> Callable[[str], str]:
     """Where the page finds the files of its figures and tables."""
     names = frozenset(plot.key for plot in drawn)
 

@@ -18,26 +18,27 @@ class Families:
     def __init__(self, report: Report) -> None:
         self.names = condition_names(report)
         every = (*report["estimates"], *report["contrasts"], *report["shares"])
-        rows = list({_about(row): row for row in every}.values())  # one of thousands on the same
+        # one of thousands on the same
+        rows = list({_row_texts(row): row for row in every}.values())
         self.known: dict[str, Mapping[str, Any]] = {family_title(row): row for row in rows}
         bare = [{**row, "versus_condition": ""} for row in rows]
         self.known |= {family_title(row): row for row in bare}
         chosen = [{**row, "estimand": CHOICE} for row in bare]
         self.known |= {family_title(row): row for row in chosen}
-        asked: dict[str, set[tuple[str, str]]] = {}
+        places_of: dict[str, set[tuple[str, str]]] = {}
         for row in rows:
-            asked.setdefault(_asked(row), set()).add(_place(row))
-        self.several = {words for words, places in asked.items() if len(places) > 1}
+            places_of.setdefault(_question(row), set()).add(_place(row))
+        self.several = {words for words, places in places_of.items() if len(places) > 1}
 
     def words(self, row: Mapping[str, Any]) -> str:
         """What a row is about: "MOS for naturalness", and against what, where it is of pairs."""
-        asked = _asked(row)
+        question = _question(row)
         study, task = _place(row)
-        if asked in self.several:
-            asked += f" in the task {_spoken(task)}" if task else ""
-            asked += f" of {study}" if study else ""
+        if question in self.several:
+            question += f" in the task {_spoken(task)}" if task else ""
+            question += f" of {study}" if study else ""
         versus = row.get("versus_condition")
-        return f"{asked}, against {self.names.get(versus, versus)}" if versus else asked
+        return f"{question}, against {self.names.get(versus, versus)}" if versus else question
 
     def name(self, key: str) -> str:
         """A condition's label, of two that were compared both."""
@@ -46,7 +47,7 @@ class Families:
             return f"{self.names.get(first, first)}{versus}{self.names.get(second, second)}"
         return self.names.get(key, key)
 
-    def asked(self, row: Mapping[str, Any]) -> str:
+    def question(self, row: Mapping[str, Any]) -> str:
         """What was asked, without a quantity: the criterion or the task, and where."""
         task, criterion = _spoken(row.get("task", "")), _spoken(row.get("criterion", ""))
         where = f" in the task {task}" if criterion and task not in ("", criterion) else ""
@@ -63,7 +64,7 @@ class Families:
         return Names(self.names, words)
 
 
-def _about(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _row_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
     """All of a row that titles and words are made of."""
     return (
         *(row["estimand"], *_place(row), row.get("criterion", "")),
@@ -71,7 +72,7 @@ def _about(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _asked(row: Mapping[str, Any]) -> str:
+def _question(row: Mapping[str, Any]) -> str:
     name, criterion = name_of(row["estimand"]), _spoken(row.get("criterion", ""))
     return f"{name} for {criterion}" if criterion and criterion != name else name
 

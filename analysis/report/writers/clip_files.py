@@ -66,8 +66,8 @@ def _csv(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -
 def _json(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -> str:
     columns = [_typed(name, [line[i] for line in lines]) for i, name in enumerate(header)]
     rows = [dict(zip(header, values, strict=True)) for values in zip(*columns, strict=True)]
-    about = {"provenance": dict(origin), "columns": COLUMNS}
-    head = json.dumps(about, ensure_ascii=False, allow_nan=False)[:-1]
+    metadata = {"provenance": dict(origin), "columns": COLUMNS}
+    head = json.dumps(metadata, ensure_ascii=False, allow_nan=False)[:-1]
     each = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
     return f'{head}, "rows": [\n' + ",\n".join(each) + "\n]}\n"
 

@@ -209,13 +209,13 @@ def _words(dataset: Dataset, clips: Mapping[str, str]) -> str:
 
 
 def _table(columns: Mapping[str, str]) -> str:
-    rows = "\n".join(f"| `{name}` | {about} |" for name, about in columns.items())
+    rows = "\n".join(f"| `{name}` | {description} |" for name, description in columns.items())
     return f"| column | holds |\n| --- | --- |\n{rows}"
 
 
 def _description(dataset: Dataset) -> dict[str, Any]:
     """Metadata after Psych-DS: all columns of all files are in variableMeasured."""
-    about = dataset.clip_columns | {name: ABOUT[name] for name in dataset.ratings.columns}
+    descriptions = dataset.clip_columns | {name: ABOUT[name] for name in dataset.ratings.columns}
     licences = dict.fromkeys(filter(None, (dataset.ratings_licence, dataset.audio_licence)))
     return {
         "@context": "https://schema.org/",
@@ -227,6 +227,6 @@ def _description(dataset: Dataset) -> dict[str, Any]:
         "keywords": ["listening test", "speech quality", *_methods(dataset)],
         "variableMeasured": [
             {"@type": "PropertyValue", "name": name, "description": words}
-            for name, words in about.items()
+            for name, words in descriptions.items()
         ],
     }

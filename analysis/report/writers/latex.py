@@ -101,8 +101,8 @@ def latex_grid(grid: Grid) -> str:
     Needs the `PACKAGES`. Names in letters that pdfLaTeX does not know need XeLaTeX or LuaLaTeX
     with a font that has them; then the first line says so.
     """
-    made = sheets(grid)
-    floats = [_float(grid, sheet, n, len(made)) for n, sheet in enumerate(made)]
+    grid_sheets = sheets(grid)
+    floats = [_float(grid, sheet, n, len(grid_sheets)) for n, sheet in enumerate(grid_sheets)]
     for n in range(MOST_WAITING, len(floats), MOST_WAITING):
         floats[n] = f"\\clearpage\n{floats[n]}"
     return "".join([*other_engine(letters_not_set(grid.texts())), *floats])
@@ -121,7 +121,7 @@ def sheets(grid: Grid) -> list[Sheet]:
     wide = not grid.narrow and _total(widths) > ONE_COLUMN_SMALLER
     return [
         Sheet(wide, columns, [widths[c] for c in columns], rows)
-        for columns in _beside(grid, widths)
+        for columns in _side_by_side(grid, widths)
         for rows in _over_pages(grid, wide, columns, widths)
     ]
 
@@ -158,15 +158,15 @@ def _total(widths: Sequence[int]) -> int:
 def _narrowed(grid: Grid, widths: Sequence[int]) -> list[int]:
     """The widths with texts wrapped earlier, so that the table fits one column as it is."""
     texts = [n for n, numeric in enumerate(grid.numeric) if not numeric]
-    made = list(widths)
+    narrowed = list(widths)
     for place in sorted(texts, key=lambda n: -widths[n]):
-        spare = _total(made) - ONE_COLUMN
-        made[place] = max(min(made[place] - max(spare, 0), made[place]), NARROWEST)
-        made[place] = min(max(made[place], _unbroken(grid, place)), widths[place])
-    return made
+        spare = _total(narrowed) - ONE_COLUMN
+        narrowed[place] = max(min(narrowed[place] - max(spare, 0), narrowed[place]), NARROWEST)
+        narrowed[place] = min(max(narrowed[place], _unbroken(grid, place)), widths[place])
+    return narrowed
 
 
-def _beside(grid: Grid, widths: Sequence[int]) -> Iterator[list[int]]:
+def _side_by_side(grid: Grid, widths: Sequence[int]) -> Iterator[list[int]]:
     """Columns of several tables; each begins with the one that says what a row is about."""
     key = next((n for n, numeric in enumerate(grid.numeric) if not numeric), 0)
     held = [key]
@@ -211,10 +211,10 @@ def _lines(text: str, width: int) -> int:
     return len(wrap(text, width)) if text else 0
 
 
-def _float(grid: Grid, sheet: Sheet, number: int, of: int) -> str:
+def _float(grid: Grid, sheet: Sheet, number: int, n_sheets: int) -> str:
     more = "" if number == 0 else " (continued)"
     words = f"\\raggedright\\footnotesize {breakable(grid.note)}"
-    ends = number == of - 1 and grid.note
+    ends = number == n_sheets - 1 and grid.note
     return _FLOAT % {
         "kind": "table*" if sheet.wide else "table",
         "again": "  \\addtocounter{table}{-1}%\n" if number else "",
@@ -270,7 +270,7 @@ def _body(grid: Grid, sheet: Sheet) -> Iterator[str]:
 
 def _cell(text: str, wrapped: bool) -> str:
     """A cell; one that begins with a bracket is held apart from the row's end before it."""
-    made = breakable(text) if wrapped else escaped(text)
+    latex = breakable(text) if wrapped else escaped(text)
     if isinstance(text, Emphasised):
-        return f"{EMPHASIS[text.mark]}{{{made}}}"
-    return f"{{}}{made}" if text.startswith("[") else made
+        return f"{EMPHASIS[text.mark]}{{{latex}}}"
+    return f"{{}}{latex}" if text.startswith("[") else latex

@@ -47,18 +47,18 @@ def methods_text(report: Report) -> str:
 
 def methods_with_spans(report: Report) -> str:
     """The paragraph of `methods_text` with its citations as spans."""
-    software, said, room = _software(report), [""], 0
+    software, sentences, room = _software(report), [""], 0
     for limits in _NAMED:
-        said = list(_needed(report, *limits))
-        room = MOST_WORDS - sum(len(text.split()) for text in (*said, software))
+        sentences = list(_needed(report, *limits))
+        room = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
         if room >= 0:
             break
     for text in _more(report):
         length = len(text.split())
         if length <= room:
-            said.append(text)
+            sentences.append(text)
             room -= length
-    return " ".join([*said, software]) + "\n"
+    return " ".join([*sentences, software]) + "\n"
 
 
 def methods_tex(report: Report) -> str:
@@ -126,7 +126,7 @@ def _more(report: Report) -> Iterator[str]:
     if by and report["data"]["ratings_kept"]:
         yield f"Results by {_names(by)} are not adjusted over tables."
     for key in _PAPERS:
-        yield from (text for part in _made(report, key) for text in part["methods"])
+        yield from (text for part in _shown_parts(report, key) for text in part["methods"])
 
 
 def _design(report: Report, most: int, longest: int) -> Iterator[str]:
@@ -152,8 +152,8 @@ def _design(report: Report, most: int, longest: int) -> Iterator[str]:
 
 def _task(report: Report, design: TaskDesign, longest: int) -> str:
     """What was asked, on which scale, and how often."""
-    asked = report.get("conduct", {}).get("questions", {})
-    question = asked.get(f"{design['task']} · {design['criterion']}", "")
+    questions = report.get("conduct", {}).get("questions", {})
+    question = questions.get(f"{design['task']} · {design['criterion']}", "")
     clip = "pair of clips" if design["in_pairs"] else "clip"
     often = (
         f"a median of {_ratings(design['ratings_per_clip'])} per {clip} and "
@@ -168,10 +168,11 @@ def _task(report: Report, design: TaskDesign, longest: int) -> str:
     names = [_short(name) for name in (title, design["criterion"]) if name not in _UNNAMED]
     where = f"For “{', '.join(dict.fromkeys(names))}” we" if names else "We"
     ends = report["scales"].get(family_title(design))
-    given = design.get("span")
-    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and given == ends else ""
-    if given and given != ends:  # whether the scale had more steps, the ratings do not say
-        span = " to ".join(dict.fromkeys(map(short, given)))
+    span_given = design.get("span")
+    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and span_given == ends else ""
+    # whether the scale had more steps, the ratings do not say
+    if span_given and span_given != ends:
+        span = " to ".join(dict.fromkeys(map(short, span_given)))
         scale = f" (scores given: {span})"
     return f"{where} report {phrase}{defined}{scale}, {often}."
 
@@ -204,8 +205,8 @@ def _trap_answers(report: Report) -> str:
 
 def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     data = report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
-    if not gone:
+    excluded = data["ratings"] - data["ratings_kept"]
+    if not excluded:
         yield "No rating was excluded."
         return
     rows = left_out_in_a_paper(report)
@@ -213,14 +214,14 @@ def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     rest = sum(count for _, count in rows[most:])
     rules += [f"{rest:,} by {counted(len(rows) - most, 'further rule')}"] if rest else []
     why = f": {'; '.join(rules)}" if rules else ""
-    yield f"{gone:,} of {counted(data['ratings'], 'rating')} were left out{why}."
+    yield f"{excluded:,} of {counted(data['ratings'], 'rating')} were left out{why}."
 
 
 def _roles(report: Report) -> Iterator[str]:
     """The reference, and the anchors that are in no comparison."""
     names = condition_names(report)
     roles: dict[str, dict[str, None]] = {}
-    for part in _made(report, "answer"):
+    for part in _shown_parts(report, "answer"):
         for figure in part["figures"]:
             for row in figure["rows"]:
                 if row.get("role"):
@@ -264,7 +265,7 @@ def _pairs_at_once(report: Report) -> bool:
     """Whether the intervals of the answer hold for several pairs at once."""
     tables = [
         table
-        for part in _made(report, "pairs")
+        for part in _shown_parts(report, "pairs")
         for table in content_from(part).tables
         if _PAIRS.fullmatch(table.key)
     ]
@@ -324,7 +325,7 @@ def _software(report: Report) -> str:
     return f"Analyses used {release} with {enumerated(used)}."
 
 
-def _made(report: Report, key: str) -> list[PartRecord]:
+def _shown_parts(report: Report, key: str) -> list[PartRecord]:
     return [p for p in report.get("parts", ()) if p["key"] == key and not p["problem"]]
 
 

@@ -57,15 +57,15 @@ Again: {again}
 
 def paper_texts(report: Report) -> dict[str, str]:
     """The tables and texts, by the names of their files; a table without rows is left out."""
-    made = {"methods.txt": methods_text(report), BIBLIOGRAPHY: references_bib(report)}
+    texts = {"methods.txt": methods_text(report), BIBLIOGRAPHY: references_bib(report)}
     for grid, text in (
         (results_grid(report), results_csv),
         (differences_grid(report), differences_csv),
     ):
         if grid.rows:
-            made[f"{grid.key}.tex"] = latex_grid(grid)
-            made[f"{grid.key}.csv"] = text(report)
-    return made
+            texts[f"{grid.key}.tex"] = latex_grid(grid)
+            texts[f"{grid.key}.csv"] = text(report)
+    return texts
 
 
 def paper_figures(report: Report) -> dict[str, bytes]:
@@ -82,32 +82,32 @@ def paper_bundle(
     ratings: str | None = None,
     why: str = "",
     drawn: bool = True,
-    asked: Mapping[str, str] | None = None,
+    requested: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
     """The content of each file by its name, the README last, which names what is not there.
 
     ``ratings`` is the content of ratings.csv, or None: then ``why`` says why there is none. Without
-    ``drawn`` the plot is left out. ``asked`` are files that somebody asked for beside the ten, such
-    as scores of single clips.
+    ``drawn`` the plot is left out. ``requested`` are texts by file name that somebody asked for in
+    addition to the ten files, such as scores of single clips.
     """
-    made = {name: text.encode() for name, text in paper_texts(report).items()}
-    made |= paper_figures(report) if drawn else {}
+    contents = {name: text.encode() for name, text in paper_texts(report).items()}
+    contents |= paper_figures(report) if drawn else {}
     if ratings is not None:
-        made[RATINGS] = ratings.encode()
-    files = file_list(made, why, drawn)
-    files += "".join(f"{name:<18} as was asked for\n" for name in asked or {})
+        contents[RATINGS] = ratings.encode()
+    files = file_list(contents, why, drawn)
+    files += "".join(f"{name:<18} as was asked for\n" for name in requested or {})
     readme = {README: _readme(report, files, drawn).encode()}
-    ten = {name: made[name] for name in NAMES if name in made}
-    return ten | {name: text.encode() for name, text in (asked or {}).items()} | readme
+    ten = {name: contents[name] for name in NAMES if name in contents}
+    return ten | {name: text.encode() for name, text in (requested or {}).items()} | readme
 
 
-def file_list(made: Collection[str], why: str, drawn: bool) -> str:
+def file_list(names_written: Collection[str], why: str, drawn: bool) -> str:
     """A line for each of the ten files: what it is, or why it is not there."""
     reasons = {RATINGS: why} | dict.fromkeys(FIGURES, "" if drawn else "it was not asked for")
     lines = []
-    for name, about in NAMES.items():
-        if name in made or name == README:
-            lines.append(f"{name:<18} {about}\n")
+    for name, description in NAMES.items():
+        if name in names_written or name == README:
+            lines.append(f"{name:<18} {description}\n")
         else:
             why_not = reasons.get(name) or "there is nothing to put into it"
             lines.append(f"(no {name}: {why_not})\n")

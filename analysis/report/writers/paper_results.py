@@ -78,7 +78,7 @@ class Entry:
         return replace(self, name=name, value=value, low=ends[0], high=ends[1])
 
     @property
-    def about(self) -> str:
+    def heading(self) -> str:
         """What its heading says."""
         return f"{self.question}, {self.family}" if self.family else self.question
 
@@ -118,11 +118,11 @@ def results(report: Report) -> list[Entry]:
 
 def interval_kinds(panels: Sequence[Figure]) -> list[str]:
     """How the intervals of each figure were made, a phrase each; once where all are alike."""
-    made = {panel.title: panel.made_by for panel in panels if panel.made_by}
-    if len(set(made.values())) <= 1:
-        return list(dict.fromkeys(made.values()))
+    kind_of = {panel.title: panel.made_by for panel in panels if panel.made_by}
+    if len(set(kind_of.values())) <= 1:
+        return list(dict.fromkeys(kind_of.values()))
     by_kind: dict[str, list[str]] = {}
-    for title, kind in made.items():
+    for title, kind in kind_of.items():
         by_kind.setdefault(kind, []).append(title)
     return [f"{kind} ({enumerated(titles)})" for kind, titles in by_kind.items()]
 
@@ -165,26 +165,26 @@ def differences(report: Report) -> list[Entry]:
         return _differences_so_far(report)
     families = Families(report)
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
-    found = []
+    entries = []
     for line in lines_of(rows):
         estimand = estimand_of(line.row["estimand"])
         declared = bool(line.main and line.main.get("family"))
         if line.weighting == "ratings" and not estimand.in_pairs and declared:
-            found.append(_difference(families, line, estimand.decimals))
-    order = list(dict.fromkeys(entry.question for entry in found))
+            entries.append(_difference(families, line, estimand.decimals))
+    order = list(dict.fromkeys(entry.question for entry in entries))
 
     def place(each: Entry) -> tuple[int, bool, float]:
         value = -(each.value or 0.0)
         return order.index(each.question), each.family != REFERENCE, value
 
-    return sorted(_turned(found), key=place)
+    return sorted(_turned(entries), key=place)
 
 
 def _differences_so_far(report: Report) -> list[Entry]:
     """The differences of an open study, with whether each is significant in place of p."""
     from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE, SYSTEMS
 
-    families, found = Families(report), []
+    families, entries = Families(report), []
     for row in report["interim"]:
         if row["kind"] != "systems":
             continue
@@ -192,7 +192,7 @@ def _differences_so_far(report: Report) -> list[Entry]:
         for pair in row["pairs"]:
             sides = (families.name(pair[side]) for side in ("condition", "versus"))
             against = row["reference"] and row["reference"] in (pair["condition"], pair["versus"])
-            found.append(
+            entries.append(
                 Entry(
                     question=families.words(place),
                     family=REFERENCE if against else SYSTEMS,
@@ -209,13 +209,13 @@ def _differences_so_far(report: Report) -> list[Entry]:
                     signed=True,
                 )
             )
-    return found
+    return entries
 
 
 def _turned(entries: Sequence[Entry]) -> Iterator[Entry]:
     """Each minus the reference, where the family has one; else the higher minus the lower."""
-    for about in dict.fromkeys(entry.about for entry in entries):
-        mine = [entry for entry in entries if entry.about == about]
+    for heading in dict.fromkeys(entry.heading for entry in entries):
+        mine = [entry for entry in entries if entry.heading == heading]
         common = set.intersection(*(set(entry.sides) for entry in mine))
         for entry in mine:
             low = (entry.value or 0.0) < 0
@@ -297,7 +297,7 @@ def differences_grid(report: Report) -> Grid:
 
 def _of_differences(report: Report, entries: Sequence[Entry]) -> Iterator[str]:
     """How the intervals of differences were made, for which they hold, and what is left out."""
-    families = {entry.about for entry in entries}
+    families = {entry.heading for entry in entries}
     each = "the family" if len(families) == 1 else "each family"
     at_once = f", simultaneous for {each}" if _several_at_once(entries) else ""
     if is_interim(report):
@@ -314,7 +314,7 @@ def _of_differences(report: Report, entries: Sequence[Entry]) -> Iterator[str]:
 
 def _several_at_once(entries: Sequence[Entry]) -> bool:
     """Whether a family has several differences, so that they are adjusted."""
-    return len(entries) > len({entry.about for entry in entries})
+    return len(entries) > len({entry.heading for entry in entries})
 
 
 def undeclared_pairs(report: Report) -> int:
@@ -349,15 +349,15 @@ def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
     """All differences of a family; of many among systems those with the highest mean."""
     from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE
 
-    kept: list[Entry] = []
-    for about in dict.fromkeys(entry.about for entry in every):
-        mine = [entry for entry in every if entry.about == about]
+    printed: list[Entry] = []
+    for heading in dict.fromkeys(entry.heading for entry in every):
+        mine = [entry for entry in every if entry.heading == heading]
         if len(mine) > MOST_PAIRS and mine[0].family != REFERENCE:
             sides = {side for entry in mine for side in entry.sides}
             order = [e.name for e in means if e.question == mine[0].question and e.name in sides]
             mine = [entry for entry in mine if set(order[:1]) & set(entry.sides)]
-        kept += mine
-    return kept
+        printed += mine
+    return printed
 
 
 def results_csv(report: Report) -> str:
@@ -396,7 +396,7 @@ def _numbers(entry: Entry) -> list[object]:
     if entry.ends is not None and entry.low is not None and entry.high is not None:
         bounds = (entry.value, max(entry.low, entry.ends[0]), min(entry.high, entry.ends[1]))
     rounded = ("" if x is None else number(x, False, entry.decimals) for x in bounds)
-    return [entry.about, entry.name, *(text.replace("−", "-") for text in rounded)]
+    return [entry.heading, entry.name, *(text.replace("−", "-") for text in rounded)]
 
 
 def _value(entry: Entry) -> str:
@@ -427,11 +427,11 @@ def _grouped(
     entries: Sequence[Entry], cells: Callable[[Entry], Sequence[str]]
 ) -> Iterator[Sequence[str] | str]:
     """The rows, under a heading each time that another question or family begins."""
-    several, before = len({entry.about for entry in entries}) > 1, ""
+    several, before = len({entry.heading for entry in entries}) > 1, ""
     for entry in entries:
-        if several and entry.about != before:
-            yield entry.about
-        before = entry.about
+        if several and entry.heading != before:
+            yield entry.heading
+        before = entry.heading
         yield cells(entry)
 
 
@@ -461,8 +461,8 @@ def _notes(
     yield from legend_of_marks(" ".join(cell for row in rows for cell in row))
     yield from dict.fromkeys(panel.note for panel in panels if panel.note)
     data = report["data"]
-    gone = data["ratings"] - data["ratings_kept"]
-    if gone:
+    excluded = data["ratings"] - data["ratings_kept"]
+    if excluded:
         yield f"{data['ratings_kept']:,} of {data['ratings']:,} ratings were kept."
 
 

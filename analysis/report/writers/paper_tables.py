@@ -126,19 +126,21 @@ def _contrasts(report: Report, families: Families) -> Iterator[Named]:
             Column("p", "p, alone", "p"),
             Column("naive", "Naive (Welch)", "interval", what.decimals),
         ]
-        made = [{**_row(x), "pair": f"{x.row['condition']} − {x.row['versus']}"} for x in lines]
+        pair_rows = [
+            {**_row(x), "pair": f"{x.row['condition']} − {x.row['versus']}"} for x in lines
+        ]
         note = f"Interval: {_interval_kind(lines)}. {_notes(lines)}".strip()
         words = f"Differences of {families.words(lines[0].row)}"
-        yield Named(key, Table(key, words, columns, made, note))
+        yield Named(key, Table(key, words, columns, pair_rows, note))
 
 
 def _shares(report: Report, families: Families) -> Iterator[Named]:
     """A row per condition, a column per label; the estimand of a share is its label."""
-    found: dict[str, list[Line]] = {}
+    lines_of_family: dict[str, list[Line]] = {}
     for line in lines_of(report["shares"]):
         title = family_title({**line.row, "estimand": "", "versus_condition": ""})
-        found.setdefault(title.removeprefix(" · ") or "ratings", []).append(line)
-    for number, (title, lines) in enumerate(found.items(), start=1):
+        lines_of_family.setdefault(title.removeprefix(" · ") or "ratings", []).append(line)
+    for number, (title, lines) in enumerate(lines_of_family.items(), start=1):
         key = slug(f"labels-{number}-{title}")
         labels = list(dict.fromkeys(str(line.row["estimand"]) for line in lines))
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -150,8 +152,8 @@ def _shares(report: Report, families: Families) -> Iterator[Named]:
             *_places(lines),
             *(Column(f"label {name}", name.removeprefix("share:"), "text") for name in labels),
         ]
-        asked = families.asked(lines[0].row)
-        yield Named(key, Table(key, f"Labels given for {asked}", columns, list(rows.values())))
+        question = families.question(lines[0].row)
+        yield Named(key, Table(key, f"Labels given for {question}", columns, list(rows.values())))
 
 
 def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:
@@ -189,13 +191,13 @@ def _interval_kind(lines: Sequence[Line], naive: bool = False) -> str:
 
 def _notes(lines: Sequence[Line]) -> str:
     """Each note of the main intervals once, with the first conditions that it is about."""
-    about: dict[str, list[str]] = {}
+    conditions_of: dict[str, list[str]] = {}
     for line in lines:
         main = line.main
         if main and main["note"]:
-            about.setdefault(main["note"], []).append(str(line.row["condition"]))
+            conditions_of.setdefault(main["note"], []).append(str(line.row["condition"]))
     sentences = []
-    for note, names in about.items():
+    for note, names in conditions_of.items():
         some = "All" if len(names) == len(lines) else ", ".join(dict.fromkeys(names[:5]))
         sentences.append(f"{some}: {note}.")
     return " ".join(sentences)

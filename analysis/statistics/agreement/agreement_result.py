@@ -68,7 +68,7 @@ class CodedRatings:
         """How many units, raters and ratings there are."""
         return len(self.units), len(self.raters), len(self.y)
 
-    def kept(self, rows: NDArray[np.bool_]) -> CodedRatings:
+    def subset(self, rows: NDArray[np.bool_]) -> CodedRatings:
         """The ratings of some rows (n,), with all names."""
         return CodedRatings(
             self.y[rows], self.unit[rows], self.rater[rows], self.units, self.raters

@@ -489,7 +489,7 @@ def icc_moments(
         return [ratings.undefined(name, level, why, JACKKNIFE) for name in forms]
     groups = min(GROUPS if len(ratings.y) < _MANY else FEW_GROUPS, len(ratings.raters))
     of_group = ratings.rater % groups
-    left_out = [crossed_moments(ratings.kept(of_group != group)) for group in range(groups)]
+    left_out = [crossed_moments(ratings.subset(of_group != group)) for group in range(groups)]
 
     def bounds_of(value: float, noise: Noise) -> Bounds:
         return _bounds(value, [variances.icc(noise) for variances in left_out], level)

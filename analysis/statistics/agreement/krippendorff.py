@@ -58,8 +58,8 @@ def krippendorff_alpha(
         counts = _counts(unit_code, np.unique(y, return_inverse=True)[1])
         value, bounds = nominal_alpha(counts, level=level, replicates=replicates, seed=seed)
     else:
-        made = _Interval(unit_code, y) if metric == "interval" else _Ordinal(unit_code, y)
-        value, bounds = _bootstrapped(made, int(unit_code.max()) + 1, level, replicates, seed)
+        estimator = _Interval(unit_code, y) if metric == "interval" else _Ordinal(unit_code, y)
+        value, bounds = _bootstrapped(estimator, int(unit_code.max()) + 1, level, replicates, seed)
     if value is None:
         return ratings.undefined(name, level, ALL_EQUAL)
     note = "" if bounds else "too few units that differ: no interval"
@@ -78,18 +78,18 @@ def nominal_alpha(
 
 
 class _Alpha(Protocol):
-    def of(self, units: Codes) -> float:
+    def estimate(self, units: Codes) -> float:
         """Alpha of these units (with repetition); NaN where all their ratings are equal."""
 
 
 def _bootstrapped(
     alpha: _Alpha, n_units: int, level: float, replicates: int, seed: int
 ) -> tuple[float | None, Bounds]:
-    value = alpha.of(np.arange(n_units))
+    value = alpha.estimate(np.arange(n_units))
     if np.isnan(value):
         return None, None
     rng = np.random.default_rng(seed)
-    drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
+    drawn = [alpha.estimate(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
     return value, _bounds(value, np.array(drawn), n_units, level)
 
 
@@ -118,7 +118,7 @@ class _Interval:
         self.apart = 2 * self.size * around / (self.size - 1)
         self.least: float = 1e-24 + 1e-12 * float(np.ptp(y)) ** 2
 
-    def of(self, units: Codes) -> float:
+    def estimate(self, units: Codes) -> float:
         """Alpha of these units (with repetition); NaN where all their ratings are equal."""
         n, total = float(self.size[units].sum()), float(self.sum[units].sum())
         expected = 2 * (n * float(self.square[units].sum()) - total**2) / (n - 1)
@@ -134,7 +134,7 @@ class _Nominal:
         self.counts, self.size = counts, counts.sum(axis=1)
         self.apart = (self.size**2 - (counts**2).sum(axis=1)) / (self.size - 1)
 
-    def of(self, units: Codes) -> float:
+    def estimate(self, units: Codes) -> float:
         drawn = np.bincount(units, minlength=len(self.size)).astype(np.float64)
         n, marginal = float(drawn @ self.size), drawn @ self.counts
         expected = n**2 - float((marginal**2).sum())
@@ -151,7 +151,7 @@ class _Ordinal:
         self.kinds, kind = np.unique(counts, axis=0, return_inverse=True)
         self.kind = kind.reshape(-1)
 
-    def of(self, units: Codes) -> float:
+    def estimate(self, units: Codes) -> float:
         """1 - D_o / D_e; the squared distance of two values counts the ratings in between."""
         weight = np.bincount(self.kind[units], minlength=len(self.kinds)).astype(np.float64)
         coincidences = _coincidences(self.kinds, weight)

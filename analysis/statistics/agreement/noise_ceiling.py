@@ -59,22 +59,22 @@ def noise_ceiling(
     names = [f"{name}_{statistic}" for name in ("split_half", "reliability", "ceiling")]
     signed = neutral is not None
     ratings = coded(unit, rater, np.asarray(score, dtype=np.float64) - (neutral or 0.0))
-    kept = _with_two(ratings)
-    why = _unfit(ratings, kept, signed)
+    paired = _with_two(ratings)
+    why = _unfit(ratings, paired, signed)
     if why:
         return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
     rng = np.random.default_rng(seed)
-    halves = _halves(kept, splits, rng)
+    halves = _halves(paired, splits, rng)
     if within is not None:
-        of = {str(name): group for name, group in zip(unit, within, strict=True)}
-        halves = _without_means(halves, [of[name] for name in kept.units])
+        group_of = {str(name): group for name, group in zip(unit, within, strict=True)}
+        halves = _without_means(halves, [group_of[name] for name in paired.units])
         if halves.shape[2] < FEWEST_UNITS:
             why = f"{halves.shape[2]} units share a group, and {FEWEST_UNITS} or more are needed"
             return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
     r = _mean(_correlations(halves, statistic, signed))
     if np.isnan(r):
         return [ratings.undefined(name, level, ALL_EQUAL, BOOTSTRAP) for name in names]
-    few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]
+    few = halves[: max(2, min(20, _MOST_GATHERED // len(paired.units)))]
     if statistic == "spearman":
         few = _ranked(few, signed)  # once: of units drawn again it would take long
     drawn = np.full(replicates, np.nan)
@@ -96,14 +96,14 @@ def _with_two(ratings: CodedRatings) -> CodedRatings:
     return CodedRatings(ratings.y[rows], unit, ratings.rater[rows], units, ratings.raters)
 
 
-def _unfit(ratings: CodedRatings, kept: CodedRatings, signed: bool) -> str:
+def _unfit(ratings: CodedRatings, paired: CodedRatings, signed: bool) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:
         return "one rater only: there are no halves of raters"
-    if len(kept.units) < FEWEST_UNITS:
-        return f"{len(kept.units)} of the {FEWEST_UNITS} or more units with two ratings needed"
-    differ = np.any(kept.y) if signed else np.ptp(kept.y) > 0
+    if len(paired.units) < FEWEST_UNITS:
+        return f"{len(paired.units)} of the {FEWEST_UNITS} or more units with two ratings needed"
+    differ = np.any(paired.y) if signed else np.ptp(paired.y) > 0
     return "" if differ else ALL_EQUAL
 
 

@@ -40,16 +40,18 @@ def first_verdicts(rows: Iterable[Mapping[str, Any]]) -> dict[int, dict[int, str
 
     ``rows`` have ``item``, ``reviewer``, ``category`` and ``again``.
     """
-    found: dict[int, dict[int, str]] = defaultdict(dict)
+    verdicts: dict[int, dict[int, str]] = defaultdict(dict)
     for row in rows:
         if not row["again"]:
-            found[row["item"]][row["reviewer"]] = row["category"]
-    return found
+            verdicts[row["item"]][row["reviewer"]] = row["category"]
+    return verdicts
 
 
 def measures(verdicts: Verdicts, who: str) -> Iterator[tuple[str, Measure]]:
     """Every measure under its name, pairs of ``who`` (reviewers, validators) last."""
-    categories = sorted({each for said in verdicts.values() for each in said.values()})
+    categories = sorted(
+        {each for by_reviewer in verdicts.values() for each in by_reviewer.values()}
+    )
     yield "Krippendorff’s alpha, nominal", alpha(verdicts, categories)
     yield "Fleiss’ kappa", fleiss_kappa(verdicts, categories)
     for (a, b), measure in cohen_kappas(verdicts, categories).items():
@@ -88,16 +90,16 @@ def cohen_kappas(
     verdicts: Verdicts, categories: Sequence[str], seed: int = 0
 ) -> dict[tuple[int, int], Measure]:
     """Cohen's (1960) kappa of each two reviewers, over the items that both judged."""
-    reviewers = sorted({each for said in verdicts.values() for each in said})
+    reviewers = sorted({each for by_reviewer in verdicts.values() for each in by_reviewer})
     place = {category: n for n, category in enumerate(categories)}
-    found = {}
+    by_pair = {}
     for a, b in combinations(reviewers, 2):
         table = np.zeros((len(categories), len(categories)))
-        for said in verdicts.values():
-            if a in said and b in said:
-                table[place[said[a]], place[said[b]]] += 1
-        found[a, b] = _cohen(table, seed)
-    return found
+        for by_reviewer in verdicts.values():
+            if a in by_reviewer and b in by_reviewer:
+                table[place[by_reviewer[a]], place[by_reviewer[b]]] += 1
+        by_pair[a, b] = _cohen(table, seed)
+    return by_pair
 
 
 def _cohen(table: Floats, seed: int) -> Measure:
@@ -112,15 +114,15 @@ def _cohen(table: Floats, seed: int) -> Measure:
 
 def same(verdicts: Verdicts) -> tuple[int, int]:
     """How many items have verdicts that are all the same, of those with two or more."""
-    several = [said for said in verdicts.values() if len(said) > 1]
-    return sum(len(set(said.values())) == 1 for said in several), len(several)
+    several = [by_reviewer for by_reviewer in verdicts.values() if len(by_reviewer) > 1]
+    return sum(len(set(by_reviewer.values())) == 1 for by_reviewer in several), len(several)
 
 
 def _counts(verdicts: Verdicts, categories: Sequence[str]) -> Floats:
     place = {category: n for n, category in enumerate(categories)}
     counts = np.zeros((len(verdicts), len(categories)))
-    for row, said in enumerate(verdicts.values()):
-        for category in said.values():
+    for row, by_reviewer in enumerate(verdicts.values()):
+        for category in by_reviewer.values():
             counts[row, place[category]] += 1
     return counts
 
@@ -162,9 +164,9 @@ class AspectAgreement:
     note: str  # why there is no value or no interval, or how little it tells
 
 
-def by_aspect(said: Mapping[str, Aspect]) -> Iterator[AspectAgreement]:
+def by_aspect(verdicts: Mapping[str, Aspect]) -> Iterator[AspectAgreement]:
     """In the order given."""
-    for aspect, every in said.items():
+    for aspect, every in verdicts.items():
         several = {item: each for item, each in every.items() if len(each) > 1}
         words = {
             item: {who: SAID if it else NOT for who, it in each.items()}

@@ -107,9 +107,9 @@ def carry_over(
     )
     follows &= ~np.isnan(at[order][1:]) & ~np.isnan(at[order][:-1])  # nothing says what came before
     before[order[1:][follows]] = quality[order[:-1][follows]]
-    kept = ~np.isnan(before)
-    ratings = everything.kept(kept)
-    return _within("carry_over", ratings, before[kept], level, "the trial before")
+    has_before = ~np.isnan(before)
+    ratings = everything.subset(has_before)
+    return _within("carry_over", ratings, before[has_before], level, "the trial before")
 
 
 def order_effect(score: Scores, first: Names, rater: Names, *, level: float = 0.95) -> Agreement:

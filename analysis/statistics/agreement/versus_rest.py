@@ -135,7 +135,7 @@ def _rows(
     sided = (x, y)
     if neutral is not None:
         sided = (in_both_orders(x - neutral), in_both_orders(y - neutral))
-    found = coefficients(*sided) if n > 2 else (None, None, None)
+    values = coefficients(*sided) if n > 2 else (None, None, None)
 
     def row(
         measure: str, value: float | None, bounds: Bounds, interval: str, note: str
@@ -146,7 +146,7 @@ def _rows(
     if n == 0:
         return [row(measure, None, None, "none", NO_OTHERS) for measure in MEASURES]
     rows = []
-    for (measure, statistic), value in zip(COEFFICIENTS.items(), found, strict=True):
+    for (measure, statistic), value in zip(COEFFICIENTS.items(), values, strict=True):
         bounds = None if value is None else fisher_interval(statistic, value, n, level)
         note = "" if bounds else _why(value, x, y, n)
         rows.append(row(measure, value, bounds, FISHER[statistic], note))

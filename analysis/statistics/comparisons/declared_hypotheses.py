@@ -61,7 +61,7 @@ class HypothesisTest:
 
 
 def decide_hypotheses(
-    kept: pd.DataFrame, hypotheses: Sequence[Hypothesis], level: float = 0.95
+    ratings: pd.DataFrame, hypotheses: Sequence[Hypothesis], level: float = 0.95
 ) -> list[HypothesisTest]:
     """Every hypothesis in every task and criterion that has both conditions, all at once.
 
@@ -69,22 +69,24 @@ def decide_hypotheses(
     Equivalent: two one-sided tests at 1 - level, the interval of 2 level - 1. The variance is that
     of all differences (`clustered_variance`); for these items it is clustered by raters alone.
     """
-    places = [(each, found) for each in hypotheses for found in _places(kept, each)]
+    places = [(each, place) for each in hypotheses for place in _places(ratings, each)]
     m = max(1, len(places))
-    made = []
+    results = []
     for each in hypotheses:
-        mine = [found for owner, found in places if owner is each]
-        made += [_tested(each, *found, level, m) for found in mine] or [_absent(each, kept, level)]
-    return made
+        mine = [place for owner, place in places if owner is each]
+        results += [_tested(each, *place, level, m) for place in mine] or [
+            _absent(each, ratings, level)
+        ]
+    return results
 
 
 Place = tuple[Family, Clustered, Floats]
 
 
-def _places(kept: pd.DataFrame, hypothesis: Hypothesis) -> Iterator[Place]:
+def _places(ratings: pd.DataFrame, hypothesis: Hypothesis) -> Iterator[Place]:
     """The families that have both conditions, their means, and the contrast (C,) of the two."""
     pair = hypothesis.condition, hypothesis.versus
-    for family in families(kept):
+    for family in families(ratings):
         if hypothesis.task and hypothesis.task not in (family.group["task"], family.title):
             continue
         estimand = estimand_of(family.estimand)
@@ -172,8 +174,8 @@ def _two_sided(hypothesis: Hypothesis, level: float) -> float:
     return 2 * level - 1 if hypothesis.kind == EQUIVALENT else level
 
 
-def _absent(hypothesis: Hypothesis, kept: pd.DataFrame, level: float) -> HypothesisTest:
-    rated = set(kept["condition"].astype(str)) | set(kept["versus_condition"].astype(str))
+def _absent(hypothesis: Hypothesis, ratings: pd.DataFrame, level: float) -> HypothesisTest:
+    rated = set(ratings["condition"].astype(str)) | set(ratings["versus_condition"].astype(str))
     missing = [n for n in (hypothesis.condition, hypothesis.versus) if n not in rated]
     where = f" in {hypothesis.task}" if hypothesis.task else ""
     what = " and ".join(missing)
@@ -186,9 +188,9 @@ def named(hypothesis: Hypothesis, names: Iterable[str], labels: dict[str, str]) 
     """The hypothesis with conditions by their names in the ratings, where it has their labels."""
     known = set(names)
     by_label = {label.casefold(): key for key, label in labels.items()}
-    found = (
+    sides = (
         side if side in known else by_label.get(side.casefold(), side)
         for side in (hypothesis.condition, hypothesis.versus)
     )
-    condition, versus = found
+    condition, versus = sides
     return replace(hypothesis, condition=condition, versus=versus)

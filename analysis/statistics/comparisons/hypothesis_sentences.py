@@ -44,24 +44,24 @@ def hypothesis_from(text: str) -> Hypothesis | None:
     tested as it stands, with the forms that can.
     """
     words = " ".join(text.split())
-    found = _SENTENCE.match(words)
-    if found is None:
+    match = _SENTENCE.match(words)
+    if match is None:
         if _MEANT.search(words):
             raise ValueError(f"{words!r} cannot be tested as it stands: write {FORMS}")
         return None
-    kind = _WORDS.get(found["kind"], found["kind"])
-    margin = float(found["margin"] or 0.0)
+    kind = _WORDS.get(match["kind"], match["kind"])
+    margin = float(match["margin"] or 0.0)
     if (kind == BETTER) == (margin > 0):
         need = "needs no margin" if kind == BETTER else "needs a margin above 0"
         raise ValueError(f"{words!r} {need}: write {FORMS}")
     return Hypothesis(
         words,
         kind,
-        _unquoted(found["condition"]),
-        _unquoted(found["versus"]),
+        _unquoted(match["condition"]),
+        _unquoted(match["versus"]),
         margin,
-        _unquoted(found["task"] or ""),
-        found["items"] is not None,
+        _unquoted(match["task"] or ""),
+        match["items"] is not None,
     )
 
 

@@ -107,25 +107,25 @@ def decide(
     rows = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
     value = rows @ means.value
     notes = [_untested(row, means) for row in rows]
-    kept = np.array([not note for note in notes], dtype=bool)
-    limits = limits_of(rows[kept], means)
+    testable = np.array([not note for note in notes], dtype=bool)
+    limits = limits_of(rows[testable], means)
     if not limits.known.all():
-        kept[np.flatnonzero(kept)[~limits.known]] = False
-        limits = limits_of(rows[kept], means)
+        testable[np.flatnonzero(testable)[~limits.known]] = False
+        limits = limits_of(rows[testable], means)
     family = Family(
-        rows[kept],
-        spread_of(rows[kept], means),
-        value[kept] - null,
+        rows[testable],
+        spread_of(rows[testable], means),
+        value[testable] - null,
         level,
         seed,
         p_alone=limits.p_against(null),
     )
-    found = _decided(family, limits)
+    results = _decided(family, limits)
     decisions = []
     for i, (condition, versus) in enumerate(labels):
         decision = Decision(condition, versus, float(value[i]), null=null, level=level)
-        if kept[i]:
-            decisions.append(replace(decision, **next(found), note=_warning(rows[i], means)))
+        if testable[i]:
+            decisions.append(replace(decision, **next(results), note=_warning(rows[i], means)))
             continue
         still = NO_VARIANCE if versus else NO_VARIANCE_OF_A_MEAN
         decisions.append(replace(decision, note=notes[i] or still))
@@ -147,8 +147,8 @@ def _decided(family: Family, limits: Limits) -> Iterator[dict[str, Any]]:
         "p_alone": family.p_alone,
     }
     for j in range(len(family.se)):
-        found = {name: float(values[j]) for name, values in columns.items()}
-        yield found | {"alpha": family.local_alpha}
+        result = {name: float(values[j]) for name, values in columns.items()}
+        yield result | {"alpha": family.local_alpha}
 
 
 def decide_pairs(
@@ -280,9 +280,9 @@ def _directions(rank: int, seed: int) -> NDArray[np.float32]:
     points = sobol.random_base2(_LOG_POINTS + (rank > _FEW_RANKS))
     normal = special.ndtri(np.clip(points, 1e-12, 1 - 1e-12))
     length = np.linalg.norm(normal, axis=1, keepdims=True)
-    made = np.asarray(normal / length, dtype=np.float32)
-    made.flags.writeable = False
-    return made
+    directions = np.asarray(normal / length, dtype=np.float32)
+    directions.flags.writeable = False
+    return directions
 
 
 def _untested(row: Floats, means: Clustered) -> str:

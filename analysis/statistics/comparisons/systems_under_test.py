@@ -37,7 +37,7 @@ class Candidates:
         return [role == TEST for role in self.roles]
 
     @property
-    def told(self) -> str:
+    def exclusions_text(self) -> str:
         """Who is no candidate, in words; empty if all are."""
         unranked = [
             f"{condition_span(name)} ({role}, {why})"

@@ -142,12 +142,12 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
         return replace(result, note=TOO_FEW_PAIRS)
     if len(d) <= MOST_FOR_HODGES_LEHMANN:
         result = replace(result, estimand="pseudomedian of differences", estimate=_pseudomedian(d))
-    kept = d[np.abs(d) > 1e-12 * max(1.0, float(np.max(np.abs(d))))]
-    if not len(kept):
+    nonzero = d[np.abs(d) > 1e-12 * max(1.0, float(np.max(np.abs(d))))]
+    if not len(nonzero):
         why = "the two never differ: a test is undefined (every difference is dropped)"
         return replace(result, note=why)
-    n, size = len(kept), np.abs(kept)
-    positive, p, continuity = _signed_ranks(kept)
+    n, size = len(nonzero), np.abs(nonzero)
+    positive, p, continuity = _signed_ranks(nonzero)
     whole = n * (n + 1) / 2
     also = {
         "W, scipy's: the smaller sum": min(positive, whole - positive),
@@ -155,10 +155,10 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, level: float = 0.95, unit: str = "rater
     }
     tied = np.asarray(np.round(size / np.max(size), 12), dtype=np.float64)
     if len(np.unique(tied)) < len(np.unique(size)):
-        v, p_tied, _ = _signed_ranks(np.copysign(tied, kept))
+        v, p_tied, _ = _signed_ranks(np.copysign(tied, nonzero))
         also |= {"V, ties to 12 digits": v, "p, ties to 12 digits": p_tied}
     if n == len(d) <= _PAIRED_MOST_EXACT and len(np.unique(tied)) == n:
-        also["p, exact"] = float(stats.wilcoxon(kept, method="exact").pvalue)
+        also["p, exact"] = float(stats.wilcoxon(nonzero, method="exact").pvalue)
     return replace(
         result,
         statistic=positive,

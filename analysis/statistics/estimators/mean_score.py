@@ -208,11 +208,11 @@ class _WeightedCell:
     def estimates(self, level: float) -> Iterator[Estimate]:
         """Every condition with every interval."""
         two_way = two_way_intervals(self.means, level)
-        given = two_way_intervals(for_these_items(self.means), level)
+        these_items = two_way_intervals(for_these_items(self.means), level)
         for code in range(len(self.cell.names)):
             yield from self._estimates(code, level, two_way[code])
             if "these_items" in self.intervals:
-                yield self._estimate(code, level, THESE_ITEMS, *given[code])
+                yield self._estimate(code, level, THESE_ITEMS, *these_items[code])
 
     def _estimates(
         self, code: int, level: float, two_way: tuple[Bounds, str]
@@ -257,8 +257,8 @@ class _WeightedCell:
             bounds = None
             if one.low_alone is not None and one.high_alone is not None:
                 bounds = one.low_alone, one.high_alone
-            made = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
-            contrasts.append(made)
+            contrast = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
+            contrasts.append(contrast)
         return contrasts
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
@@ -287,17 +287,17 @@ class _WeightedCell:
             bounds = None
             if one.low_alone is not None and one.high_alone is not None:
                 bounds = one.low_alone, one.high_alone
-            made = self._contrast(pair, level, TWO_WAY, bounds, one.p_alone, one.note)
+            contrast = self._contrast(pair, level, TWO_WAY, bounds, one.p_alone, one.note)
             if family:
-                made = replace(
-                    made,
+                contrast = replace(
+                    contrast,
                     family=family,
                     low_all=one.low,
                     high_all=one.high,
                     p_adjusted=one.p,
                     claimed=one.claimed if one.tested else None,
                 )
-            contrasts.append(made)
+            contrasts.append(contrast)
         return contrasts
 
     def _naive_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:

@@ -109,9 +109,9 @@ class Linked:
     of_tau: float  # its variance per tau squared; 0: no linking error enters
 
 
-def bounds(linked: Linked, found: Heterogeneity | None, level: float) -> tuple[float, float]:
+def bounds(linked: Linked, spread: Heterogeneity | None, level: float) -> tuple[float, float]:
     """The interval over what may be believed of tau: quantiles of a mixture of t distributions."""
-    se, df, weight = _mixture(linked, found)
+    se, df, weight = _mixture(linked, spread)
     if not se.max() > 0:
         return linked.value, linked.value
 
@@ -126,18 +126,18 @@ def bounds(linked: Linked, found: Heterogeneity | None, level: float) -> tuple[f
     return linked.value - high, linked.value + high
 
 
-def p_of(linked: Linked, found: Heterogeneity | None) -> float | None:
+def p_of(linked: Linked, spread: Heterogeneity | None) -> float | None:
     """Two-sided p of the contrast against 0 under the same mixture; None without a spread."""
-    se, df, weight = _mixture(linked, found)
+    se, df, weight = _mixture(linked, spread)
     if not se.min() > 0:
         return None
     return float(2 * weight @ special.stdtr(df, -abs(linked.value) / se))
 
 
-def _mixture(linked: Linked, found: Heterogeneity | None) -> tuple[Floats, Floats, Floats]:
-    if found is None or linked.of_tau <= _NEAR:
+def _mixture(linked: Linked, spread: Heterogeneity | None) -> tuple[Floats, Floats, Floats]:
+    if spread is None or linked.of_tau <= _NEAR:
         one = np.ones(1)
         return one * max(linked.variance, 0.0) ** 0.5, one * linked.df, one
-    total = linked.variance + found.tau**2 * linked.of_tau
+    total = linked.variance + spread.tau**2 * linked.of_tau
     df = linked.df * (total / max(linked.variance, _NEAR)) ** 2
-    return np.sqrt(total), np.minimum(df, 1e6), found.weight
+    return np.sqrt(total), np.minimum(df, 1e6), spread.weight

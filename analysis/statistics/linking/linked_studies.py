@@ -80,8 +80,8 @@ def same_systems(clips: Iterable[Clip]) -> Same:
     }
     labels = {(clip.study, clip.condition): clip.label for clip in every}
     links, notes = _without_doubt(list(labels), links)
-    systems, said = _named(groups_of(list(labels), links), labels)
-    return Same(systems, _items(every), (*notes, *said))
+    systems, naming_notes = _named(groups_of(list(labels), links), labels)
+    return Same(systems, _items(every), (*notes, *naming_notes))
 
 
 def groups_of(nodes: Sequence[Node], links: Iterable[tuple[Node, Node]]) -> list[list[Node]]:
@@ -125,8 +125,8 @@ def _named(
         owners.setdefault(name, []).append(group)
         names = sorted({labels[place] for place in group})
         if len(names) > 1:
-            told = ", ".join(f"“{labels[place]}” in {place[0]}" for place in group)
-            notes.append(f"Taken for one system, as their clips are the same audio: {told}.")
+            listing = ", ".join(f"“{labels[place]}” in {place[0]}" for place in group)
+            notes.append(f"Taken for one system, as their clips are the same audio: {listing}.")
     for name, several in owners.items():
         for group in several:
             where = ", ".join(study for study, _ in group)
@@ -325,8 +325,8 @@ class Component:
         hat = self.design @ self.solution
         form = (np.eye(len(self.mean)) - hat).T * self.weight @ (np.eye(len(self.mean)) - hat)
         value, vector = np.linalg.eigh((form + form.T) / 2)
-        kept = value > _RANK * max(float(value.max(initial=0.0)), 1.0)
-        rows = np.asarray((vector[:, kept] * np.sqrt(value[kept])).T, dtype=np.float64)
+        positive = value > _RANK * max(float(value.max(initial=0.0)), 1.0)
+        rows = np.asarray((vector[:, positive] * np.sqrt(value[positive])).T, dtype=np.float64)
         if not len(rows):
             return Residual(0.0, np.zeros((0, 0)), np.zeros((0, 0)), 1.0)
         spreads = np.array([self.influence.spread(row) for row in rows])
@@ -337,7 +337,7 @@ class Component:
         return Residual(q, self.influence.covariance(rows), moved @ moved.T, df)
 
     @cached_property
-    def found(self) -> Heterogeneity | None:
+    def heterogeneity(self) -> Heterogeneity | None:
         """The differences between studies; None of a study alone."""
         return heterogeneity(self.residual, self.scale) if len(self.units) > 1 else None
 

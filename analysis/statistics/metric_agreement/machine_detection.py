@@ -55,7 +55,7 @@ def detection(
     method 5), which has width at 1 too. ``falls``: lower values are more human.
     """
     sign = -1.0 if falls else 1.0
-    a, b = (sign * of[np.isfinite(of)] for of in (human, other))
+    a, b = (sign * values[np.isfinite(values)] for values in (human, other))
     n, m = len(a), len(b)
     if not n or not m:
         kinds = " and ".join(["no human clip"] * (not n) + ["no other clip"] * (not m))

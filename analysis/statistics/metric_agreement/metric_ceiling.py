@@ -91,8 +91,8 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float, signed: bool) -> Cei
     mean = float(np.mean(r))
     reliability = 2 * mean / (1 + mean) if mean > -1 else -1.0
     note = "" if mean > 0 else "the halves do not agree at all: the ceiling is 0"
-    kept = np.maximum(r, 0.0)
-    each = np.sqrt(2 * kept / (1 + kept))
+    nonnegative = np.maximum(r, 0.0)
+    each = np.sqrt(2 * nonnegative / (1 + nonnegative))
     low, high = np.quantile(each, [(1 - level) / 2, (1 + level) / 2])
     top = max(reliability, 0.0) ** 0.5
     return Ceiling(name, mean, reliability, top, float(low), float(high), n, note)
@@ -129,15 +129,17 @@ def one_against_others(units: Units) -> list[RaterCorrelation]:
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         if len(mine) >= LEAST_SHARED:
-            each = coefficients(*(_sided(of[mine], units) for of in (ratings.y, rest)))
+            each = coefficients(*(_sided(scores[mine], units) for scores in (ratings.y, rest)))
             if each[0] is not None:
                 per_rater.append(each)
     if not per_rater:
         return []
     correlations = []
     values = np.array(per_rater, dtype=np.float64).T
-    for name, of in zip(("plcc", "srcc", "krcc"), values, strict=True):
-        low, high = np.quantile(of, [0.25, 0.75])
-        mean = float(of.mean())
-        correlations.append(RaterCorrelation(name, mean, float(low), float(high), len(of)))
+    for name, per_statistic in zip(("plcc", "srcc", "krcc"), values, strict=True):
+        low, high = np.quantile(per_statistic, [0.25, 0.75])
+        mean = float(per_statistic.mean())
+        correlations.append(
+            RaterCorrelation(name, mean, float(low), float(high), len(per_statistic))
+        )
     return correlations

@@ -135,11 +135,11 @@ def mapped_errors(sample: Sample, options: CorrelationOptions) -> Iterator[Corre
             )
     if not cubics:
         return
-    mapped = np.array([of(sample.x[m]) for m, of in cubics.items()])
+    mapped = np.array([cubic(sample.x[m]) for m, cubic in cubics.items()])
     if sample.redrawn is None:
         drawn = by_weight.pearson(mapped, sample.h, sample.w)
     else:
-        again = np.stack([of(sample.redrawn[:, m]) for m, of in cubics.items()], axis=1)
+        again = np.stack([cubic(sample.redrawn[:, m]) for m, cubic in cubics.items()], axis=1)
         drawn = of_conditions("plcc", again, sample.h, sample.w, None)
     for place, m in enumerate(cubics):
         value = coefficient("plcc", mapped[place], sample.y)
@@ -190,10 +190,10 @@ def errors(
                 yield metric_result(sample.names[m], sample, name, mapping, None, None, note=why)
             continue
         scale = fits.sum() / (fits.sum() - d) if power == 2 else 1.0
-        of = by_weight.error(x[:, fits], sample.y[None, fits], once[:, fits], spare[fits], power)
+        error = by_weight.error(x[:, fits], sample.y[None, fits], once[:, fits], spare[fits], power)
         again = _errors_again(sample, x, redrawn, fits, spare, power)
         for place, m in enumerate(which):
-            value, drawn = float(of[0, place]), again[:, place]
+            value, drawn = float(error[0, place]), again[:, place]
             if power == 2:
                 value, drawn = (value * scale) ** 0.5, np.sqrt(drawn * scale)
             bounds = centred_interval(value, drawn, options.level, "error", wider)
@@ -339,8 +339,8 @@ def correlations(
 def _alike(values: Mapping[str, Floats]) -> list[tuple[list[str], Bools]]:
     """Metrics that have values for the same units, with those units (S,)."""
     groups: dict[bytes, list[str]] = {}
-    for name, of in values.items():
-        groups.setdefault(np.isfinite(of).tobytes(), []).append(name)
+    for name, column in values.items():
+        groups.setdefault(np.isfinite(column).tobytes(), []).append(name)
     return [(names, np.isfinite(values[names[0]])) for names in groups.values()]
 
 
@@ -496,7 +496,7 @@ def _undefined(sample: Sample, m: int) -> str:
     if sample.n < FEWEST_UNITS:
         return f"undefined: {sample.n} {what}, and {FEWEST_UNITS} or more are needed"
     sides = (("metric", sample.x[m]), ("human score", sample.y))
-    flat = [name for name, of in sides if np.ptp(of) == 0]
+    flat = [name for name, column in sides if np.ptp(column) == 0]
     return f"undefined: the {' and the '.join(flat)} is constant"
 
 

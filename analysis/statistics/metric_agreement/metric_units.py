@@ -88,36 +88,38 @@ class Units:
         """Every stimulus that is rated or compared with, once."""
         return list(dict.fromkeys([*self.own, *(name for name in self.other if name)]))
 
-    def only(self, kept: NDArray[np.bool_]) -> Units:
-        """The stimuli or pairs of which ``kept`` (S,) is true, with their conditions and raters."""
-        rated = kept[self.unit]
-        conditions, code = np.unique(self.condition[kept], return_inverse=True)
-        items, item = np.unique(self.item[kept], return_inverse=True)
+    def only(self, selected: NDArray[np.bool_]) -> Units:
+        """Return the ``selected`` (S,) stimuli or pairs, with their conditions and raters."""
+        rated = selected[self.unit]
+        conditions, code = np.unique(self.condition[selected], return_inverse=True)
+        items, item = np.unique(self.item[selected], return_inverse=True)
         raters, rater = np.unique(self.rater[rated], return_inverse=True)
-        place = np.cumsum(kept) - 1
+        place = np.cumsum(selected) - 1
         return replace(
             self,
-            **{name: getattr(self, name)[kept] for name in ("own", "other", "human", "ratings")},
+            **{
+                name: getattr(self, name)[selected] for name in ("own", "other", "human", "ratings")
+            },
             condition=code.astype(np.int64),
             conditions=tuple(self.conditions[c] for c in conditions),
             item=item.astype(np.int64),
-            total=self.total[kept][:, raters],
-            count=self.count[kept][:, raters],
+            total=self.total[selected][:, raters],
+            count=self.count[selected][:, raters],
             n_items=len(items),
             unit=place[self.unit[rated]].astype(np.int64),
             rater=rater.astype(np.int64),
             score=self.score[rated],
         )
 
-    def values(self, of: pd.Series) -> Floats:
+    def values(self, by_stimulus: pd.Series) -> Floats:
         """A metric's values (S,), by its values of the stimuli; NaN where there is none.
 
         Of pairs it is the difference of both, of ABX the size of the difference.
         """
-        own = of.reindex(self.own).to_numpy(dtype=np.float64)
+        own = by_stimulus.reindex(self.own).to_numpy(dtype=np.float64)
         if not self.compared:
             return own
-        apart = own - of.reindex(self.other).to_numpy(dtype=np.float64)
+        apart = own - by_stimulus.reindex(self.other).to_numpy(dtype=np.float64)
         both = np.where(self.other != "", apart, own)
         unsigned = estimand_of(self.estimand).discriminates
         return np.asarray(np.abs(both) if unsigned else both, dtype=np.float64)
@@ -129,8 +131,11 @@ class Units:
         low, high = float(self.score.min(initial=0.0)), float(self.score.max(initial=0.0))
         ends = estimand_of(self.estimand).scale_for(low, high) if len(self.score) else None
         means = clustered(self.score, condition, self.rater, item, n, ends=ends)
-        found = [bounds or (None, None) for bounds, _ in two_way_intervals(means, level)]
-        return [(mean, *bounds) for mean, bounds in zip(means.value.tolist(), found, strict=True)]
+        ends_of_means = [bounds or (None, None) for bounds, _ in two_way_intervals(means, level)]
+        return [
+            (mean, *bounds)
+            for mean, bounds in zip(means.value.tolist(), ends_of_means, strict=True)
+        ]
 
     def half_widths(self, level: float) -> Floats:
         """Half of the t interval of each stimulus' mean (S,); NaN with fewer than two ratings."""

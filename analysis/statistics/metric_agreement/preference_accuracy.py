@@ -61,9 +61,9 @@ def preferred_share(
     again = _side(centred(drawn.human))
     compared = units.other != ""
     results = []
-    for name, of in values.items():
-        held = np.isfinite(of) & compared
-        own = _side(np.where(held, of, 0.0)) * (-1 if name in lower_is_better else 1)
+    for name, difference in values.items():
+        held = np.isfinite(difference) & compared
+        own = _side(np.where(held, difference, 0.0)) * (-1 if name in lower_is_better else 1)
         decided = held & (human != 0) & (own != 0)
         ties = held & (human == 0)
         counts = {

@@ -130,9 +130,9 @@ def _size(x: Floats, w: Floats) -> Floats:
 def _order(x: Floats) -> tuple[Codes, Codes, Codes]:
     """The order of x (S,), and for each place the first and the last place with its value."""
     order = np.argsort(x, kind="stable")
-    of = x[order]
-    first = np.searchsorted(of, of, side="left")
-    last = np.searchsorted(of, of, side="right") - 1
+    ordered = x[order]
+    first = np.searchsorted(ordered, ordered, side="left")
+    last = np.searchsorted(ordered, ordered, side="right") - 1
     return order, first.astype(np.int64), last.astype(np.int64)
 
 
@@ -147,11 +147,11 @@ def _ranks_of_rows(h: Floats, w: Floats) -> Floats:
     """Midranks (B, S), but for a constant, of units whose order differs from row to row."""
     width = h.shape[1]
     order = np.argsort(h, axis=1, kind="stable")
-    of = np.take_along_axis(h, order, axis=1)
+    ordered = np.take_along_axis(h, order, axis=1)
     drawn = np.take_along_axis(w, order, axis=1)
     upto = np.cumsum(drawn, axis=1)
     new = np.ones(h.shape, dtype=bool)
-    new[:, 1:] = of[:, 1:] != of[:, :-1]
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     place = np.arange(width)
     first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
     ends = np.ones(h.shape, dtype=bool)

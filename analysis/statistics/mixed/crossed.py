@@ -136,9 +136,9 @@ class Tables:
 _DENSE = 200_000  # values of a table that is small enough to be dense
 
 
-def tables_of(out: Codes, kept: Codes, fixed: Floats) -> Tables:
-    """The tables of codes ``out`` (N,) and ``kept`` (N,) with the fixed columns (N, F)."""
-    a, b = (indicators(codes) for codes in (out, kept))
+def tables_of(out: Codes, retained: Codes, fixed: Floats) -> Tables:
+    """The tables of codes ``out`` (N,) and ``retained`` (N,) with the fixed columns (N, F)."""
+    a, b = (indicators(codes) for codes in (out, retained))
     own, met = floats(a.T @ fixed), a.T @ b
     dense = met.shape[0] * met.shape[1] <= _DENSE
     joint = (
@@ -149,7 +149,7 @@ def tables_of(out: Codes, kept: Codes, fixed: Floats) -> Tables:
     return Tables(
         joint=joint,
         sizes=floats(np.bincount(out)),
-        kept_sizes=floats(np.bincount(kept)),
+        kept_sizes=floats(np.bincount(retained)),
         kept_fixed=floats(b.T @ fixed),
         fixed=floats(fixed.T @ fixed),
     )
@@ -187,41 +187,41 @@ def least(sides: Sequence[Side], condition: Codes) -> Plan:
     """
     plans = [Plan(np.inf, by_condition=False, first=0)]
     for first, out in enumerate(sides):
-        kept = sides[1 - first] if len(sides) > 1 else None
-        if kept is None:
+        retained = sides[1 - first] if len(sides) > 1 else None
+        if retained is None:
             return Plan(CALL, by_condition=False, first=first)
-        plans.append(_whole(cells_of(out), cells_of(kept), first))
-        inside = [cells_inside(side, condition) for side in (out, kept)]
+        plans.append(_whole(cells_of(out), cells_of(retained), first))
+        inside = [cells_inside(side, condition) for side in (out, retained)]
         plans.append(_by_condition(inside[0], inside[1], condition, first))
     return min(plans)
 
 
-def _whole(out: Cells, kept: Cells, first: int) -> Plan:
-    n = float(kept.n)
-    pairs = _pairs(out.code, kept.code)
+def _whole(out: Cells, retained: Cells, first: int) -> Plan:
+    n = float(retained.n)
+    pairs = _pairs(out.code, retained.code)
     if out.parent is not None:
-        pairs += _pairs(out.parent[out.code], kept.code)
-    made = min(_PAIR * pairs, (out.n + out.n_parents) * n**2)
-    work = n**3 / 3 + _ENTRY * n**2 + made + CALL
+        pairs += _pairs(out.parent[out.code], retained.code)
+    products = min(_PAIR * pairs, (out.n + out.n_parents) * n**2)
+    work = n**3 / 3 + _ENTRY * n**2 + products + CALL
     return Plan(work if 2 * n**2 < MOST_VALUES else np.inf, by_condition=False, first=first)
 
 
-def _by_condition(out: Cells, kept: Cells, condition: Codes, first: int) -> Plan:
-    border = float(out.n_parents + kept.n_parents)
-    home = np.zeros(kept.n, dtype=np.int64)
-    home[kept.code] = condition
+def _by_condition(out: Cells, retained: Cells, condition: Codes, first: int) -> Plan:
+    border = float(out.n_parents + retained.n_parents)
+    home = np.zeros(retained.n, dtype=np.int64)
+    home[retained.code] = condition
     sizes = np.bincount(home).astype(np.float64)
     each = 1.5 * sizes**3 + 3.0 * _ENTRY * sizes**2 + _PLACE
-    made = min(_PAIR * _pairs(out.code, kept.code), out.n * float(sizes.max()) ** 2)
-    work = border**3 / 3 + _ENTRY * border**2 + float(each.sum()) + made + CALL
+    products = min(_PAIR * _pairs(out.code, retained.code), out.n * float(sizes.max()) ** 2)
+    work = border**3 / 3 + _ENTRY * border**2 + float(each.sum()) + products + CALL
     held = 2 * border**2 + 3 * float(sizes.max()) ** 2
     return Plan(work if held < MOST_VALUES else np.inf, by_condition=True, first=first)
 
 
-def _pairs(out: Codes, kept: Codes) -> float:
+def _pairs(out: Codes, retained: Codes) -> float:
     """How many pairs of kept levels meet at the same level that is eliminated."""
-    joined = np.unique(out * (int(kept.max(initial=0)) + 1) + kept)
-    met = np.bincount(joined // (int(kept.max(initial=0)) + 1)).astype(np.float64)
+    joined = np.unique(out * (int(retained.max(initial=0)) + 1) + retained)
+    met = np.bincount(joined // (int(retained.max(initial=0)) + 1)).astype(np.float64)
     return float((met**2).sum())
 
 
@@ -242,24 +242,24 @@ class Parts(NamedTuple):
 class Whole:
     """One side eliminated, the other kept whole: for few kept cells, however many others."""
 
-    def __init__(self, out: Cells, kept: Cells, fixed: Floats) -> None:
-        kept = _by_parent(kept)
-        self._tables = tables_of(out.code, kept.code, fixed)
+    def __init__(self, out: Cells, retained: Cells, fixed: Floats) -> None:
+        retained = _by_parent(retained)
+        self._tables = tables_of(out.code, retained.code, fixed)
         self._parents = None if out.parent is None else indicators(out.parent).T.tocsr()
-        self._kept = None if kept.parent is None else _Blocks(kept.parent)
+        self._kept = None if retained.parent is None else _Blocks(retained.parent)
 
-    def at(self, out: Ratios, kept: Ratios) -> Parts:
+    def at(self, out: Ratios, retained: Ratios) -> Parts:
         """The likelihood's parts at the ratios of the eliminated and of the kept side."""
         matrix, right, left, logdet = _left(self._tables, self._parents, out)
-        if kept.cell == 0 and self._kept is not None:
+        if retained.cell == 0 and self._kept is not None:
             matrix, right = self._kept.joined(matrix), self._kept.joined_rows(right)
-            kept = Ratios(kept.parent, 0.0)
-        if kept.cell == 0:
+            retained = Ratios(retained.parent, 0.0)
+        if retained.cell == 0:
             return Parts(logdet, left)
-        matrix[_diagonal(matrix)] += 1.0 / kept.cell
-        logdet += len(matrix) * float(np.log(kept.cell))
-        if kept.parent > 0 and self._kept is not None:
-            logdet += self._kept.share(matrix, kept)
+        matrix[_diagonal(matrix)] += 1.0 / retained.cell
+        logdet += len(matrix) * float(np.log(retained.cell))
+        if retained.parent > 0 and self._kept is not None:
+            logdet += self._kept.share(matrix, retained)
         root = _root(matrix)
         half = linalg.blas.dtrsm(1.0, root, right, lower=1)
         return Parts(logdet + _logdet(root), left - half.T @ half)
@@ -354,9 +354,9 @@ def _scaled(matrix: Any, by: Floats) -> Any:
     """Rows of a sparse or dense matrix times factors."""
     if not _is_sparse(matrix):
         return matrix * by[:, None]
-    made = matrix.copy()
-    made.data *= np.repeat(by, np.diff(matrix.indptr))
-    return made
+    scaled = matrix.copy()
+    scaled.data *= np.repeat(by, np.diff(matrix.indptr))
+    return scaled
 
 
 def _root(matrix: Floats) -> Floats:
@@ -386,21 +386,21 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
 class ByCondition:
     """What lies inside conditions eliminated first: for many conditions, or sides of like size."""
 
-    def __init__(self, out: Cells, kept: Cells, condition: Codes, fixed: Floats) -> None:
-        kept = _by_parent(kept)
-        self._sizes = kept.n_parents, out.n_parents
+    def __init__(self, out: Cells, retained: Cells, condition: Codes, fixed: Floats) -> None:
+        retained = _by_parent(retained)
+        self._sizes = retained.n_parents, out.n_parents
         self._n_fixed = fixed.shape[1]
         self._places = [
-            _Place(out, kept, np.flatnonzero(condition == value), fixed)
+            _Place(out, retained, np.flatnonzero(condition == value), fixed)
             for value in range(int(condition.max(initial=-1)) + 1)
         ]
 
-    def at(self, out: Ratios, kept: Ratios) -> Parts:
+    def at(self, out: Ratios, retained: Ratios) -> Parts:
         """The likelihood's parts at the ratios of the eliminated and of the kept side."""
         n = sum(self._sizes)
         border = np.zeros((n + self._n_fixed,) * 2)
-        logdet = sum(place.into(border, out, kept) for place in self._places)
-        ratio = np.repeat([kept.parent, out.parent], self._sizes)
+        logdet = sum(place.into(border, out, retained) for place in self._places)
+        ratio = np.repeat([retained.parent, out.parent], self._sizes)
         used, left = np.flatnonzero(ratio > 0), border[n:, n:]
         if not len(used):
             return Parts(logdet, left)
@@ -421,30 +421,30 @@ class _Place:
     Of what is symmetric the upper triangle is enough.
     """
 
-    def __init__(self, out: Cells, kept: Cells, rows: Codes, fixed: Floats) -> None:
-        kept_cells, code = np.unique(kept.code[rows], return_inverse=True)
+    def __init__(self, out: Cells, retained: Cells, rows: Codes, fixed: Floats) -> None:
+        kept_cells, code = np.unique(retained.code[rows], return_inverse=True)
         cells, own = np.unique(out.code[rows], return_inverse=True)
         self._tables = tables_of(own, code, fixed[rows])
         parents = np.empty(0, dtype=np.int64) if out.parent is None else out.parent[cells]
         self._out = _Group(parents, out.n_parents, len(cells))
-        self._kept = None if kept.parent is None else kept.parent[kept_cells]
+        self._kept = None if retained.parent is None else retained.parent[kept_cells]
         self._mine = np.unique(kept_cells[:0] if self._kept is None else self._kept)
-        last = kept.n_parents + out.n_parents + np.arange(fixed.shape[1])
-        self._others = _compact(np.concatenate([kept.n_parents + self._out.parents, last]))
+        last = retained.n_parents + out.n_parents + np.arange(fixed.shape[1])
+        self._others = _compact(np.concatenate([retained.n_parents + self._out.parents, last]))
 
-    def into(self, border: Floats, out: Ratios, kept: Ratios) -> float:
+    def into(self, border: Floats, out: Ratios, retained: Ratios) -> float:
         """Add what is left of this condition to the border; the log |V| of what is eliminated."""
         matrix, right, left, logdet = _left(self._tables, None, Ratios(out.cell, 0.0))
         pulled, corner = self._others_by(out, right, left)
-        if kept.cell > 0:
-            matrix *= kept.cell
+        if retained.cell > 0:
+            matrix *= retained.cell
             matrix[_diagonal(matrix)] += 1.0
             matrix, more = _inverse(matrix)
             logdet += more
             reached = pulled @ matrix
-            corner -= (kept.cell * pulled) @ reached.T
-            matrix *= -1.0 / kept.cell
-            matrix[_diagonal(matrix)] += 1.0 / kept.cell
+            corner -= (retained.cell * pulled) @ reached.T
+            matrix *= -1.0 / retained.cell
+            matrix[_diagonal(matrix)] += 1.0 / retained.cell
         else:
             reached = pulled.toarray() if _is_sparse(pulled) else pulled
         _add(border, self._others, self._others, corner)
@@ -578,13 +578,13 @@ class Crossed:
         self.plan = plan or least(sides, condition)
         cells = inside if self.plan.by_condition else [cells_of(side) for side in sides]
         out = cells[self.plan.first]
-        kept = (
+        retained = (
             cells[1 - self.plan.first] if len(cells) > 1 else Cells(np.zeros_like(condition), None)
         )
         self._model = (
-            ByCondition(out, kept, condition, fixed)
+            ByCondition(out, retained, condition, fixed)
             if self.plan.by_condition
-            else Whole(out, kept, fixed)
+            else Whole(out, retained, fixed)
         )
 
     def at(self, ratios: Floats) -> Quadratics:
@@ -605,5 +605,5 @@ class Crossed:
             whole = not self.plan.by_condition
             ratios.append(ratios_of(side, coarse, fine) if whole else Ratios(fine, coarse))
         out = ratios[self.plan.first]
-        kept = ratios[1 - self.plan.first] if len(ratios) > 1 else Ratios(0.0, 0.0)
-        return self._model.at(out, kept)
+        retained = ratios[1 - self.plan.first] if len(ratios) > 1 else Ratios(0.0, 0.0)
+        return self._model.at(out, retained)

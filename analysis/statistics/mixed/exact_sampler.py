@@ -19,7 +19,7 @@ from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
 
-DrawBeside = Callable[[Floats, np.random.Generator], tuple[Floats, Floats]]
+DrawConditional = Callable[[Floats, np.random.Generator], tuple[Floats, Floats]]
 
 MOST_TIMES = 32  # times the draws that were asked for: what is taken at most
 _KEPT = 4000  # draws of all chains together that are kept of more
@@ -59,7 +59,7 @@ class Sample:
     """
 
     draws: Floats
-    beside: Floats
+    conditional: Floats
     quality: Quality
 
 
@@ -73,7 +73,7 @@ def samples(
     degrees: float,
     even: int,
     enough: float = 0.6,
-    beside: DrawBeside | None = None,
+    conditional: DrawConditional | None = None,
     most: float = MOST_TIMES,
 ) -> Iterator[Sample]:
     """Draws from ``log_density``, and as long as more are asked for, each time twice as many.
@@ -83,10 +83,10 @@ def samples(
     thinned. Proposals are t with ``degrees`` degrees of freedom around a mode, or, where less than
     the share ``enough`` of pilot draws would be effective, mixtures fitted to these; before each
     new try they are fitted again, to all that was proposed in the last one. The density is even in
-    its last ``even`` coordinates, which are folded to be 0 or more. ``beside`` draws values (B, E)
-    given x (B, D), and the logs (B,) of their weights.
+    its last ``even`` coordinates, which are folded to be 0 or more. ``conditional`` draws values
+    (B, E) given x (B, D), and the logs (B,) of their weights.
     """
-    target = _Target(log_density, beside or _nothing, rng)
+    target = _Target(log_density, conditional or _nothing, rng)
     narrowed = np.minimum(1.0, _WIDEST / np.sqrt(np.diag(around.covariance)))
     scale = _INFLATION * around.covariance * np.outer(narrowed, narrowed)
     first = Mixture.alone(around.x, floats(scale), degrees, even)
@@ -96,12 +96,12 @@ def samples(
         proposed = target.proposed(core.guarded(first), chains * length)
         weights = proposed.log_weights.reshape(chains, length)
         taken, accepted = _metropolis(weights, np.log(rng.random((chains, length))))
-        kept = min(draws * times, max(draws, _KEPT // chains))
-        thin = draws * times // kept
-        place = taken[:, _BURN:][:, thin - 1 :: thin][:, -kept:]
+        length_kept = min(draws * times, max(draws, _KEPT // chains))
+        thin = draws * times // length_kept
+        place = taken[:, _BURN:][:, thin - 1 :: thin][:, -length_kept:]
         place = place + length * np.arange(chains)[:, None]
         quality = Quality(draws * times, thin, accepted, pareto_k(proposed.log_weights))
-        yield Sample(proposed.x[place], proposed.beside[place], quality)
+        yield Sample(proposed.x[place], proposed.conditional[place], quality)
         times *= 2
         if times > _TRIES and quality.pareto_k > _HOPELESS:
             return
@@ -112,7 +112,7 @@ def samples(
 @dataclass(frozen=True)
 class _Proposed:
     x: Floats
-    beside: Floats
+    conditional: Floats
     log_weights: Floats
 
 
@@ -121,19 +121,19 @@ class _Target:
     """What is drawn from: a density, what goes with its draws, and where chance comes from."""
 
     log_density: Density
-    beside: DrawBeside
+    conditional: DrawConditional
     rng: np.random.Generator
 
     def proposed(self, shape: Mixture, n: int) -> _Proposed:
         x = shape.draw(self.rng, n)
         parts = [self._weighed(x[i : i + _BATCH]) for i in range(0, n, _BATCH)]
-        beside, height = (np.concatenate(each) for each in zip(*parts, strict=True))
+        conditional, height = (np.concatenate(each) for each in zip(*parts, strict=True))
         logs = np.where(np.isfinite(height), height - shape.log_density(x), -np.inf)
-        return _Proposed(x, beside, logs)
+        return _Proposed(x, conditional, logs)
 
     def _weighed(self, x: Floats) -> tuple[Floats, Floats]:
-        beside, more = self.beside(x, self.rng)
-        return beside, floats(self.log_density(x) + more)
+        conditional, more = self.conditional(x, self.rng)
+        return conditional, floats(self.log_density(x) + more)
 
 
 def _nothing(x: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -238,9 +238,9 @@ class Mixture:
         degrees = self.degrees[:, None, None]
         pulled = owned * (degrees + x.shape[1]) / (degrees + distance)
         shares = owned.sum(axis=(1, 2))
-        kept = np.flatnonzero(shares > _LEAST_SHARE)
+        components = np.flatnonzero(shares > _LEAST_SHARE)
         centres, roots = [], []
-        for m in kept:
+        for m in components:
             flipped = (self._signs[:, None] * x).reshape(-1, x.shape[1])
             pull = pulled[m].reshape(-1)
             centre = pull @ flipped / pull.sum()
@@ -252,10 +252,10 @@ class Mixture:
             centres.append(centre)
             roots.append(np.linalg.cholesky(share * scale + (1 - share) * old))
         return Mixture(
-            shares[kept] / shares[kept].sum(),
+            shares[components] / shares[components].sum(),
             np.array(centres),
             np.array(roots),
-            self.degrees[kept],
+            self.degrees[components],
             self.even,
         )
 

@@ -247,9 +247,9 @@ def family_posterior(
         arrays=replace(arrays, y=even),
         prior=GaussianPrior(0.0, width, prior.sd_scale),
     )
-    made = model_draws(scaled, options, effects)
-    mean = middle + spread * made.draws["condition"]
+    posterior = model_draws(scaled, options, effects)
+    mean = middle + spread * posterior.draws["condition"]
     if prior.ends is not None:
         mean = np.clip(mean, *prior.ends)
-    draws = {**made.draws, "condition": mean, "spread": spreads.draws["spread"]}
-    return replace(made, draws=draws, prior=spreads.prior)
+    draws = {**posterior.draws, "condition": mean, "spread": spreads.draws["spread"]}
+    return replace(posterior, draws=draws, prior=spreads.prior)

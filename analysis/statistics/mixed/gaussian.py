@@ -103,7 +103,7 @@ def posterior_of_sds(
     rng = np.random.default_rng(sampling.seed)
 
     def named(sample: Sample) -> dict[str, Floats]:
-        draws = {"condition": sample.beside} if near else model.means_of(sample.draws, rng)
+        draws = {"condition": sample.conditional} if near else model.means_of(sample.draws, rng)
         sds = model.parted(sd_of(sample.draws, model.scale), rng)
         if np.median(sds[:, :, -1]) < _NOTHING * model.spread:
             raise NotEstimable(
@@ -120,7 +120,7 @@ def posterior_of_sds(
         draws=sampling.draws,
         degrees=6.0,
         even=d,
-        beside=model.kept_inside if near else None,
+        conditional=model.kept_inside if near else None,
         most=MOST_WORK / (model.work * sampling.n),
     )
     return trusted_posterior(attempts, named, str(model.prior), model.n)

@@ -69,13 +69,15 @@ def spread_posterior(
         degrees=max(6.0, float(s)),
         even=3,
         enough=_ENOUGH,
-        beside=model.means,
+        conditional=model.means,
         most=MOST_WORK / (model.count.size * sampling.n),
     )
 
     def named(sample: Sample) -> dict[str, Floats]:
         sds = sd_of(sample.draws[:, :, s - 1 :], model.scale)
-        draws = {"condition": sample.beside} | {name: sds[:, :, i] for i, name in enumerate(SDS)}
+        draws = {"condition": sample.conditional} | {
+            name: sds[:, :, i] for i, name in enumerate(SDS)
+        }
         return draws | {"spread": model.spreads(sample.draws)}
 
     return trusted_posterior(attempts, named, f"{prior}; {spread_prior_text(s)}", len(y))

@@ -43,12 +43,12 @@ class Effects:
 
     def without(self, *names: str, why: str) -> Effects:
         """The same without some effects, which are too much work."""
-        gone = {name: why for name in names if name in self.inside or name in self.across}
+        dropped = {name: why for name in names if name in self.inside or name in self.across}
         return Effects(
-            {name: codes for name, codes in self.inside.items() if name not in gone},
-            {name: codes for name, codes in self.across.items() if name not in gone},
-            {**self.left_out, **gone},
-            (*self.too_large, *gone),
+            {name: codes for name, codes in self.inside.items() if name not in dropped},
+            {name: codes for name, codes in self.across.items() if name not in dropped},
+            {**self.left_out, **dropped},
+            (*self.too_large, *dropped),
         )
 
     @property
@@ -88,8 +88,8 @@ def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effec
     ``most`` is what `work` may be. Without them intervals are too narrow.
     """
     why = "this design is too large" + " for a quick fit" * (most <= QUICK)
-    for gone in ((), (STIMULUS,), (STIMULUS, ITEM)):
-        fewer = effects.without(*gone, why=why)
+    for dropped in ((), (STIMULUS,), (STIMULUS, ITEM)):
+        fewer = effects.without(*dropped, why=why)
         if work(fewer, condition) <= most:
             return fewer
     return fewer

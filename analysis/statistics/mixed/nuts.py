@@ -343,12 +343,12 @@ def inference_data(
     conditions: Sequence[str],
     *,
     labels: Floats | None = None,
-    about: Mapping[str, str] | None = None,
+    attributes: Mapping[str, str] | None = None,
 ) -> Any:
     """An `arviz.InferenceData` with the group ``posterior``, named and without time stamps.
 
     ``conditions`` names the means; ``labels`` (K,) are the scores that the K - 1 cut points lie
-    between. ``about`` becomes attributes, beside the prior. ArviZ is imported here.
+    between. ``attributes`` are stored, beside the prior. ArviZ is imported here.
     """
     arviz = load("arviz")
     coords: dict[str, Any] = {"condition_name": list(conditions)}
@@ -359,7 +359,7 @@ def inference_data(
         dims["cut"] = ["between"]
     draws = {name: np.asarray(values) for name, values in posterior.draws.items()}
     data = arviz.from_dict(posterior=draws, coords=coords, dims=dims)
-    data.posterior.attrs = {"prior": posterior.prior, "ratings": posterior.n, **(about or {})}
+    data.posterior.attrs = {"prior": posterior.prior, "ratings": posterior.n, **(attributes or {})}
     data.attrs = {}
     return data
 

@@ -488,12 +488,12 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
     p = _unpacked(x[None], model)
     sds = [float(p.sd_rater[0]), float(p.sd_rater_condition[0])]
     errors = errors[-2:] * slope(x[-2:], _SCALE)
-    gone = [sd < _VANISHED for sd in sds]
+    vanished = [sd < _VANISHED for sd in sds]
     return OrdinalFit(
         estimate=p.beta[0],
         covariance=peak.covariance[:s, :s],
         cut=p.cut[0],
-        sds={name: 0.0 if g else sd for name, sd, g in zip(_SDS, sds, gone, strict=True)},
+        sds={name: 0.0 if g else sd for name, sd, g in zip(_SDS, sds, vanished, strict=True)},
         sd_errors=dict(zip(_SDS, errors.tolist(), strict=True)),
         log_likelihood=peak.height,
         n=model.n,
@@ -501,7 +501,7 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
             f"{name} was left out: {refused[name]}"
             if refused[name]
             else f"no variance was found for {name}: it is estimated as 0"
-            for name, g in zip(_SDS, gone, strict=True)
+            for name, g in zip(_SDS, vanished, strict=True)
             if g
         ),
     )

@@ -92,7 +92,7 @@ def reml(
     allowed = np.ones(len(levels), dtype=bool) if free is None else np.array(free, dtype=bool)
     model = _Profiled(likelihood, n, len(levels))
     ratios = _near_maximum(model, allowed, _Scale(floats(list(levels.values())), n))
-    ratios, stencil, around = _settled(model, ratios, rest)
+    ratios, stencil, around = _refine_ratios(model, ratios, rest)
     logdet, rss, cov, beta = (part[0] for part in model.parts(ratios[None]))
     positive = ratios > 0
     s2 = float(rss) / model.degrees
@@ -163,7 +163,7 @@ class _Scale:
         """The ratios (..., K) at coordinates z (..., K)."""
         return floats(np.expm1(z / self._size) / self._each)
 
-    def of(self, ratio: float) -> Floats:
+    def coordinates(self, ratio: float) -> Floats:
         """The coordinates (K,) of one ratio for all effects."""
         return floats(self._size * np.log1p(self._each * ratio))
 
@@ -184,15 +184,15 @@ def _near_maximum(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
         return float(half[0]), floats((half[1:] - half[0]) / _AHEAD)
 
     # bounds on both sides make the first step that of the slope, which the scale makes a good one
-    bounds = [(0.0, float(most)) for most in scale.of(_MOST)[allowed]]
-    at = minimise(value_and_slope, scale.of(_START)[allowed], bounds, flat=_FLAT)
+    bounds = [(0.0, float(most)) for most in scale.coordinates(_MOST)[allowed]]
+    at = minimise(value_and_slope, scale.coordinates(_START)[allowed], bounds, flat=_FLAT)
     whole = np.zeros(len(allowed))
     whole[allowed] = at
     ratios[allowed] = scale.ratios(whole)[allowed]
     return np.where(ratios < _NOTHING, 0.0, ratios)
 
 
-def _settled(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Parts]:
+def _refine_ratios(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Parts]:
     """Newton steps in the logarithms of the positive ratios, until one is at most ``rest``.
 
     The ratios after it, and the stencil before it with the likelihood's parts at its points.
@@ -238,9 +238,9 @@ def _hessian(stencil: Stencil, deviance: Floats, scaled_rss: Floats, degrees: in
     return np.block([[inner, border[:, None]], [border[None, :], np.array([[float(degrees)]])]])
 
 
-def _vanished(effects: Sequence[str], gone: Truths) -> tuple[str, ...]:
+def _vanished(effects: Sequence[str], vanished: Truths) -> tuple[str, ...]:
     return tuple(
         f"no variance was found for {name}: it is estimated as 0"
-        for name, is_gone in zip(effects, gone, strict=True)
+        for name, is_gone in zip(effects, vanished, strict=True)
         if is_gone
     )

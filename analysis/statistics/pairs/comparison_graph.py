@@ -215,17 +215,17 @@ def _triads(judge: tuple[int, ...], ratings: PairRatings, rows: Codes) -> Triads
     np.add.at(met, (b, a), 1.0)
     beats = (total > 1e-9).astype(np.float64)
     decided = beats + beats.T
-    pairs, settled = int(np.sum(met > 0)) // 2, int(decided.sum()) // 2
+    pairs, n_decided = int(np.sum(met > 0)) // 2, int(decided.sum()) // 2
     circular, triads = round(_closed(beats) / 3), round(_closed(decided) / 6)
     consistence, note = None, ""
     if k < 3:
         note = "fewer than three conditions: no triads"
-    elif settled == k * (k - 1) // 2:
+    elif n_decided == k * (k - 1) // 2:
         consistence = 1 - circular / most_circular(k)
     else:
-        undecided = pairs - settled
-        note = f"{settled} of {k * (k - 1) // 2} pairs decided ({undecided} tied): no coefficient"
-    return Triads(judge, k, pairs, pairs - settled, triads, circular, consistence, note)
+        undecided = pairs - n_decided
+        note = f"{n_decided} of {k * (k - 1) // 2} pairs decided ({undecided} tied): no coefficient"
+    return Triads(judge, k, pairs, pairs - n_decided, triads, circular, consistence, note)
 
 
 def _closed(matrix: Floats) -> float:

@@ -90,11 +90,11 @@ def means_against(
     sums = clustered(y, group, rater, item, n, ends=ends)
     limits = limits_of(np.eye(n), sums)
     alone = *limits.bounds(1 - level), limits.p_against(null)
-    found = [
+    results = [
         _alone(sums, code, y[group == code], null, level, *(float(each[code]) for each in alone))
         for code in range(n)
     ]
-    m = sum(one.p is not None for one in found)
+    m = sum(one.p is not None for one in results)
     low, high = limits.bounds(1 - sidak_level(level, m))
     return [
         one
@@ -105,7 +105,7 @@ def means_against(
             high_all=float(high[code]),
             p_adjusted=sidak(one.p, m),
         )
-        for code, one in enumerate(found)
+        for code, one in enumerate(results)
     ]
 
 
@@ -182,16 +182,16 @@ def _only(limits: Limits, level: float, sums: Clustered) -> Measured:
 
 
 def _alone(
-    sums: Clustered, code: int, y: Floats, null: float, level: float, *found: float
+    sums: Clustered, code: int, y: Floats, null: float, level: float, *bounds_and_p: float
 ) -> Measured:
-    """One mean; ``found`` are its bounds and p, NaN where it does not vary on an unknown scale."""
+    """Return one mean; its bounds and p are NaN where it does not vary on an unknown scale."""
     value, equal = float(sums.value[code]), not np.ptp(y)
     naive = _naive(y, null, level, sums.ends)
     note = too_few(sums, code)
-    if note or any(np.isnan(found)):
+    if note or any(np.isnan(bounds_and_p)):
         note = note or (ALL_EQUAL if equal else CANCELLED)
         return Measured(value, None, None, None, *naive, note)
-    low, high, p = found
+    low, high, p = bounds_and_p
     return Measured(value, low, high, p, *naive, UNANIMOUS if equal else _few(sums, code))
 
 
@@ -271,7 +271,7 @@ def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
         rows = code == place
         turned = int(np.sum(ratings.a[rows] == a)) * 2 < int(rows.sum())
         first, second = (int(b), int(a)) if turned else (int(a), int(b))
-        pairs.append(_PairOf(ratings.kept(rows), first, second))
+        pairs.append(_PairOf(ratings.subset(rows), first, second))
         sign[rows] = np.where(ratings.a[rows] == first, 1.0, -1.0)
     y, who = ratings.y * sign, (code, ratings.rater, ratings.item)
     means = means_against(y, *who, ends=_ends(ratings), level=level)
@@ -291,7 +291,7 @@ def order_effect(ratings: PairRatings, level: float = 0.95) -> Measured:
     equally often in both orders; `within_pairs` is free of them always. Raises Undefined where
     no order is known.
     """
-    known = ratings.kept(ratings.order != 0)
+    known = ratings.subset(ratings.order != 0)
     if not len(known.y):
         raise Undefined(CONFOUNDED)
     gain = known.y * known.order
@@ -304,7 +304,7 @@ def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
     Half of the difference between a heard second and a heard first. Raises Undefined where no
     pair was heard in both orders.
     """
-    known = ratings.kept(ratings.order != 0)
+    known = ratings.subset(ratings.order != 0)
     k = len(known.names)
     turned = known.a > known.b
     sign = np.where(turned, -1.0, 1.0)

@@ -48,7 +48,7 @@ class PairRatings:
         """Whether some trials had a first and some had it second."""
         return bool(np.any(self.order > 0) and np.any(self.order < 0))
 
-    def kept(self, rows: NDArray[np.bool_]) -> PairRatings:
+    def subset(self, rows: NDArray[np.bool_]) -> PairRatings:
         """The ratings of some rows (n,), with all names."""
         return PairRatings(
             self.names,
@@ -66,9 +66,9 @@ class PairRatings:
         rows = np.isin(self.a, codes) & np.isin(self.b, codes)
         place = np.full(len(self.names), -1, dtype=np.int64)
         place[list(codes)] = np.arange(len(codes))
-        kept = self.kept(rows)
+        subset = self.subset(rows)
         names = tuple(self.names[code] for code in codes)
-        return replace(kept, names=names, a=place[kept.a], b=place[kept.b])
+        return replace(subset, names=names, a=place[subset.a], b=place[subset.b])
 
 
 def pair_ratings(

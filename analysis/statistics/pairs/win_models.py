@@ -40,7 +40,7 @@ def bradley_terry(
     (Davidson and Beaver 1977). ``prior_sd`` is the SD of a normal prior on abilities (the mode is
     given). Raises Disconnected, Separated (Ford 1957), Undefined where no estimate is finite.
     """
-    use = ratings if ties != "drop" else ratings.kept(ratings.y != 0)
+    use = ratings if ties != "drop" else ratings.subset(ratings.y != 0)
     if not len(use.y):
         raise Undefined("only ties: nothing is left once they are dropped")
     graph = require_common_scale(use, ties)

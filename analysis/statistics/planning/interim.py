@@ -206,7 +206,7 @@ class _Comparisons:
     def _verdict(
         self, bounds: ConfidenceSequence, x: Floats, ends: tuple[float, float], null: float
     ) -> tuple[str, int | None]:
-        verdict_now, at = self._said(bounds, null)
+        verdict_now, at = self._decision(bounds, null)
         if verdict_now:
             return verdict_now, at
         if len(x) < FEWEST:
@@ -214,7 +214,7 @@ class _Comparisons:
         if self.room is None or self.raters >= self.room:
             return NEVER, None
         ahead = min(int(np.ceil(self.room * len(x) / self.raters)), FURTHEST)
-        verdict, needed = self._said(
+        verdict, needed = self._decision(
             bounded_sequence(np.resize(x, ahead), ends, level=self.level, truncation=TRUNCATION),
             null,
         )
@@ -222,7 +222,7 @@ class _Comparisons:
             return LATER, int(np.ceil(needed * self.raters / len(x)))
         return NEVER, None
 
-    def _said(self, bounds: ConfidenceSequence, null: float) -> tuple[str, int | None]:
+    def _decision(self, bounds: ConfidenceSequence, null: float) -> tuple[str, int | None]:
         """What the bounds decide, and after how many raters they did first."""
         apart = (bounds.low > null) | (bounds.high < null)
         if apart.any():

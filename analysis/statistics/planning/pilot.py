@@ -43,14 +43,14 @@ class Pilot:
         return row | self.components.row()
 
 
-def pilots(kept: pd.DataFrame) -> list[Pilot]:
+def pilots(ratings: pd.DataFrame) -> list[Pilot]:
     """The components of every task and criterion of a ratings table, most ratings first.
 
-    ``kept`` holds the ratings after screening (see `statistics.screening.screen`). Those whose
+    ``ratings`` holds the ratings after screening (see `statistics.screening.screen`). Those whose
     answers are no numbers, or too few to tell (fewer than two raters or three ratings), are left
     out; raises PlanningError when none is left.
     """
-    scored = kept[kept["score"].notna()]
+    scored = ratings[ratings["score"].notna()]
     known: list[Pilot] = []
     problem = "no rating has a number"
     for rows in _tasks(scored):
@@ -97,7 +97,9 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
     title = bare_title(head)
     source = f"pilot: {len(rows)} ratings of {counts['rater']} raters"
     scores = rows["score"].to_numpy(dtype="float64")
-    made = components_from_pilot(scores, codes["condition"], codes["rater"], codes["item"], source)
+    components = components_from_pilot(
+        scores, codes["condition"], codes["rater"], codes["item"], source
+    )
     warning = ""
     if min(counts["rater"], counts["item"]) < FEW_RATERS:
         warning = (
@@ -109,7 +111,7 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
         str(head["task"]),
         str(head["criterion"]),
         str(head["estimand"]),
-        made,
+        components,
         len(rows),
         counts["rater"],
         counts["item"],

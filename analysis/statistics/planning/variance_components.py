@@ -122,8 +122,8 @@ def components_from_pilot(
     fixed = indicators(np.unique(c, return_inverse=True)[1])
     traces = _expectations(matrices, [indicators(code) for code in codes], fixed)
     sums = np.array([float(((m.T @ centred) ** 2).sum()) for m in matrices])
-    variances, gone = _solved(traces, sums, names)
-    notes += gone
+    variances, dropped = _solved(traces, sums, names)
+    notes += dropped
     degrees = {n: float(len(np.unique(g)) - 1) for n, g in groups.items()}
     degrees["residual"] = float(max(1, len(y) - sum(degrees.values()) - len(np.unique(c))))
     sds = {n: float(v) ** 0.5 for n, v in zip(names, variances, strict=True)}
@@ -212,9 +212,9 @@ def _solved(traces: Floats, sums: Floats, names: list[str]) -> tuple[Floats, lis
         block = traces[np.ix_(use, use)]
         scale = np.sqrt(np.outer(np.diag(block), np.diag(block)))
         if np.linalg.svd(block / scale, compute_uv=False)[-1] < _CONFOUNDED:
-            gone = use[-2] if len(use) > 1 else use[-1]
-            notes.append(f"{names[gone]} cannot be told from the other terms")
-            use.remove(gone)
+            dropped = use[-2] if len(use) > 1 else use[-1]
+            notes.append(f"{names[dropped]} cannot be told from the other terms")
+            use.remove(dropped)
             continue
         solved = np.linalg.solve(block, sums[use])
         if solved.min() >= 0 or len(use) == 1:

@@ -48,7 +48,9 @@ def rule_from(text: str) -> Rule:
 def rule_text(rule: Rule) -> str:
     """The text from which `rule_from` makes the rule again."""
     if isinstance(rule, AttTraps):
-        return f"{rule.key}:" + ",".join(f"{kind}={p}/{of}" for kind, p, of in rule.needed)
+        return f"{rule.key}:" + ",".join(
+            f"{kind}={p}/{set_size}" for kind, p, set_size in rule.needed
+        )
     if isinstance(rule, TaskTraps):
         return f"{rule.key}:{rule.text()}"
     parameters = [(field.name, field.default, getattr(rule, field.name)) for field in fields(rule)]

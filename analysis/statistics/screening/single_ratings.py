@@ -258,14 +258,14 @@ class LeftOut(Rule):
     stimuli: tuple[str, ...] = ()
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        found = no_reasons(table)
+        why = no_reasons(table)
         for what, columns in COLUMNS.items():
             names = getattr(self, what)
             for column in columns if names else ():
                 value = table[column].fillna("").to_numpy(dtype=object)
-                mine = np.isin(value.astype(str), names) & (found == "")
-                found[mine] = f"the {CALLED[what]} was left out: " + value[mine]
-        return found
+                mine = np.isin(value.astype(str), names) & (why == "")
+                why[mine] = f"the {CALLED[what]} was left out: " + value[mine]
+        return why
 
     def describe(self) -> str:
         named = [

@@ -23,9 +23,9 @@ _UNSAFE = re.compile(r"[%,=/\s]")
 class AttTraps(Rule):
     """A block counts only if each kind of trap was passed often enough (Audio Turing Test, 3.2).
 
-    ``needed`` holds (kind, passes, of): of every ``of`` traps of the kind, ``passes`` must be
-    passed; a block that holds several such sets must pass in each. A block in which a trap is
-    still unanswered is incomplete, and does not count. Kinds that a task never uses ask nothing.
+    ``needed`` holds (kind, passes, set_size): of every ``set_size`` traps of the kind, ``passes``
+    must be passed; a block that holds several such sets must pass in each. A block in which a trap
+    is still unanswered is incomplete, and does not count. Kinds that a task never uses ask nothing.
     """
 
     key = "att_traps"
@@ -75,9 +75,10 @@ class TaskTraps(Rule):
     def text(self) -> str:
         """The plans as `rule_from` reads them: TASK/KIND=PASSES/OF, commas between."""
         parts = [
-            f"{task}/{_UNSAFE.sub(lambda match: quote(match[0], safe=''), kind)}={passes}/{of}"
+            f"{task}/{_UNSAFE.sub(lambda match: quote(match[0], safe=''), kind)}"
+            f"={passes}/{set_size}"
             for task, needed in self.plans
-            for kind, passes, of in needed
+            for kind, passes, set_size in needed
         ]
         return ",".join(parts)
 
@@ -95,7 +96,9 @@ def task_traps(pairs: Sequence[Sequence[str]]) -> TaskTraps:
 
 
 def _needed_text(needed: Needed) -> str:
-    return " and ".join(f"{passes} of {of} “{kind}” traps" for kind, passes, of in needed)
+    return " and ".join(
+        f"{passes} of {set_size} “{kind}” traps" for kind, passes, set_size in needed
+    )
 
 
 def _verdicts(task: pd.DataFrame, needed: Needed, *, planned: bool) -> Reasons:
@@ -108,12 +111,12 @@ def _verdicts(task: pd.DataFrame, needed: Needed, *, planned: bool) -> Reasons:
     kind = task["trap"].to_numpy(dtype=object)
     passed = task["trap_passed"].fillna(False).to_numpy(dtype=bool)
     verdict = np.full(blocks, "", dtype=object)
-    for name, passes, of in needed:
+    for name, passes, set_size in needed:
         is_kind = kind == name
         shown = np.bincount(block[is_kind], minlength=blocks)
         right = np.bincount(block[is_kind & passed], minlength=blocks)
-        wanted = passes * np.maximum(1, shown // of)
-        whole = of if planned else min(of, shown.max())
+        wanted = passes * np.maximum(1, shown // set_size)
+        whole = set_size if planned else min(set_size, shown.max())
         for i in np.flatnonzero((shown < whole) & (verdict == "")):
             verdict[i] = f"its block is incomplete: {shown[i]} “{name}” traps were answered"
         for i in np.flatnonzero((right < wanted) & (verdict == "")):
@@ -123,9 +126,9 @@ def _verdicts(task: pd.DataFrame, needed: Needed, *, planned: bool) -> Reasons:
 
 
 def needed_of(kind: str, passes: str) -> tuple[str, int, int]:
-    right, _, of = passes.partition("/")
+    right, _, set_size = passes.partition("/")
     try:
-        needed = (kind, int(right), int(of or right))
+        needed = (kind, int(right), int(set_size or right))
     except ValueError:
         needed = (kind, 0, 0)
     if not 1 <= needed[1] <= needed[2]:

@@ -15,7 +15,7 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.metric_scores import metrics_of, reasons
 from analysis.report.content import Content, Figure, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.metric_data import Gathered, gathered
+from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
     NAMES,
@@ -74,47 +74,51 @@ class AgainstPeople(Part):
     order = 45
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0 and bool(metrics_of(inputs.scores))
+        return len(inputs.ratings) > 0 and bool(metrics_of(inputs.scores))
 
     def make(self, inputs: PartInput) -> Content:
-        every = list(families(inputs.kept))
-        made = []
+        every = list(families(inputs.ratings))
+        contents = []
         for place, family in enumerate(every):
             inputs.progress(place / len(every), str(family.group["criterion"]))
-            made.append(
-                _of_family(gathered(family, inputs), inputs, f"_{place + 1}" * (len(every) > 1))
+            contents.append(
+                _of_family(
+                    family_scores(family, inputs), inputs, f"_{place + 1}" * (len(every) > 1)
+                )
             )
-        if not any(each.tables for each in made):
+        if not any(each.tables for each in contents):
             raise ValueError(
                 "No stimulus that was rated has a metric score: score the study's clips, or name "
                 "them in the file of scores as in the ratings (column stimulus)."
             )
-        shown = together(made)
+        shown = together(contents)
         return titled(shown) if len(every) > 1 else shown
 
 
-def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
-    if not of.values:
+def _of_family(scores: FamilyScores, inputs: PartInput, suffix: str) -> Content:
+    if not scores.values:
         return Content(
-            warnings=[f"{family_prefix(of.title)}no clip that was rated here has a metric score."]
+            warnings=[
+                f"{family_prefix(scores.title)}no clip that was rated here has a metric score."
+            ]
         )
-    ceilings = ceilings_of(of, inputs)
-    preferred = preferences(of, ceilings, inputs, suffix)
+    ceilings = ceilings_of(scores, inputs)
+    preferred = preferences(scores, ceilings, inputs, suffix)
     level = inputs.options.level
     tables = [
-        correlation_table(of, ceilings.of, suffix),
+        correlation_table(scores, ceilings.for_metric, suffix),
         *preferred.tables,
-        *mapped_table(of, suffix),
-        *ceiling_table(of, ceilings, suffix),
-        point_table(of, level, suffix),
-        number_table(of, ceilings.of, suffix),
+        *mapped_table(scores, suffix),
+        *ceiling_table(scores, ceilings, suffix),
+        point_table(scores, level, suffix),
+        number_table(scores, ceilings.for_metric, suffix),
     ]
     return Content(
-        sentences=[*sentences(of, ceilings.of), *preferred.sentences],
-        figures=list(figures(of, level, ceilings.of, suffix)),
+        sentences=[*sentences(scores, ceilings.for_metric), *preferred.sentences],
+        figures=list(figures(scores, level, ceilings.for_metric, suffix)),
         tables=tables,
-        warnings=[*warnings(of, inputs), *unscored(of, inputs)],
-        methods=[METHODS, *[METHODS_OF_PAIRS] * of.units.signed],
+        warnings=[*warnings(scores, inputs), *unscored(scores, inputs)],
+        methods=[METHODS, *[METHODS_OF_PAIRS] * scores.units.signed],
     )
 
 
@@ -122,54 +126,54 @@ TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3
 
 
-def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
+def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
-    names = ordered(of)
-    first = of.number(names[0], STIMULUS, "srcc", AS_IS)
-    what = words_of(STIMULUS, of)
+    names = ordered(scores)
+    first = scores.number(names[0], STIMULUS, "srcc", AS_IS)
+    what = words_of(STIMULUS, scores)
     if first is None or first.value is None:
         yield (
-            f"{family_prefix(of.title)}no metric has a defined correlation with human ratings "
+            f"{family_prefix(scores.title)}no metric has a defined correlation with human ratings "
             f"per {what}."
         )
         return
     if first.n < FEW:
         plural = PLURALS[what]
         yield (
-            f"{family_prefix(of.title)}{first.n} {plural} are too few to say how metrics "
+            f"{family_prefix(scores.title)}{first.n} {plural} are too few to say how metrics "
             f"correlate with human ratings: {FEW} or more are needed. The table "
             "has their correlations and intervals."
         )
         return
-    best = of.called(names[0])
+    best = scores.called(names[0])
     among = f"of {len(names)} metrics, {best}" if len(names) > 1 else best
     closely = " most closely" if len(names) > 1 else ""
     sentence = (
-        f"{family_prefix(of.title)}{among} correlates{closely} with human ratings per "
+        f"{family_prefix(scores.title)}{among} correlates{closely} with human ratings per "
         f"{what}: {_valued(first)} over {first.n}"
     )
-    sentence += _clear(first) + _rivals(of, names, first)
+    sentence += _clear(first) + _rivals(scores, names, first)
     own = ceilings(names[0])
     top = top_of(own, STIMULUS, "srcc")["ceiling"]
     if top is not None:
         sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
-    of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
+    of_conditions = scores.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
-        kinds = "pairs of conditions" if of.units.compared else "conditions"
+        kinds = "pairs of conditions" if scores.units.compared else "conditions"
         sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
         sentence += _reachable(own)
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
     if len(names) > 1:
-        yield f"{family_prefix(of.title)}{_told_apart(of, names, what)}"
+        yield f"{family_prefix(scores.title)}{_told_apart(scores, names, what)}"
 
 
-def _rivals(of: Gathered, names: Sequence[str], first: Correlated) -> str:
+def _rivals(scores: FamilyScores, names: Sequence[str], first: Correlated) -> str:
     """How many other metrics may go with people as closely: their intervals reach its own."""
     if first.low is None or first.high is None or first.low <= 0 <= first.high:
         return ""
     floor = min(abs(first.low), abs(first.high))
-    others = [of.number(name, STIMULUS, "srcc", AS_IS) for name in names[1:]]
+    others = [scores.number(name, STIMULUS, "srcc", AS_IS) for name in names[1:]]
     known = [each for each in others if each and each.low is not None and each.high is not None]
     near = sum(max(abs(each.low or 0), abs(each.high or 0)) >= floor for each in known)
     if not near:
@@ -183,30 +187,30 @@ def _reachable(own: Ceilings) -> str:
     return " (no ceiling is known)" if top is None else f" of about {top:.2f} that can be reached"
 
 
-def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
+def _told_apart(scores: FamilyScores, names: Sequence[str], what: str) -> str:
     """How many metrics go with people beyond chance, of those that have a p; and who has none."""
-    adjusted = holm_of(of.found)
+    adjusted = holm_of(scores.correlations)
     p = {name: adjusted.get((name, STIMULUS, "srcc")) for name in names}
     tested = [each for each in p.values() if each is not None]
     if not tested:
-        return f"no metric has a p of its SRCC per {what}; {_without(of, names)}."
-    clear = sum(each < 1 - of.level for each in tested)
+        return f"no metric has a p of its SRCC per {what}; {_without(scores, names)}."
+    clear = sum(each < 1 - scores.level for each in tested)
     bare = [name for name in names if p[name] is None]
     return (
         f"{clear} of {len(tested)} metrics have an SRCC per {what} significantly different from 0 "
         "after Holm's adjustment over all metrics of this task and criterion"
-        f"{f' ({_without(of, bare)})' * bool(bare)}. The best of several metrics is flattered by "
-        "being chosen from the same ratings."
+        f"{f' ({_without(scores, bare)})' * bool(bare)}. The best of several metrics is flattered "
+        "by being chosen from the same ratings."
     )
 
 
-def _without(of: Gathered, names: Sequence[str]) -> str:
+def _without(scores: FamilyScores, names: Sequence[str]) -> str:
     """Metrics that have no p, with why: they are not counted as if they did not go with people."""
     why: dict[str, list[str]] = {}
     for name in names:
-        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        each = scores.number(name, STIMULUS, "srcc", AS_IS)
         note = each.note.removeprefix("undefined: ") if each else ""
-        why.setdefault(note or "its replicates tell none", []).append(of.called(name))
+        why.setdefault(note or "its replicates tell none", []).append(scores.called(name))
     reasons = [f"{', '.join(group)}: {note}" for note, group in why.items()]
     return f"without a p and not counted, {'; '.join(reasons)}"
 
@@ -219,30 +223,30 @@ def _elsewhere(each: Correlated, kinds: str) -> str:
     return f", and for other {kinds} too {interval}, as they are few"
 
 
-def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
+def warnings(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
-    yield from (f"{family_prefix(of.title)}{text}" for text in _of_the_study(of))
-    yield from (f"{family_prefix(of.title)}{text}" for text in _missing(of, inputs))
-    for metric in of.metrics:
-        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+    yield from (f"{family_prefix(scores.title)}{text}" for text in _of_the_study(scores))
+    yield from (f"{family_prefix(scores.title)}{text}" for text in _missing(scores, inputs))
+    for metric in scores.metrics:
+        first = scores.number(metric.name, STIMULUS, "srcc", AS_IS)
         if first is None:
             continue
         if first.value is None and first.note:
             yield (
-                f"{family_prefix(of.title)}{metric.title}: "
+                f"{family_prefix(scores.title)}{metric.title}: "
                 f"{first.note.removeprefix('undefined: ')}."
             )
         if metric.rises is not None and _goes_against(first, metric.rises):
             ways = ("higher", "lower") if metric.rises else ("lower", "higher")
             yield (
-                f"{family_prefix(of.title)}{metric.title} goes against its direction: {ways[0]} "
-                "is meant to "
+                f"{family_prefix(scores.title)}{metric.title} goes against its direction: "
+                f"{ways[0]} is meant to "
                 f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
             )
 
 
-def _of_the_study(of: Gathered) -> Iterator[str]:
-    units = of.units
+def _of_the_study(scores: FamilyScores) -> Iterator[str]:
+    units = scores.units
     n = len(units.conditions)
     if n < TOO_FEW_CONDITIONS:
         one, many = ("condition", "conditions")
@@ -261,7 +265,7 @@ def _of_the_study(of: Gathered) -> Iterator[str]:
         yield "one item only, so intervals hold for this item alone."
     elif units.n_items < FEW_ITEMS:
         yield f"{units.n_items} items only, so intervals over items are rough."
-    unnamed = len(of.family.table) - len(units.score)
+    unnamed = len(scores.family.table) - len(units.score)
     if unnamed:
         yield f"{unnamed} ratings name no stimulus and are left out here."
 
@@ -272,42 +276,43 @@ def _goes_against(first: Correlated, rises: bool) -> bool:
     return first.high < 0 if rises else first.low > 0
 
 
-def unscored(of: Gathered, inputs: PartInput) -> Iterator[str]:
+def unscored(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Metrics that have no value for anything that was rated here."""
     missing: dict[str, list[str]] = {}  # by why
     for metric in metrics_of(inputs.scores):
-        if metric.name not in of.values:
-            why = _reasons(of, metric.metric, inputs)
+        if metric.name not in scores.values:
+            why = _reasons(scores, metric.metric, inputs)
             missing.setdefault(f" ({why})" if why else "", []).append(metric.title)
     for why, names in missing.items():
         named = ", ".join(names)
         yield (
-            f"{family_prefix(of.title)}{named} gave no value for any clip that was rated here{why}."
+            f"{family_prefix(scores.title)}{named} gave no value for any clip "
+            f"that was rated here{why}."
         )
 
 
-def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:
+def _reasons(scores: FamilyScores, metric: str, inputs: PartInput) -> str:
     """The commonest reasons why clips have no value, each with its number."""
     assert inputs.scores is not None
-    why = reasons(inputs.scores, metric, of.units.stimuli())
+    why = reasons(inputs.scores, metric, scores.units.stimuli())
     commonest = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
     return ", ".join(commonest) + (" …" if len(why) > _MOST_NAMED else "")
 
 
-def _missing(of: Gathered, inputs: PartInput) -> Iterator[str]:
+def _missing(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Which metrics have no value for how much, and why: those alike in both in one sentence."""
     alike: dict[tuple[int, int, str], list[str]] = {}
-    for metric in of.metrics:
-        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+    for metric in scores.metrics:
+        first = scores.number(metric.name, STIMULUS, "srcc", AS_IS)
         if first is not None and first.n_missing:
-            key = (first.n_missing, first.n, _reasons(of, metric.metric, inputs))
+            key = (first.n_missing, first.n, _reasons(scores, metric.metric, inputs))
             alike.setdefault(key, []).append(metric.title)
     for (missing, n, why), names in alike.items():
         inside = f" (clips, {why})" if why else ""
         have = "has" if len(names) == 1 else "have"
         yield (
             f"{listed(names)} {have} no value for {missing} of {n + missing} "
-            f"{PLURALS[words_of(STIMULUS, of)]}{inside}; they are left out."
+            f"{PLURALS[words_of(STIMULUS, scores)]}{inside}; they are left out."
         )
 
 
@@ -330,21 +335,23 @@ MOST_POINTS = 600
 MOST_GROUPS = 8
 
 
-def figures(of: Gathered, level: float, ceilings: CeilingsFor, suffix: str) -> Iterator[Figure]:
+def figures(
+    scores: FamilyScores, level: float, ceilings: CeilingsFor, suffix: str
+) -> Iterator[Figure]:
     """The metrics that follow people most closely, per condition and per stimulus."""
-    names = ordered(of)
-    human = name_of(of.units.estimand)
-    if len(of.units.conditions) > 1:
+    names = ordered(scores)
+    human = name_of(scores.units.estimand)
+    if len(scores.units.conditions) > 1:
         for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):
             yield _of_conditions(
-                of, metric, level, human, f"{suffix}_{place}", len(names), ceilings
+                scores, metric, level, human, f"{suffix}_{place}", len(names), ceilings
             )
     for place, metric in enumerate(names[:MOST_OF_STIMULI], start=1):
-        yield _of_stimuli(of, metric, human, f"{suffix}_{place}", ceilings)
+        yield _of_stimuli(scores, metric, human, f"{suffix}_{place}", ceilings)
 
 
 def _of_conditions(
-    of: Gathered,
+    scores: FamilyScores,
     metric: str,
     level: float,
     human: str,
@@ -356,7 +363,7 @@ def _of_conditions(
     rows = [
         {"name": row["condition"], **{key: row[key] for key in keys}}
         | {"low": row["y_low"], "high": row["y_high"]}
-        for row in point_rows(of, metric, level)
+        for row in point_rows(scores, metric, level)
     ]
     left = among - MOST_OF_CONDITIONS
     more = f" {left} more metrics are in the table of means." if left > 0 else ""
@@ -365,20 +372,20 @@ def _of_conditions(
     )
     return Figure(
         key=f"conditions{suffix}",
-        title=f"{of.called(metric)} and people, per condition",
+        title=f"{scores.called(metric)} and people, per condition",
         drawing="scatter",
         rows=rows,
-        x=f"{of.called(metric)}, mean" + (" difference" if of.units.compared else ""),
+        x=f"{scores.called(metric)}, mean" + (" difference" if scores.units.compared else ""),
         y=human,
-        note=f"{_told(of, metric, CONDITION, ceilings)}{note}{more}",
-        about=of.title,
+        note=f"{_coefficients_text(scores, metric, CONDITION, ceilings)}{note}{more}",
+        about=scores.title,
     )
 
 
 def _of_stimuli(
-    of: Gathered, metric: str, human: str, suffix: str, ceilings: CeilingsFor
+    scores: FamilyScores, metric: str, human: str, suffix: str, ceilings: CeilingsFor
 ) -> Figure:
-    units, values = of.units, of.values[metric]
+    units, values = scores.units, scores.values[metric]
     held = np.flatnonzero(np.isfinite(values))
     left = len(held) - MOST_POINTS
     if left > 0:
@@ -394,24 +401,25 @@ def _of_stimuli(
     drawn = f" {MOST_POINTS} of {MOST_POINTS + left} are drawn." if left > 0 else ""
     return Figure(
         key=f"stimuli{suffix}",
-        title=f"{of.called(metric)} and people, per {of.what}",
+        title=f"{scores.called(metric)} and people, per {scores.what}",
         drawing="scatter",
         rows=rows,
-        x=of.called(metric) + (", difference" if units.compared else ""),
-        y=f"{human}, mean of the {of.what}",
-        note=f"{_told(of, metric, STIMULUS, ceilings)}Every point is a {of.what}.{drawn}",
-        about=of.title,
+        x=scores.called(metric) + (", difference" if units.compared else ""),
+        y=f"{human}, mean of the {scores.what}",
+        note=f"{_coefficients_text(scores, metric, STIMULUS, ceilings)}"
+        f"Every point is a {scores.what}.{drawn}",
+        about=scores.title,
     )
 
 
-def _told(of: Gathered, metric: str, unit: str, ceilings: CeilingsFor) -> str:
+def _coefficients_text(scores: FamilyScores, metric: str, unit: str, ceilings: CeilingsFor) -> str:
     """The coefficients, each beside what a perfect metric could reach."""
-    told = []
+    coefficients = []
     for name in ("srcc", "plcc"):
-        number = of.number(metric, unit, name, AS_IS)
+        number = scores.number(metric, unit, name, AS_IS)
         if number is None or number.value is None:
             return ""
         top = top_of(ceilings(metric), unit, name)["ceiling"]
         reach = "ceiling not known" if top is None else f"ceiling {top:.2f}"
-        told.append(f"{NAMES[name]} {number.value:.2f} ({reach})")
-    return f"{', '.join(told)}. ".replace("-", "−")
+        coefficients.append(f"{NAMES[name]} {number.value:.2f} ({reach})")
+    return f"{', '.join(coefficients)}. ".replace("-", "−")

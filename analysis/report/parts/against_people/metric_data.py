@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class FamilyScores:
     """One family with every metric: ``values`` (S,) by the metric's name, NaN where none."""
 
     family: Family
@@ -34,7 +34,7 @@ class Gathered:
     units: Units
     metrics: tuple[Metric, ...]
     values: Mapping[str, Floats]
-    found: tuple[Correlated, ...]
+    correlations: tuple[Correlated, ...]
     same_scale: frozenset[str]
     level: float = 0.95
 
@@ -46,8 +46,10 @@ class Gathered:
     def number(self, metric: str, unit: str, statistic: str, mapping: str) -> Correlated | None:
         """One of the numbers; None where it was not made."""
         key = (metric, unit, statistic, mapping)
-        named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.found)
-        return next((e for e, own in zip(self.found, named, strict=True) if own == key), None)
+        named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.correlations)
+        return next(
+            (e for e, own in zip(self.correlations, named, strict=True) if own == key), None
+        )
 
     def called(self, name: str) -> str:
         """The title of a metric, by its name."""
@@ -59,23 +61,23 @@ class Gathered:
         return "pair" if self.units.compared else "stimulus"
 
 
-def gathered(family: Family, inputs: PartInput) -> Gathered:
+def family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     """The family with all its numbers; metrics without any value for it have none.
 
     Computed once for all parts of a report.
     """
     key = ("against", family.estimand, *family.group.values())
     if key not in inputs.shared:
-        inputs.shared[key] = _gathered(family, inputs)
-    data: Gathered = inputs.shared[key]
+        inputs.shared[key] = _family_scores(family, inputs)
+    data: FamilyScores = inputs.shared[key]
     return data
 
 
-def _gathered(family: Family, inputs: PartInput) -> Gathered:
+def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     units = units_of(family)
     metrics = metrics_of(inputs.scores)
     values = {each.name: _values(units, inputs.scores, each) for each in metrics}
-    known = {name: of for name, of in values.items() if np.isfinite(of).any()}
+    known = {name: numbers for name, numbers in values.items() if np.isfinite(numbers).any()}
     same = _on_the_scale(units, known, metrics)
     options = inputs.options
     wanted = CorrelationOptions(
@@ -90,7 +92,7 @@ def _gathered(family: Family, inputs: PartInput) -> Gathered:
     correlated = tuple(correlations(units, known, wanted)) if len(units.own) else ()
     title = family.title
     scored = tuple(each for each in metrics if each.name in known)
-    return Gathered(family, title, units, scored, known, correlated, same, options.level)
+    return FamilyScores(family, title, units, scored, known, correlated, same, options.level)
 
 
 def _values(units: Units, scores: pd.DataFrame | None, metric: Metric) -> Floats:
@@ -116,10 +118,10 @@ def _on_the_scale(
         return frozenset()
     on_scale = set()
     for metric in metrics:
-        of = values.get(metric.name)
-        if of is None or metric.rises is False:
+        numbers = values.get(metric.name)
+        if numbers is None or metric.rises is False:
             continue
-        known = of[np.isfinite(of)]
+        known = numbers[np.isfinite(numbers)]
         inside = bool(ends[0] <= known.min() and known.max() <= ends[1])
         if metric.ends == ends or (metric.ends is None and inside):
             on_scale.add(metric.name)

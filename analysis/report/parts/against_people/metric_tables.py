@@ -14,7 +14,7 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import PartInput
-from analysis.report.parts.against_people.metric_data import Gathered
+from analysis.report.parts.against_people.metric_data import FamilyScores
 from analysis.statistics.agreement import noise_ceiling
 from analysis.statistics.intervals import holm, naive_interval
 from analysis.statistics.metric_agreement import (
@@ -43,7 +43,7 @@ MOST_SETS = 6  # of clips that metrics miss: each takes as long as the ceilings 
 
 
 @dataclass(frozen=True)
-class CeilingsOf:
+class MetricCeilings:
     """What a perfect metric could reach: over all units, and over those that a metric scored."""
 
     over_all: Ceilings
@@ -51,53 +51,53 @@ class CeilingsOf:
     rows: Sequence[dict[str, Any]]  # of a table
     untold: Sequence[str] = ()  # metrics that miss some, beyond as many sets as are computed
 
-    def of(self, metric: str) -> Ceilings:
+    def for_metric(self, metric: str) -> Ceilings:
         """The ceilings over the units of which this metric has a value; empty: not computed."""
         return {} if metric in self.untold else self.by_metric.get(metric, self.over_all)
 
 
-def ceilings_of(of: Gathered, inputs: PartInput) -> CeilingsOf:
+def ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
     """The ceilings of a family, each over the very units of a correlation; once for all parts."""
-    key = ("ceilings", of.family.estimand, *of.family.group.values())
+    key = ("ceilings", scores.family.estimand, *scores.family.group.values())
     if key not in inputs.shared:
-        inputs.shared[key] = _ceilings_of(of, inputs)
-    found: CeilingsOf = inputs.shared[key]
-    return found
+        inputs.shared[key] = _ceilings_of(scores, inputs)
+    ceilings: MetricCeilings = inputs.shared[key]
+    return ceilings
 
 
-def _ceilings_of(of: Gathered, inputs: PartInput) -> CeilingsOf:
-    over_all = _ceilings(of.units, of, inputs)
+def _ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
+    over_all = _ceilings(scores.units, scores, inputs)
     sets: dict[bytes, Ceilings] = {}
     by_metric: dict[str, Ceilings] = {}
-    rows = _rows(over_all, of, "")
+    rows = _rows(over_all, scores, "")
     untold = []
-    for metric in ordered(of):
-        kept = np.isfinite(of.values[metric])
-        if kept.all():
+    for metric in ordered(scores):
+        has_value = np.isfinite(scores.values[metric])
+        if has_value.all():
             continue
-        held = kept.tobytes()
+        held = has_value.tobytes()
         if held not in sets and len(sets) >= MOST_SETS:
             untold.append(metric)
             continue
         if held not in sets:
-            sets[held] = _ceilings(of.units.only(kept), of, inputs)
+            sets[held] = _ceilings(scores.units.only(has_value), scores, inputs)
         by_metric[metric] = sets[held]
     for ceilings in sets.values():
-        alike = [of.called(name) for name, own in by_metric.items() if own is ceilings]
-        rows += _rows(ceilings, of, listed(alike, 3))
-    return CeilingsOf(over_all, by_metric, rows, untold)
+        alike = [scores.called(name) for name, own in by_metric.items() if own is ceilings]
+        rows += _rows(ceilings, scores, listed(alike, 3))
+    return MetricCeilings(over_all, by_metric, rows, untold)
 
 
-def _rows(ceilings: Ceilings, of: Gathered, metrics: str) -> list[dict[str, Any]]:
+def _rows(ceilings: Ceilings, scores: FamilyScores, metrics: str) -> list[dict[str, Any]]:
     return [
-        {"unit": words_of(unit, of), "statistic": NAMES[name], "scored_by": metrics, **row}
+        {"unit": words_of(unit, scores), "statistic": NAMES[name], "scored_by": metrics, **row}
         for (unit, name), row in ceilings.items()
     ]
 
 
-def _ceilings(units: Units, of: Gathered, inputs: PartInput) -> Ceilings:
+def _ceilings(units: Units, scores: FamilyScores, inputs: PartInput) -> Ceilings:
     options = inputs.options
-    seed = int(np.random.default_rng(of.family.seed(options.seed)).integers(2**31))
+    seed = int(np.random.default_rng(scores.family.seed(options.seed)).integers(2**31))
     many = len(units.score) > MANY_RATINGS
     splits, replicates = (
         (10, 200) if many else (40, 200) if len(units.own) > MANY_UNITS else (100, 500)
@@ -134,7 +134,7 @@ def _ceilings(units: Units, of: Gathered, inputs: PartInput) -> Ceilings:
     return ceilings
 
 
-def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table]:
+def ceiling_table(scores: FamilyScores, ceilings: MetricCeilings, suffix: str) -> list[Table]:
     """Split halves, and one rater against the others."""
     rows = list(ceilings.rows)
     columns = [
@@ -154,15 +154,15 @@ def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table
         "which knew the true scores. Within conditions the means of these are taken away from both "
         "halves. Intervals: from a bootstrap over stimuli; per condition the middle of the splits."
     )
-    note += BOTH_ORDERS * of.units.signed
+    note += BOTH_ORDERS * scores.units.signed
     if ceilings.by_metric:
         note += " Metrics without a value for some clips have a ceiling over the others alone."
     if ceilings.untold:
-        told = listed([of.called(name) for name in ceilings.untold])
-        note += f" Not computed, as they miss yet other clips: {told}."
+        untold_names = listed([scores.called(name) for name in ceilings.untold])
+        note += f" Not computed, as they miss yet other clips: {untold_names}."
     named = "What a perfect metric could reach"
-    tables = [Table(f"ceiling{suffix}", named, columns, rows, note, of.title, True)]
-    alone = {each.statistic: each for each in one_against_others(of.units)}
+    tables = [Table(f"ceiling{suffix}", named, columns, rows, note, scores.title, True)]
+    alone = {each.statistic: each for each in one_against_others(scores.units)}
     if alone:
         lines = [
             {"statistic": NAMES[name], "value": alone[name].value}
@@ -179,10 +179,10 @@ def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table
         note = (
             "Each rater left out in turn and correlated with the mean of the others, over the same "
             "clips (5 or more). A metric above this follows the others better than one rater does."
-            f"{BOTH_ORDERS * of.units.signed}"
+            f"{BOTH_ORDERS * scores.units.signed}"
         )
         named = "One rater against the others"
-        tables.append(Table(f"one_rater{suffix}", named, columns, lines, note, of.title, True))
+        tables.append(Table(f"one_rater{suffix}", named, columns, lines, note, scores.title, True))
     return tables
 
 
@@ -209,8 +209,8 @@ NOTE = (
 
 
 def preferences(
-    of: Gathered,
-    ceilings: CeilingsOf,
+    scores: FamilyScores,
+    ceilings: MetricCeilings,
     inputs: PartInput,
     suffix: str,
     own: Collection[str] | None = None,
@@ -219,24 +219,24 @@ def preferences(
 
     The sentence is about the best metric of all, or of its ``own``, which are about this aspect.
     """
-    if not of.units.signed:
+    if not scores.units.signed:
         return Content()
     options = inputs.options
     shares = preferred_share(
-        of.units,
-        of.values,
-        lower_is_better=of.falls,
+        scores.units,
+        scores.values,
+        lower_is_better=scores.falls,
         level=options.level,
         replicates=options.replicates,
-        seed=of.family.seed(options.seed),
+        seed=scores.family.seed(options.seed),
     )
     rows: list[dict[str, Any]] = []
     for each in shares:
         row = each.row() | {"same": None if each.share is None else round(each.share * each.n)}
-        order = of.number(each.metric, STIMULUS, "srcc", AS_IS)
+        order = scores.number(each.metric, STIMULUS, "srcc", AS_IS)
         if order is not None:
             row |= {"srcc": order.value, "srcc_low": order.low, "srcc_high": order.high}
-            row |= top_of(ceilings.of(each.metric), STIMULUS, "srcc")
+            row |= top_of(ceilings.for_metric(each.metric), STIMULUS, "srcc")
         if each.n < FEW and each.share is not None:
             row |= {"share": None, "low": None, "high": None}
             row["note"] = f"fewer than {FEW} pairs: no share"
@@ -247,20 +247,20 @@ def preferences(
             row[f"share_pct_{end}"] = None if row[end] is None else 100 * row[end]
     columns = [each for each in COLUMNS if each.key != "note" or any(row["note"] for row in rows)]
     named = "Preferences of pairs and differences of metrics"
-    table = Table(f"preferences{suffix}", named, columns, rows, NOTE + BOTH_ORDERS, of.title)
-    about = [row for row in rows if own is None or row["metric"] in own]
-    return Content(sentences=[_sentence(of, about)] if about else [], tables=[table])
+    table = Table(f"preferences{suffix}", named, columns, rows, NOTE + BOTH_ORDERS, scores.title)
+    own_rows = [row for row in rows if own is None or row["metric"] in own]
+    return Content(sentences=[_sentence(scores, own_rows)] if own_rows else [], tables=[table])
 
 
-def _sentence(of: Gathered, rows: Sequence[Mapping[str, Any]]) -> str:
+def _sentence(scores: FamilyScores, rows: Sequence[Mapping[str, Any]]) -> str:
     """How often the best of these metrics takes the side of people."""
     best = rows[0]
-    called = of.called(str(best["metric"]))
+    called = scores.called(str(best["metric"]))
     if best["share"] is None:
         decided = max(row["n"] for row in rows)
         pairs = f"{decided} pair{'s' * (decided != 1)}"
         return (
-            f"{family_prefix(of.title)}people and {called if len(rows) == 1 else 'a metric'} "
+            f"{family_prefix(scores.title)}people and {called if len(rows) == 1 else 'a metric'} "
             "both prefer a side "
             f"in {pairs} only: too few to say how often they agree ({FEW} or more are needed)."
         )
@@ -269,7 +269,7 @@ def _sentence(of: Gathered, rows: Sequence[Mapping[str, Any]]) -> str:
     if best["low"] is not None:
         ends = f" [{best['low'] * 100:.0f}, {best['high'] * 100:.0f}]"
     sentence = (
-        f"{family_prefix(of.title)}{among} prefers the clip that people prefer in "
+        f"{family_prefix(scores.title)}{among} prefers the clip that people prefer in "
         f"{percent(best['share'])}{ends} of {best['n']} pairs"
     )
     if best.get("srcc") is None:
@@ -300,20 +300,20 @@ CeilingsFor = Callable[[str], Ceilings]  # of a metric, over what it scored
 NO_TOP = {"krcc": "of KRCC none is known: halves of raters say it of SRCC and PLCC"}
 
 
-def correlation_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
+def correlation_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Table:
     """Each metric per condition, per stimulus and within conditions, beside the noise ceiling."""
-    adjusted = holm_of(of.found)
+    adjusted = holm_of(scores.correlations)
     rows = []
-    for metric in ordered(of):
+    for metric in ordered(scores):
         for unit in UNITS:
-            first = of.number(metric, unit, "srcc", AS_IS)
+            first = scores.number(metric, unit, "srcc", AS_IS)
             if first is None:
                 continue
-            sign = next(each.rises for each in of.metrics if each.name == metric)
-            row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, of)}
+            sign = next(each.rises for each in scores.metrics if each.name == metric)
+            row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, scores)}
             row |= {"sign": _SIGNS[sign], "n": first.n, "n_missing": first.n_missing}
             for name in ("srcc", "plcc", "krcc"):
-                each = of.number(metric, unit, name, AS_IS)
+                each = scores.number(metric, unit, name, AS_IS)
                 if each is not None:
                     row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
             row |= {"wide_low": first.low_conditions, "wide_high": first.high_conditions}
@@ -328,23 +328,23 @@ def correlation_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table
         "raters and items drawn anew together, for these very conditions; for other conditions "
         "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach over "
         "the same clips, by halves of the raters; of KRCC there is none. "
-        f"{_multiplicity(rows)}{_no_top(of, rows)}{BOTH_ORDERS * of.units.signed}"
+        f"{_multiplicity(rows)}{_no_top(scores, rows)}{BOTH_ORDERS * scores.units.signed}"
     )
     if any(row["n_missing"] for row in rows):
-        note += f" Missing: {PLURALS[of.what]} without a value, left out."
-    note += _few(of)
-    note += "".join(dict.fromkeys(_reason(row, of.called(row["metric"])) for row in rows))
-    return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
+        note += f" Missing: {PLURALS[scores.what]} without a value, left out."
+    note += _few(scores)
+    note += "".join(dict.fromkeys(_reason(row, scores.called(row["metric"])) for row in rows))
+    return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, scores.title)
 
 
-def _no_top(of: Gathered, rows: list[dict[str, Any]]) -> str:
+def _no_top(scores: FamilyScores, rows: list[dict[str, Any]]) -> str:
     """Why lines have no ceiling, where some have none."""
     why: dict[str, list[str]] = {}
     for row in rows:
         if row["srcc"] is not None and row["ceiling"] is None:
-            told = row["ceiling_note"] or "too many other sets of clips"
-            why.setdefault(told, []).append(f"{of.called(row['metric'])} per {row['unit']}")
-    return "".join(f" No ceiling for {listed(who, 3)}: {told}." for told, who in why.items())
+            reason = row["ceiling_note"] or "too many other sets of clips"
+            why.setdefault(reason, []).append(f"{scores.called(row['metric'])} per {row['unit']}")
+    return "".join(f" No ceiling for {listed(who, 3)}: {reason}." for reason, who in why.items())
 
 
 def _multiplicity(rows: list[dict[str, Any]]) -> str:
@@ -358,13 +358,13 @@ def _multiplicity(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _few(of: Gathered) -> str:
+def _few(scores: FamilyScores) -> str:
     """How rough the lines per condition are, where there are few."""
-    n = len(of.units.conditions)
+    n = len(scores.units.conditions)
     if not FEWEST_VALUES <= n < FEW_CONDITIONS:
         return ""
-    kinds = "pairs of conditions" if of.units.compared else "conditions"
-    if of.units.signed:
+    kinds = "pairs of conditions" if scores.units.compared else "conditions"
+    if scores.units.signed:
         return f" With {n} {kinds} an SRCC takes few values and its interval is rough."
     return (
         f" With {n} {kinds} an SRCC takes few values and its interval is rough; that of PLCC "
@@ -406,15 +406,15 @@ def _reason(row: Mapping[str, Any], called: str) -> str:
     return f" {called}, {what}: {row['note'].removeprefix('undefined: ')}."
 
 
-def mapped_table(of: Gathered, suffix: str) -> list[Table]:
+def mapped_table(scores: FamilyScores, suffix: str) -> list[Table]:
     """Errors on the raters' scale, before and after the monotonic cubic; none for comparisons."""
-    if of.units.compared:
+    if scores.units.compared:
         return []
     rows = [
         row
-        for metric in ordered(of)
+        for metric in ordered(scores)
         for unit in (CONDITION, STIMULUS)
-        if "n" in (row := _mapped_row(of, metric, unit))
+        if "n" in (row := _mapped_row(scores, metric, unit))
     ]
     columns = [Column("metric", "Metric"), Column("unit", "Per"), Column("n", "n", "count")]
     for name in _ERRORS:
@@ -431,15 +431,15 @@ def mapped_table(of: Gathered, suffix: str) -> list[Table]:
         "where they are few."
     )
     named = "Errors on the human scale, before and after a mapping"
-    return [Table(f"mapped{suffix}", named, columns, rows, note, of.title, True)]
+    return [Table(f"mapped{suffix}", named, columns, rows, note, scores.title, True)]
 
 
-def _mapped_row(of: Gathered, metric: str, unit: str) -> dict[str, Any]:
+def _mapped_row(scores: FamilyScores, metric: str, unit: str) -> dict[str, Any]:
     """Errors of one metric per unit; without ``n`` where there is none."""
-    row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, of)}
+    row: dict[str, Any] = {"metric": metric, "unit": words_of(unit, scores)}
     for mapping, suffixed in ((AS_IS, "before"), (MAPPED, "after")):
         for name in _ERRORS:
-            each = of.number(metric, unit, name, mapping)
+            each = scores.number(metric, unit, name, mapping)
             if each is None:
                 continue
             key = f"{name}_{suffixed}"
@@ -457,19 +457,19 @@ def _before_and_after(name: str, rows: list[dict[str, Any]]) -> Iterator[Column]
                 yield Column(key, f"{NAMES[name]} after, interval", "interval")
 
 
-def number_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
+def number_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Table:
     """Every number as a line of its own, with its counts and how its interval was made."""
-    adjusted = holm_of(of.found)
-    versions = {each.name: each for each in of.metrics}
+    adjusted = holm_of(scores.correlations)
+    versions = {each.name: each for each in scores.metrics}
     rows = []
-    for each in of.found:
+    for each in scores.correlations:
         own = versions[each.metric]
-        row = {"estimand": of.family.estimand, **of.family.group, **each.row()}
+        row = {"estimand": scores.family.estimand, **scores.family.group, **each.row()}
         row |= {"metric": own.metric, "version": own.version, "statistic": NAMES[each.statistic]}
         row["p_holm"] = adjusted.get((each.metric, each.unit, each.statistic))
-        row["level"], row["interval"] = of.level, TWO_WAY if each.low is not None else ""
+        row["level"], row["interval"] = scores.level, TWO_WAY if each.low is not None else ""
         row["interval_conditions"] = _over_conditions(each)
-        row["n_raters"], row["n_items"] = of.units.n_raters, of.units.n_items
+        row["n_raters"], row["n_items"] = scores.units.n_raters, scores.units.n_items
         if each.statistic in COEFFICIENTS:
             row |= top_of(ceilings(each.metric), each.unit, each.statistic)
         rows.append(row)
@@ -492,14 +492,14 @@ def number_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
         "p per condition: every order is tried with up to 7 conditions, above that scipy's p; all "
         "others from the spread of the bootstrap on Fisher's scale."
     )
-    if of.units.signed:
+    if scores.units.signed:
         note = (
             "p per pair of conditions: systems exchange their places, in every order of up to 7, "
             "above that in 9,999 drawn ones (none where fewer than 20 orders can be had); all "
             "others from the spread of the bootstrap on Fisher's scale."
             f"{BOTH_ORDERS}"
         )
-    return Table(f"numbers{suffix}", "Every number", columns, rows, note, of.title, True)
+    return Table(f"numbers{suffix}", "Every number", columns, rows, note, scores.title, True)
 
 
 def _over_conditions(each: Correlated) -> str:
@@ -509,9 +509,9 @@ def _over_conditions(each: Correlated) -> str:
     return FISHER if each.statistic == "plcc" and each.n < FEW_CONDITIONS else THREE_WAY
 
 
-def point_rows(of: Gathered, metric: str, level: float) -> list[dict[str, Any]]:
+def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str, Any]]:
     """Per condition: the metric's mean over clips and the mean human score, with intervals."""
-    values, units = of.values[metric], of.units
+    values, units = scores.values[metric], scores.units
     human = units.intervals(level)
     rows = []
     for c, condition in enumerate(units.conditions):
@@ -537,9 +537,9 @@ def point_rows(of: Gathered, metric: str, level: float) -> list[dict[str, Any]]:
     return rows
 
 
-def point_table(of: Gathered, level: float, suffix: str) -> Table:
+def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
     """The points of the figures per condition, of every metric."""
-    rows = [row for metric in ordered(of) for row in point_rows(of, metric, level)]
+    rows = [row for metric in ordered(scores) for row in point_rows(scores, metric, level)]
     columns = [
         Column("metric", "Metric"),
         Column("condition", "Condition"),
@@ -554,7 +554,9 @@ def point_table(of: Gathered, level: float, suffix: str) -> Table:
         f"Metric: t interval over {LEAST_CLIPS} clips or more. Human: two-way clustered over "
         "raters and items."
     )
-    return Table(f"points{suffix}", "Means of the conditions", columns, rows, note, of.title, True)
+    return Table(
+        f"points{suffix}", "Means of the conditions", columns, rows, note, scores.title, True
+    )
 
 
 def holm_of(correlated: Iterable[Correlated]) -> dict[tuple[str, str, str], float | None]:
@@ -570,22 +572,22 @@ def holm_of(correlated: Iterable[Correlated]) -> dict[tuple[str, str, str], floa
     }
 
 
-def ordered(of: Gathered) -> list[str]:
+def ordered(scores: FamilyScores) -> list[str]:
     """The metrics by the size of their SRCC per stimulus; those with few values come last."""
-    most = max((each.n for each in of.found if each.unit == STIMULUS), default=0)
+    most = max((each.n for each in scores.correlations if each.unit == STIMULUS), default=0)
 
     def place(name: str) -> tuple[bool, float, str]:
-        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        each = scores.number(name, STIMULUS, "srcc", AS_IS)
         if each is None or each.value is None:
             return True, 2.0, name
         return each.n < most / 2, -abs(each.value), name
 
-    return sorted(of.values, key=place)
+    return sorted(scores.values, key=place)
 
 
-def words_of(unit: str, of: Gathered) -> str:
+def words_of(unit: str, scores: FamilyScores) -> str:
     """What a line counts, in words: of comparisons it is pairs."""
-    if not of.units.compared:
+    if not scores.units.compared:
         return "within conditions" if unit == WITHIN else unit
     return {STIMULUS: "pair", CONDITION: "pair of conditions", WITHIN: "pair, within conditions"}[
         unit
@@ -594,7 +596,7 @@ def words_of(unit: str, of: Gathered) -> str:
 
 def top_of(ceilings: Ceilings, unit: str, statistic: str) -> dict[str, Any]:
     """What a perfect metric could reach, with its interval; or None, and the note says why."""
-    found = ceilings.get((unit, statistic), {})
-    row = {name: found.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")}
-    why = found.get("note") or NO_TOP.get(statistic, "") if row["ceiling"] is None else ""
+    ceiling = ceilings.get((unit, statistic), {})
+    row = {name: ceiling.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")}
+    why = ceiling.get("note") or NO_TOP.get(statistic, "") if row["ceiling"] is None else ""
     return {**row, "ceiling_note": why}

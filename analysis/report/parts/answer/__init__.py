@@ -49,14 +49,14 @@ class Answer(Part):
     order = 5
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.kept) > 0
+        return len(inputs.ratings) > 0
 
     def make(self, inputs: PartInput) -> Content:
-        answers = _Found(inputs)
-        for family in families(inputs.kept):
+        answers = _Answers(inputs)
+        for family in families(inputs.ratings):
             inputs.progress(0.0, family.title)
             answers.add(family)
-        for family in labelled_families(inputs.kept):
+        for family in labelled_families(inputs.ratings):
             answers.add_chosen(family)
         for each, effects in sized(inputs):
             if effects.too_large:
@@ -64,7 +64,7 @@ class Answer(Part):
         return answers.shown()
 
 
-class _Found:
+class _Answers:
     """Sentences, figures, tables and warnings as they are gathered, family by family."""
 
     def __init__(self, inputs: PartInput) -> None:
@@ -126,7 +126,11 @@ class _Found:
         missing = list(self._no_reference())
         of_all = list(caveats.of_all(self.inputs.table, self.about))
         of_none = [each.text for each in of_all]
-        warnings = [*(each.text for each in missing), *caveats.gathered(self.caveats), *of_none]
+        warnings = [
+            *(each.text for each in missing),
+            *caveats.merge_caveats(self.caveats),
+            *of_none,
+        ]
         return Content(
             sentences=[
                 f"{family_span(title, '{}: ')}{text}" if several else text
@@ -144,10 +148,10 @@ class _Found:
         )
 
     def _no_reference(self) -> Iterator[Caveat]:
-        asked = self.inputs.options.reference
+        reference = self.inputs.options.reference
         rated = {name for each in self.standing.values() for s in each for name in s.cell.names}
-        if asked and asked not in rated:
-            text = f"{condition_span(asked)} was asked for as the reference but was not rated."
+        if reference and reference not in rated:
+            text = f"{condition_span(reference)} was asked for as the reference but was not rated."
             yield Caveat(caveats.NO_REFERENCE, text)
 
     def _worst_first(self, title: str, of_all: Sequence[Caveat]) -> list[str]:

@@ -58,12 +58,12 @@ def short_name(family: Family) -> str:
     return ", ".join(filter(None, [family.group["task"], family.group["criterion"]]))
 
 
-def gathered(named_caveats: Iterable[tuple[str, Caveat]]) -> list[str]:
+def merge_caveats(named_caveats: Iterable[tuple[str, Caveat]]) -> list[str]:
     """Caveats with what they are about, those with the same text as one."""
-    about: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name, caveat in named_caveats:
-        about.setdefault(caveat.text, []).append(name)
-    return [f"{_listed(names)}: {text}" for text, names in about.items()]
+        names_of.setdefault(caveat.text, []).append(name)
+    return [f"{_listed(names)}: {text}" for text, names in names_of.items()]
 
 
 def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
@@ -110,8 +110,8 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         apart.setdefault(estimand, {}).setdefault(task, []).append(name)
     for each in apart.values():
         if len(each) > 1:
-            of = _listed([name for some in each.values() for name in some])
-            yield Caveat(APART, f"Scores of {of} are of different tasks: do not compare them.")
+            listing = _listed([name for some in each.values() for name in some])
+            yield Caveat(APART, f"Scores of {listing} are of different tasks: do not compare them.")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -183,13 +183,13 @@ def _apart(s: Ranking) -> Iterator[Caveat]:
         )
 
 
-def _pairs(s: Ranking, some: Sequence[tuple[int, int]], of: int) -> str:
-    if len(some) == of > 1:
-        return f"all {of} pairs have"
+def _pairs(s: Ranking, some: Sequence[tuple[int, int]], n_pairs: int) -> str:
+    if len(some) == n_pairs > 1:
+        return f"all {n_pairs} pairs have"
     names = [
         f"{condition_span(s.cell.names[a])} and {condition_span(s.cell.names[b])}" for a, b in some
     ]
-    return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {of} pairs have"
+    return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {n_pairs} pairs have"
 
 
 def _unbalanced(s: Ranking) -> Iterator[Caveat]:

@@ -1,4 +1,4 @@
-"""Reviews by experts in words: who judged how much, by which rule, and how well they agreed."""
+"""Expert reviews in words: who judged how much, by which rule, and how well they agreed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ if TYPE_CHECKING:
 FEW = 30  # items that two or more judged, of which a measure of agreement tells little
 
 
-def judged(verdicts: Sequence[ReviewVerdict]) -> tuple[int, int]:
-    """How many people judged how many items, each for the first time."""
+def count_judged(verdicts: Sequence[ReviewVerdict]) -> tuple[int, int]:
+    """Count the reviewers and the items that they judged, first verdicts only."""
     first = [row for row in verdicts if not row["again"]]
     return len({row["reviewer"] for row in first}), len({row["item"] for row in first})
 
 
-def agreed(verdicts: Sequence[ReviewVerdict]) -> Measure:
-    """Krippendorff's nominal alpha of what was said at first."""
+def verdict_agreement(verdicts: Sequence[ReviewVerdict]) -> Measure:
+    """Return Krippendorff's nominal alpha of the first verdicts."""
     from analysis.statistics.agreement import nominal
 
-    said = nominal.first_verdicts(verdicts)
-    return nominal.alpha(said, sorted({each for item in said.values() for each in item.values()}))
+    by_item = nominal.first_verdicts(verdicts)
+    return nominal.alpha(
+        by_item, sorted({each for item in by_item.values() for each in item.values()})
+    )
 
 
-def agreed_words(measure: Measure) -> str:
-    """Alpha with its interval; or why there is none."""
+def agreement_words(measure: Measure) -> str:
+    """Return alpha with its interval as words, or why there is none."""
     if measure.value is None:
         return f"agreement cannot be computed: {measure.note}"
     words = f"Krippendorff’s nominal alpha {number(measure.value, decimals=2)}"
@@ -42,10 +44,10 @@ def agreed_words(measure: Measure) -> str:
     return f"{words}{few}"
 
 
-def reasons_told(review: ReasonReviewFacts) -> str:
-    """A review of reasons as one sentence, with its rule's version."""
-    people, items = judged(review["verdicts"])
-    alpha = agreed_words(agreed(review["verdicts"]))
+def review_sentence(review: ReasonReviewFacts) -> str:
+    """Return a review of reasons as one sentence, with its rule's version."""
+    people, items = count_judged(review["verdicts"])
+    alpha = agreement_words(verdict_agreement(review["verdicts"]))
     not_blind = review["not_blind"]
     blind = f", {not_blind} of them with a role that sees results" if not_blind else ""
     came_to = enumerated(f"{n:,} {word}" for word, n in sorted(review["decided"].items()))
@@ -58,10 +60,10 @@ def reasons_told(review: ReasonReviewFacts) -> str:
     )
 
 
-def reasons_value(review: ReasonReviewFacts) -> dict[str, Any]:
-    """The same for programs."""
-    people, items = judged(review["verdicts"])
-    measure = agreed(review["verdicts"])
+def review_record(review: ReasonReviewFacts) -> dict[str, Any]:
+    """Return a review of reasons as plain values, for the report card as JSON."""
+    people, items = count_judged(review["verdicts"])
+    measure = verdict_agreement(review["verdicts"])
     return {
         "title": review["title"],
         "experts": people,

@@ -28,7 +28,7 @@ RATING = (*BLOCK, "position", "criterion", "stimulus")
 Places = dict[str, list[list[Any]]]
 
 
-def left_out_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]) -> Places:
+def exclusions_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]) -> Places:
     """Return the places that each rule leaves out, by the rule's text; traps are in none.
 
     ``table`` holds the ratings as they were read, row for row those of ``screened``.
@@ -39,7 +39,7 @@ def left_out_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]) 
     rows = table.loc[rated, list(RATING)].reset_index(drop=True)
     rows["position"] = rows["position"].astype(object).where(rows["position"].notna(), None)
     nth = rows.groupby(list(RATING), sort=False, dropna=False).cumcount()
-    found: Places = {}
+    places_of: Places = {}
     for rule in dict.fromkeys((*STRUCTURAL, *rules)):
         hit = (screened.reasons[rule] != "")[rated]
         if not hit.any():
@@ -53,8 +53,8 @@ def left_out_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]) 
             left &= ~whole
         single = rows[left].assign(nth=nth[left])
         places += single.to_numpy(dtype=object).tolist()
-        found[rule_text(rule)] = places
-    return found
+        places_of[rule_text(rule)] = places
+    return places_of
 
 
 def _all_of(groups: Any, hit: Any) -> Any:
