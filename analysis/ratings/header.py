@@ -54,11 +54,11 @@ class KnownLayout:
     def mapped(self, names: Iterable[str]) -> dict[str, str]:
         """The columns of a file by those of the ratings table that they hold."""
         there = {name.casefold(): name for name in reversed(list(names))}
-        found = {
+        theirs_of = {
             ours: next((there[name] for name in theirs if name in there), "")
             for ours, theirs in self.columns.items()
         }
-        return {ours: name for ours, name in found.items() if name}
+        return {ours: name for ours, name in theirs_of.items() if name}
 
 
 def _layout(
@@ -199,7 +199,7 @@ class WideTable:
 
     answers: tuple[Answer, ...]
     traps: tuple[Trap, ...] = ()
-    about: str = ""  # a note
+    note: str = ""
 
     @property
     def used(self) -> set[str]:
@@ -228,17 +228,17 @@ def wide_table(template: str, names: Sequence[str]) -> WideTable:
         if absent or not listed:
             there = ", ".join(names)
             raise RatingsError([f"--wide: no column {some(absent) or template} (it has {there})"])
-        return _of({name: {"condition": name} for name in listed})
+        return _named_answers({name: {"condition": name} for name in listed})
     unknown = [name for name in fields if name not in COLUMNS]
     if unknown or len(set(fields)) < len(fields):
         wrong = unknown[0] if unknown else fields[0]
         known = "{condition}, {item}, {criterion} or another column of a ratings table, once each"
         raise RatingsError([f"--wide {template}: {{{wrong}}} is not known; write {known}"])
     pattern = _regular_expression(template)
-    found = {name: match.groupdict() for name in names if (match := pattern.fullmatch(name))}
-    if not found:
+    fields_of = {name: match.groupdict() for name in names if (match := pattern.fullmatch(name))}
+    if not fields_of:
         raise RatingsError([f"--wide {template}: no column fits (it has {', '.join(names)})"])
-    return _of(found)
+    return _named_answers(fields_of)
 
 
 def _regular_expression(template: str) -> re.Pattern[str]:
@@ -250,9 +250,9 @@ def _regular_expression(template: str) -> re.Pattern[str]:
     )
 
 
-def _of(found: Mapping[str, Mapping[str, str]]) -> WideTable:
-    answers = tuple(Answer({"score": name}, values) for name, values in found.items())
-    return WideTable(answers, about=f"Each of these columns is one answer: {some(found)}.")
+def _named_answers(fields_of: Mapping[str, Mapping[str, str]]) -> WideTable:
+    answers = tuple(Answer({"score": name}, values) for name, values in fields_of.items())
+    return WideTable(answers, note=f"Each of these columns is one answer: {some(fields_of)}.")
 
 
 def p808_batch(names: Sequence[str]) -> WideTable | None:
@@ -279,8 +279,8 @@ def p808_batch(names: Sequence[str]) -> WideTable | None:
     if not answers:
         return None
     kinds = f"; traps by {some(trap.stimulus for trap in traps)}" if traps else ""
-    about = f"Batch results of the P.808 toolkit: {len(answers)} answers in each row{kinds}."
-    return WideTable(tuple(answers), traps, about)
+    note = f"Batch results of the P.808 toolkit: {len(answers)} answers in each row{kinds}."
+    return WideTable(tuple(answers), traps, note)
 
 
 def columns_of_scores(layout: Layout, free: Sequence[str]) -> list[str]:
@@ -297,7 +297,7 @@ def suggestion(columns: Sequence[str]) -> str:
     endings = {match[0] if (match := _ENDING.search(name)) else "" for name in columns}
     ending = next(iter(endings)) if len(endings) == 1 else ""  # names of files
     marks = {tuple(_MARK.findall(name.removesuffix(ending))) for name in columns}
-    firsts = {found[:1] for found in marks}
+    firsts = {mark[:1] for mark in marks}
     if len(firsts) == 1 and firsts != {()} and (ending or max(map(len, marks)) == 1):
         return f"'{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
     if len(columns) > MOST_LISTED:
@@ -384,8 +384,8 @@ class ColumnMapping:
             roles = [f"{ours} is {name}" for ours, name in self.known.mapped(self._names).items()
                      if self.theirs.get(ours) == name]  # fmt: skip
             yield f"The file is read as a table of {self.known.tool}: {enumerated(roles)}."
-        if self.wide and self.wide.about:
-            yield self.wide.about
+        if self.wide and self.wide.note:
+            yield self.wide.note
         overridden = [name for name in self.unasked if name in self.constants]
         for name in overridden:
             unused = f"The column {name} of the file is not used"
@@ -422,9 +422,9 @@ def column_mapping(
     apart people whose rater is called alike), ``constants`` gives one value to every row, and
     ``ignore`` names columns of the file that are to be left out. ``rules`` are `ReadingRules`.
     """
-    path, asked = Path(path), ReadingRules(**rules)
+    path, reading_rules = Path(path), ReadingRules(**rules)
     try:
-        layout = layout_of_file(path, asked.encoding)
+        layout = layout_of_file(path, reading_rules.encoding)
     except TableError as error:
         raise RatingsError([located(path.name, line) for line in error.problems]) from None
     constants, names = dict(constants or {}), layout.names
@@ -433,7 +433,7 @@ def column_mapping(
     known = known_layout(names)
     if known and known.refused and "score" not in columns:
         raise RatingsError([f"{path.name}: a table of {known.tool}: {known.refused}"])
-    wide = wide_table(asked.wide, names) if asked.wide else p808_batch(names)
+    wide = wide_table(reading_rules.wide, names) if reading_rules.wide else p808_batch(names)
     ours = (*COLUMNS, LEFT_OUT_BY)
     theirs = {name: name for name in ours if name in names and name not in ignore}
     theirs = {**_of_tool(known, wide, names), **theirs, **columns}
@@ -446,7 +446,9 @@ def column_mapping(
     used = {*theirs.values(), *([sample] if sample else ()), *(wide.used if wide else ())}
     unused = tuple(name for name in names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
-    mapping = ColumnMapping(layout, theirs, constants, unused, unasked, asked, sample, known, wide)
+    mapping = ColumnMapping(
+        layout, theirs, constants, unused, unasked, reading_rules, sample, known, wide
+    )
     answers = _answers(mapping)
     problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping, answers)]
     problems += [*_near_misses(mapping, answers), *_wrong_method(mapping)]

@@ -45,17 +45,17 @@ def _words(method: str) -> Mapping[str, float]:
 
     Where criteria have scales of their own, the words of all.
     """
-    made, words = Method.registry[method](), dict[str, float]()
-    for options in ({}, *(own for _, _, own in made.default_criteria)):
+    kind, words = Method.registry[method](), dict[str, float]()
+    for options in ({}, *(own for _, _, own in kind.default_criteria)):
         try:
-            steps = made.scale(options).steps
+            steps = kind.scale(options).steps
         except ValueError:
             continue
         for step in steps:
             for word in (step.label, step.text):
                 if word and step.score is not None:
                     words.setdefault(folded(word), step.score)
-    estimand = made.estimand
+    estimand = kind.estimand
     if estimand.discriminates:
         return {word: score for score, names in _RIGHT.items() for word in names}
     if estimand.prefers and estimand.scores:
@@ -93,14 +93,14 @@ def scores_of_labels(
     used: dict[str, float] = {}
     turned, problems = 0, list[str]()
     for method in rows.methods():
-        estimand, mine = estimand_of_method(method), rows.of("method", method)
+        estimand, mine = estimand_of_method(method), rows.having("method", method)
         known = np.array([math.nan if s is None else s for s in rows.scores(method)])
-        found = known[cells["label"].codes]
+        scores_here = known[cells["label"].codes]
         labelled = mine & rows.filled("label")
         if estimand.prefers:
-            found, count, problem = rows.oriented(method, found, labelled)
+            scores_here, count, problem = rows.oriented(method, scores_here, labelled)
             turned += count
-        elif estimand.discriminates and not problems and (labelled & np.isnan(found)).any():
+        elif estimand.discriminates and not problems and (labelled & np.isnan(scores_here)).any():
             problem = (
                 f"column label: which button was pressed does not say whether it was right in "
                 f"{method}; add a column score with 1 for right and 0 for wrong"
@@ -110,8 +110,8 @@ def scores_of_labels(
         if problem:
             problems.append(problem)
             continue
-        scores[mine] = found[mine]
-        unknown = labelled & np.isnan(found) & (not estimand.maybe_without_score)
+        scores[mine] = scores_here[mine]
+        unknown = labelled & np.isnan(scores_here) & (not estimand.maybe_without_score)
         if unknown.any() and Method.registry[method]().scale({}).labels:
             problems.append(_not_on_scale(method, cells["label"], unknown, numbers))
         used |= {
@@ -170,7 +170,7 @@ class _Rows:
     def methods(self) -> list[str]:
         return [str(v) for v, n in _counted(self.cells["method"]) if n and v in Method.registry]
 
-    def of(self, name: str, value: str) -> NDArray[np.bool_]:
+    def having(self, name: str, value: str) -> NDArray[np.bool_]:
         return self.cells[name].having(lambda cell: folded(cell) == folded(value))
 
     def filled(self, name: str) -> NDArray[np.bool_]:
@@ -191,14 +191,17 @@ class _Rows:
                 hit = labelled & self._label_is(name)
                 scores[hit], chosen = score, chosen | hit
         first = self.cells["presented_first"]
-        versus, rated = self.of("presented_first", "versus"), self.of("presented_first", "rated")
+        versus, rated = (
+            self.having("presented_first", "versus"),
+            self.having("presented_first", "rated"),
+        )
         open_rows = labelled & ~chosen & ~(versus | rated) & ~np.isnan(pressed)
         if open_rows.any():
             count = int(open_rows.sum())
             wrong = [] if not any(map(str.strip, map(str, first.values))) else first.values
-            said = f" ({enumerated(sorted(map(str, wrong))[:4])})" if wrong else ""
+            saying = f" ({enumerated(sorted(map(str, wrong))[:4])})" if wrong else ""
             return scores, 0, (
-                f"column presented_first: does not say in {count} rows{said} which clip came "
+                f"column presented_first: does not say in {count} rows{saying} which clip came "
                 f"first, and a label of {method} is the button that was pressed; write rated or "
                 "versus there, or say --column score=label if the labels already say how the "
                 "condition compares"
@@ -223,10 +226,10 @@ class _Rows:
 
 def _stored(method: str) -> Callable[[float, bool], float]:
     """How a method turns the score of a button into that of the condition."""
-    made = Method.registry[method]()
+    kind = Method.registry[method]()
 
     def turn(score: float, versus_first: bool) -> float:
-        stored = made.stored_score(score, versus_first=versus_first, rng=Random(0))
+        stored = kind.stored_score(score, versus_first=versus_first, rng=Random(0))
         return score if stored is None else float(stored)
 
     return turn

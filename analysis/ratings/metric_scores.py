@@ -96,14 +96,14 @@ def named_scores(path: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """`scores_from_file` with what else names each clip (file and sha256, if any), and notes."""
     path = Path(path)
     try:
-        found = read_score_rows(path)
+        score_rows = read_score_rows(path)
     except TableError as error:
         raise RatingsError([located(path.name, line) for line in error.problems]) from None
-    problems, notes = found.problems, found.notes
+    problems, notes = score_rows.problems, score_rows.notes
     problems.place = path.name
     rows: dict[tuple[str, ...], FileScore] = {}
     again = 0
-    for row in found.rows:
+    for row in score_rows.rows:
         if not row.clip:
             problems.add(row.number, f"names no clip; give {WANTED}")
             continue
@@ -153,12 +153,12 @@ def _with_parameters_named(rows: list[FileScore]) -> list[dict[str, Any]]:
     names = {
         key: _names_of_settings(key[0], texts) for key, texts in sets.items() if len(texts) > 1
     }
-    made: list[dict[str, Any]] = []
+    named_rows: list[dict[str, Any]] = []
     for row in rows:
         key, settings = (row["metric"], row["version"]), row["parameters"]
         named = names[key][settings] if settings and key in names else row["metric"]
-        made.append({**row, **row["facts"], "metric": named})
-    return made
+        named_rows.append({**row, **row["facts"], "metric": named})
+    return named_rows
 
 
 def _names_of_settings(metric: str, sets: Iterable[str]) -> dict[str, str]:
@@ -202,9 +202,9 @@ def newest_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
     versions = sorted(scores["version"].astype(str).unique(), key=place)
     order = scores["version"].astype(str).map({name: n for n, name in enumerate(versions)})
-    kept = scores.assign(order=order).sort_values("order", kind="stable")
-    kept = kept.drop_duplicates(["stimulus", "metric"], keep="last").sort_index()
-    return kept.drop(columns="order")
+    newest = scores.assign(order=order).sort_values("order", kind="stable")
+    newest = newest.drop_duplicates(["stimulus", "metric"], keep="last").sort_index()
+    return newest.drop(columns="order")
 
 
 def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
@@ -285,7 +285,7 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
     upward, ends, called = directions(known), ranges(known), titles(known)
     both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
     several = both["metric"].duplicated(keep=False)
-    found = [
+    metrics = [
         Metric(
             f"{metric} {version}" if more else metric,
             metric,
@@ -296,10 +296,10 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
         )
         for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
     ]
-    often = Counter(each.title for each in found)
+    often = Counter(each.title for each in metrics)
     return tuple(
         replace(each, title=each.title if often[each.title] == 1 and each.title else each.name)
-        for each in found
+        for each in metrics
     )
 
 

@@ -82,7 +82,7 @@ def published(
     ``with_scripted``, and, unless ``with_words``, answers to ``questions_in_words`` (task and
     criterion each); reasons stay away then, too. Times of answers, pay and reviews always stay.
     """
-    made = Published([name for name in ABOUT if with_words or name != WORDS])
+    result = Published([name for name in ABOUT if with_words or name != WORDS])
     for row in rows:
         is_scripted = row["rater"] in scripted
         in_words = (row["task"], row["criterion"]) in questions_in_words
@@ -92,14 +92,14 @@ def published(
         if not why and in_words and not with_words:
             why = IN_WORDS
         if why:
-            made.stayed[why] += 1
+            result.stayed[why] += 1
             continue
         whole = {**row, "simulated": is_scripted}
-        made.rows.append({name: whole[name] for name in made.columns})
+        result.rows.append({name: whole[name] for name in result.columns})
     for name in ("rater", "session", "block"):
-        _redraw(made.rows, name, draw)
-    made.rows.sort(key=lambda row: [row[name] for name in IN_ORDER])
-    return made
+        _redraw(result.rows, name, draw)
+    result.rows.sort(key=lambda row: [row[name] for name in IN_ORDER])
+    return result
 
 
 def _redraw(rows: list[dict[str, Any]], name: str, draw: Random) -> None:

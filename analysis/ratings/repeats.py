@@ -75,36 +75,36 @@ def resolve_repeats(
     """
     rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
     use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
-    made = Resolved(table)
+    resolved = Resolved(table)
     question = codes_of((cells[name] for name in QUESTION), use)
     if len(use) == 0 or np.bincount(question).max() < 2:
-        return made
-    same = _duplicates(table, columns, mapping, use, question, made)
+        return resolved
+    same = _duplicates(table, columns, mapping, use, question, resolved)
     if same.any():
         use, question = use[~same], question[~same]
-        gone = np.setdiff1d(np.arange(len(table)), use)
-        gone = gone[np.isin(gone, np.flatnonzero(np.asarray(rated) & ~own))]
+        dropped = np.setdiff1d(np.arange(len(table)), use)
+        dropped = dropped[np.isin(dropped, np.flatnonzero(np.asarray(rated) & ~own))]
         keep = np.ones(len(table), dtype=bool)
-        keep[gone] = False
+        keep[dropped] = False
         columns = columns.taken(keep)
         cells = {name: column.taken(keep) for name, column in cells.items()}
         places = np.cumsum(keep) - 1
-        use, made.table = places[use], table[keep].reset_index(drop=True)
+        use, resolved.table = places[use], table[keep].reset_index(drop=True)
     _, question = np.unique(question, return_inverse=True)
     times = np.bincount(question)
-    if len(times) and times.max() > 1 and not made.questions:
-        _decide(made, columns, cells, mapping, use, question)
-    return made
+    if len(times) and times.max() > 1 and not resolved.questions:
+        _decide(resolved, columns, cells, mapping, use, question)
+    return resolved
 
 
 def codes_of(columns: Iterable[Categorical], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """One code (m,) for each different combination of the columns' values in these rows."""
-    found = np.zeros(len(rows), dtype=np.int64)
+    codes = np.zeros(len(rows), dtype=np.int64)
     for column in columns:
         if len(column.values) > 1:
-            both = found * len(column.values) + column.codes[rows]
-            _, found = np.unique(both, return_inverse=True)
-    return np.asarray(found, dtype=np.int64).reshape(-1)
+            both = codes * len(column.values) + column.codes[rows]
+            _, codes = np.unique(both, return_inverse=True)
+    return np.asarray(codes, dtype=np.int64).reshape(-1)
 
 
 # --- Rows that stand twice ------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def _duplicates(
     mapping: ColumnMapping,
     use: NDArray[np.int64],
     question: NDArray[np.int64],
-    made: Resolved,
+    resolved: Resolved,
 ) -> NDArray[np.bool_]:
     """Which of these rows (m,) repeat an earlier one in every column, and count once."""
     whole = codes_of(columns.cells.values(), use)
@@ -133,7 +133,7 @@ def _duplicates(
     one_score = table["score"].to_numpy(dtype=float)[use]
     constant = len(set(one_score[~np.isnan(one_score)].tolist())) < 2
     if constant and not repeated and times.min() > 1 and not mapping.rules.repeats:
-        made.questions.append(
+        resolved.questions.append(
             f"every rating stands there {times.min()} times with the same score: are they "
             "repeated trials (--repeats all), or one rating (--repeats first)?"
         )
@@ -142,7 +142,7 @@ def _duplicates(
         return np.zeros(len(use), dtype=bool)
     rows = "1 row repeats" if again.sum() == 1 else f"{again.sum():,} rows repeat"
     count = "does" if again.sum() == 1 else "do"
-    made.notes.append(f"{rows} another row in every column and {count} not count again.")
+    resolved.notes.append(f"{rows} another row in every column and {count} not count again.")
     return again
 
 
@@ -164,7 +164,7 @@ def _tells_ratings_apart(columns: Columns, mapping: ColumnMapping, rows: NDArray
 
 
 def _decide(
-    made: Resolved,
+    resolved: Resolved,
     columns: Columns,
     cells: Mapping[str, Categorical],
     mapping: ColumnMapping,
@@ -181,47 +181,47 @@ def _decide(
     if not rule:
         hint = _hint(columns, mapping, cells, use, question)
         if hint:
-            made.questions.append(f"{what}, and the column {hint}")
+            resolved.questions.append(f"{what}, and the column {hint}")
             return
         if RARELY < share <= MOSTLY:
-            made.questions.append(
+            resolved.questions.append(
                 f"{what}: say which count, by --repeats first, --repeats mean or --repeats all"
             )
             return
     rule = rule or (ALL if share > MOSTLY else FIRST)
-    asked = "as was asked for" if mapping.rules.repeats else "--repeats chooses another rule"
-    told = f"Repeated ratings: {what}"
+    by_option = "as was asked for" if mapping.rules.repeats else "--repeats chooses another rule"
+    finding = f"Repeated ratings: {what}"
     if rule == ALL:
-        made.notes.append(f"{told}: all count, and intervals allow for it ({asked}).")
+        resolved.notes.append(f"{finding}: all count, and intervals allow for it ({by_option}).")
         return
-    order, how, ordered_by = _in_order(made.table, columns, mapping, use, question)
+    order, how, ordered_by = _in_order(resolved.table, columns, mapping, use, question)
     later = _later(order, question)
     if rule == FIRST:
-        made.ordered_by = ordered_by
-        table = made.table.copy()
+        resolved.ordered_by = ordered_by
+        table = resolved.table.copy()
         table.loc[use[later], "counts"] = False
-        made.table = table
-        made.notes.append(f"{told}: the first of each counts, {how} ({asked}).")
+        resolved.table = table
+        resolved.notes.append(f"{finding}: the first of each counts, {how} ({by_option}).")
         return
-    _average(made, use, question, later, told, asked)
+    _average(resolved, use, question, later, finding, by_option)
 
 
 def _average(
-    made: Resolved,
+    resolved: Resolved,
     use: NDArray[np.int64],
     question: NDArray[np.int64],
     later: NDArray[np.bool_],
-    told: str,
-    asked: str,
+    finding: str,
+    by_option: str,
 ) -> None:
     """Puts the mean of its ratings in the place of each question's first one."""
-    table = made.table.copy()
+    table = resolved.table.copy()
     repeated = np.bincount(question)[question] > 1
     fixed = {estimand_of(key).name for key in table["estimand"].iloc[use[repeated]].unique()
              if estimand_of(str(key)).scores}  # fmt: skip
     if fixed:
-        made.questions.append(
-            f"{told}: scores of {enumerated(sorted(fixed))} are choices and have no mean; say "
+        resolved.questions.append(
+            f"{finding}: scores of {enumerated(sorted(fixed))} are choices and have no mean; say "
             "--repeats all or --repeats first"
         )
         return
@@ -234,8 +234,8 @@ def _average(
     table.loc[use[repeated], "label"] = ""
     keep = np.ones(len(table), dtype=bool)
     keep[use[later]] = False
-    made.table = table[keep].reset_index(drop=True)
-    made.notes.append(f"{told}: their mean counts as one rating ({asked}).")
+    resolved.table = table[keep].reset_index(drop=True)
+    resolved.notes.append(f"{finding}: their mean counts as one rating ({by_option}).")
 
 
 def _most(times: NDArray[np.int64]) -> str:
@@ -267,8 +267,8 @@ def _in_order(
     for name, values in _times(table, columns, mapping):
         times = _as_times(values.iloc[use])
         if times is not None and _all_differ(times, question, repeated):
-            told = f"by the time in {'rated_at' if name is None else f'the column {name}'}"
-            return np.lexsort((rows, times)), told, name
+            how = f"by the time in {'rated_at' if name is None else f'the column {name}'}"
+            return np.lexsort((rows, times)), how, name
     position = table["position"].iloc[use]
     session = table["session"].iloc[use].to_numpy()
     one_session = pd.Series(session).groupby(question).nunique().max() == 1
@@ -346,11 +346,11 @@ def _hint(
 def _remedies(name: str, mapping: ColumnMapping) -> str:
     people = f"other people of the same name in rater (--column sample={name})"
     again = "the same people again (--repeats all, mean or first)"
-    asked = f"other questions (--column criterion={name})"
-    kinds = [people, again, asked] if "criterion" not in mapping.filled else [people, again]
+    questions = f"other questions (--column criterion={name})"
+    kinds = [people, again, questions] if "criterion" not in mapping.filled else [people, again]
     plain = plain_name(name)
     if plain in OTHER_QUESTIONS and len(kinds) == 3:
-        kinds = [asked, again, people]
+        kinds = [questions, again, people]
     elif plain not in OTHER_PEOPLE:
         kinds = [again, *(kind for kind in kinds if kind != again)]
     return f"are they {enumerated(kinds, 'or')}?"
@@ -382,24 +382,28 @@ def turn_pairs(table: pd.DataFrame, own: NDArray[np.bool_]) -> tuple[pd.DataFram
         turned[(second, first)] = (first, second)
     keys = zip(table["condition"], table["versus_condition"], strict=True)
     hit = np.array([key in turned for key in keys], dtype=bool) & np.asarray(mine) & ~own
-    told = some(f"{b} versus {a} as {a} versus {b}" for b, a in turned)
-    note = f"{int(hit.sum())} comparisons name a pair the other way round and are turned: {told}."
+    listing = some(f"{b} versus {a} as {a} versus {b}" for b, a in turned)
+    note = (
+        f"{int(hit.sum())} comparisons name a pair the other way round and are turned: {listing}."
+    )
     return _turned(table, hit), [note]
 
 
 def _turned(table: pd.DataFrame, hit: NDArray[np.bool_]) -> pd.DataFrame:
-    made = table.copy()
+    result = table.copy()
     for name in ("condition", "stimulus"):
-        made.loc[hit, name] = table.loc[hit, f"versus_{name}"]
-        made.loc[hit, f"versus_{name}"] = table.loc[hit, name]
+        result.loc[hit, name] = table.loc[hit, f"versus_{name}"]
+        result.loc[hit, f"versus_{name}"] = table.loc[hit, name]
     first = [_OTHER.get(str(word), str(word)) for word in table.loc[hit, "presented_first"]]
-    made.loc[hit, "presented_first"] = first
+    result.loc[hit, "presented_first"] = first
     for key in table.loc[hit, "estimand"].unique():
         rows = hit & (table["estimand"] == key).to_numpy(dtype=bool)
-        made.loc[rows, "score"] = estimand_of(str(key)).mirrored(table.loc[rows, "score"])
+        result.loc[rows, "score"] = estimand_of(str(key)).mirrored(table.loc[rows, "score"])
     for name in OF_CONDITION:  # known where the other condition is rated somewhere
-        said = table.loc[table[name] != "", ["condition", name]].drop_duplicates()
-        once = said.drop_duplicates("condition", keep=False)
+        values_of = table.loc[table[name] != "", ["condition", name]].drop_duplicates()
+        once = values_of.drop_duplicates("condition", keep=False)
         known = dict(zip(once["condition"], once[name], strict=True))
-        made.loc[hit, name] = [str(known.get(of, "")) for of in made.loc[hit, "condition"]]
-    return made
+        result.loc[hit, name] = [
+            str(known.get(condition, "")) for condition in result.loc[hit, "condition"]
+        ]
+    return result

@@ -74,11 +74,11 @@ def joined(
     for name, sha256 in sorted((hashes or {}).items()):
         if name in rated:
             by_audio.setdefault(sha256, []).append(name)
-    found = [_joined(clip, rated, crowded, by_audio) for clip in clips]
-    if rated and clips and not any(each.stimuli for each in found):
+    matches = [_joined(clip, rated, crowded, by_audio) for clip in clips]
+    if rated and clips and not any(each.stimuli for each in matches):
         raise RatingsError([_nothing(rated, clips, crowded, hashes)])
-    table, twice = _each_once(_renamed(scores, columns, found))
-    return table, [*_notes(found, rated, crowded, hashes or {}), *twice]
+    table, twice = _each_once(_renamed(scores, columns, matches))
+    return table, [*_notes(matches, rated, crowded, hashes or {}), *twice]
 
 
 def _joined(
@@ -103,11 +103,11 @@ def _crowded(clips: Iterable[Clip], rated: set[str]) -> dict[str, int]:
     return {name: len(paths) for name, paths in claims.items() if len(paths) > 1}
 
 
-def _renamed(scores: pd.DataFrame, columns: list[str], found: Sequence[Joined]) -> pd.DataFrame:
+def _renamed(scores: pd.DataFrame, columns: list[str], matches: Sequence[Joined]) -> pd.DataFrame:
     """The table with a line per score and stimulus; what was not joined keeps its name."""
     names = {
         tuple(getattr(each.clip, name) for name in columns): each.stimuli or [each.clip.stimulus]
-        for each in found
+        for each in matches
     }
     keys = zip(*(scores[name].astype(str) for name in columns), strict=True)
     called = pd.Series([names[key] for key in keys], index=scores.index, dtype=object)
@@ -116,30 +116,34 @@ def _renamed(scores: pd.DataFrame, columns: list[str], found: Sequence[Joined]) 
 
 
 def _notes(
-    found: Sequence[Joined], rated: set[str], crowded: Mapping[str, int], hashes: Mapping[str, str]
+    matches: Sequence[Joined],
+    rated: set[str],
+    crowded: Mapping[str, int],
+    hashes: Mapping[str, str],
 ) -> Iterator[str]:
     scored: dict[str, set[str]] = {}
-    for each in found:
+    for each in matches:
         scored.setdefault(each.way, set()).update(each.stimuli)
     for way in WAYS:
         if names := scored.get(way):
             yield f"scores are joined {way}: {len(names)} of {len(rated)} stimuli have some"
     if lacking := rated - set().union(*scored.values()):
         yield f"{len(lacking)} stimuli have no score: {_some(lacking)}"
-    if unrated := {each.clip.stimulus for each in found if not each.stimuli}:
+    if unrated := {each.clip.stimulus for each in matches if not each.stimuli}:
         yield f"{len(unrated)} stimuli have scores and no rating: {_some(unrated)}"
-    left = {part for each in found if not each.stimuli for part in each.clip.parts} & set(crowded)
+    left = {part for each in matches if not each.stimuli for part in each.clip.parts} & set(crowded)
     if left:
-        told = [f"{name} ({crowded[name]} files)" for name in sorted(left)]
+        listing = [f"{name} ({crowded[name]} files)" for name in sorted(left)]
         yield (
-            f"ambiguous, and left out: several files are called like one stimulus: {_some(told)}; "
+            "ambiguous, and left out: several files are called like one stimulus: "
+            f"{_some(listing)}; "
             "give the scores a column stimulus, or say by --audio which audio was rated"
         )
-    if shared := {name for each in found if len(each.stimuli) > 1 for name in each.stimuli}:
+    if shared := {name for each in matches if len(each.stimuli) > 1 for name in each.stimuli}:
         yield f"{len(shared)} stimuli share audio, and with it its scores: {_some(shared)}"
     other = {
         name
-        for each in found
+        for each in matches
         for name in each.stimuli
         if each.clip.sha256 and hashes.get(name, each.clip.sha256) != each.clip.sha256.lower()
     }
@@ -164,8 +168,8 @@ def _each_once(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
              "column stimulus, each once"]
         )  # fmt: skip
     again = len(table) - len(once)
-    told = [f"{again} scores repeat another score of the same stimulus and metric"] * bool(again)
-    return once.reset_index(drop=True) if again else table, told
+    notes = [f"{again} scores repeat another score of the same stimulus and metric"] * bool(again)
+    return once.reset_index(drop=True) if again else table, notes
 
 
 def _nothing(
@@ -231,10 +235,10 @@ def audio_hashes(place: str | Path, stimuli: Collection[str]) -> dict[str, str]:
     named = {name: text for name, text in rows if name in stimuli}
     if wanted == "sha256":
         return {name: text.lower() for name, text in named.items() if text}
-    gone = [file for file in named.values() if not (place / file).is_file()]
-    if gone:
+    missing = [file for file in named.values() if not (place / file).is_file()]
+    if missing:
         raise RatingsError(
-            [f"{place}: there is no {some(gone)}; put the files of stimuli.csv there"]
+            [f"{place}: there is no {some(missing)}; put the files of stimuli.csv there"]
         )
     return {name: _hashed(place / file) for name, file in named.items()}
 

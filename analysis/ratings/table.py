@@ -97,10 +97,10 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
         cells |= _trapped(cells, trap, raw.cells, repeated)
     there = np.lexsort((np.arange(len(repeated)), repeated))  # as in the file, row by row
     there = there[~cells["score"].having(lambda cell: not str(cell).strip())[there]]
-    made = Columns(cells, raw.numbers[repeated], raw.notes).taken(there)
+    long = Columns(cells, raw.numbers[repeated], raw.notes).taken(there)
     taken = [name for name in ("trap", "trap_passed") if name in cells]
     theirs = {**mapping.theirs, **{name: name for name in (*ours, *taken)}}
-    return made, replace(mapping, theirs=theirs, wide=None)
+    return long, replace(mapping, theirs=theirs, wide=None)
 
 
 def _stacked(columns: list[Categorical]) -> Categorical:
@@ -130,13 +130,13 @@ def _trapped(
         kinds.append(trap.kind if is_trap else before)
         right = _text(cells["trap_passed"], row) if "trap_passed" in cells else ""
         if is_trap:
-            given, wanted = (
+            answer, wanted = (
                 strict_number(_text(cells["score"], row)),
                 strict_number(_text(expected, row)),
             )
             right = ""
-            if given is not None and wanted is not None:
-                right = str(abs(given - wanted) <= trap.within).lower()
+            if answer is not None and wanted is not None:
+                right = str(abs(answer - wanted) <= trap.within).lower()
         passed.append(right)
     return {"trap": _column(kinds), "trap_passed": _column(passed)}
 
@@ -166,10 +166,10 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
     ):
         raise RatingsError([f"--condition-pattern {pattern}: put the condition in ( )"])
     rated = ~cells["trap"].having(lambda value: bool(trap_kind(value)))
-    asked = np.bincount(cells["stimulus"].codes[rated], minlength=len(cells["stimulus"].values))
-    names = [str(v) if n else "" for v, n in zip(cells["stimulus"].values, asked, strict=True)]
-    found = [expression.search(name) for name in names]
-    odd = [name for name, match in zip(names, found, strict=True) if match is None and name]
+    n_rated = np.bincount(cells["stimulus"].codes[rated], minlength=len(cells["stimulus"].values))
+    names = [str(v) if n else "" for v, n in zip(cells["stimulus"].values, n_rated, strict=True)]
+    matches = [expression.search(name) for name in names]
+    odd = [name for name, match in zip(names, matches, strict=True) if match is None and name]
     if odd:
         raise RatingsError([f"--condition-pattern {pattern}: does not fit {some(odd)}"])
     item = expression.groupindex.get("item", 0)
@@ -179,14 +179,14 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
         )
         if match
         else ""
-        for match in found
+        for match in matches
     ]
-    made = {"condition": cells["stimulus"].renamed([clean_name(each) for each in conditions])}
+    named = {"condition": cells["stimulus"].renamed([clean_name(each) for each in conditions])}
     if item:
         items = [clean_name(match[item] or "") if match else name for match, name in
-                 zip(found, map(str, cells["stimulus"].values), strict=True)]  # fmt: skip
-        made["item"] = cells["stimulus"].renamed(items)
-    return made
+                 zip(matches, map(str, cells["stimulus"].values), strict=True)]  # fmt: skip
+        named["item"] = cells["stimulus"].renamed(items)
+    return named
 
 
 _TRIAL = r"(?:[ _-]*(?:trials?|block|phase|round|part|item|task|mode))?[ _-]*\d*"
@@ -264,11 +264,11 @@ def selected_rows(
     for name, cells in columns.cells.items():
         if name not in ignore and kinds.get(name, "") not in _NEVER:
             questions += _flags(name, cells, dropped, answered)
-    asked = dropped.copy()
+    in_question = dropped.copy()
     for ours in _SUMMED:
         name = mapping.theirs.get(ours, "")
         if name in columns.cells:
-            questions += _summaries(name, ours, columns.cells[name], asked, answered)
+            questions += _summaries(name, ours, columns.cells[name], in_question, answered)
     return ~dropped, notes, questions
 
 
@@ -279,10 +279,10 @@ def _rows_with(
         raise RatingsError(
             [f"--{option} {column}={value}: no column {column} (it has {some(cells)})"]
         )
-    found = cells[here[column]]
-    hit = found.having(lambda cell: _named(folded(cell), value))
+    column_here = cells[here[column]]
+    hit = column_here.having(lambda cell: _named(folded(cell), value))
     if not hit.any():
-        there = some(sorted({str(each) for each in found.values if str(each).strip()}))
+        there = some(sorted({str(each) for each in column_here.values if str(each).strip()}))
         raise RatingsError([f"--{option} {column}={value}: no row has it; {column} holds {there}"])
     return hit
 
@@ -293,7 +293,7 @@ def _named(cell: str, value: str) -> bool:
 
 
 def _answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
-    return any(column == name and _named(value, given) for column, given in answered)
+    return any(column == name and _named(value, answer) for column, answer in answered)
 
 
 def _flags(
@@ -317,11 +317,11 @@ def _flags(
     unanswered = [v for v in sorted(set(_flagged(name, there))) if not _answered(name, v, answered)]
     for value, values in _by_beginning(unanswered, there).items():
         count = sum(there[each] for each in values)
-        said = some(values) if any(values) else "nothing"
+        values_said = some(values) if any(values) else "nothing"
         plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
         quoted = f"{name}={value}" if plain else f"'{name}={value}'"
         yield (
-            f"column {name}: {count} of {total} rows say {said}: are they ratings? Leave "
+            f"column {name}: {count} of {total} rows say {values_said}: are they ratings? Leave "
             f"them out by --drop {quoted}, or count them by --keep {quoted}"
         )
 
@@ -332,14 +332,14 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     for value in values:
         letters = re.match(r"[^\W\d_]*", value)
         begun.setdefault(letters[0] if letters else "", []).append(value)
-    found: dict[str, list[str]] = {}
+    by_answer: dict[str, list[str]] = {}
     for word, of_word in begun.items():
         alike = [value for value in there if value.startswith(word)]
         if word and len(of_word) > 1 and len(alike) == len(of_word):
-            found[f"{word}*"] = of_word
+            by_answer[f"{word}*"] = of_word
         else:
-            found |= {value: [value] for value in of_word}
-    return found
+            by_answer |= {value: [value] for value in of_word}
+    return by_answer
 
 
 def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
@@ -365,27 +365,27 @@ def _summaries(
     name: str,
     ours: str,
     column: Categorical,
-    asked: NDArray[np.bool_],
+    in_question: NDArray[np.bool_],
     answered: Collection[tuple[str, str]],
 ) -> Iterator[str]:
-    """A question about rows that are named after a statistic, unless they are ``asked`` about.
+    """Yield a question about rows that are named after a statistic, unless they are asked about.
 
-    They are then.
+    ``in_question`` (n,) marks the rows that are; those of the new question are added to it.
     """
     words = SUMMARY_RATER if ours == "rater" else SUMMARY
-    counts = np.bincount(column.codes[~asked], minlength=len(column.values))
+    counts = np.bincount(column.codes[~in_question], minlength=len(column.values))
     there = {str(v): n for v, n in zip(column.values, counts.tolist(), strict=True) if n}
-    found = [
+    summaries = [
         v for v in there if words.fullmatch(folded(v)) and not _answered(name, folded(v), answered)
     ]
-    if found and len(there) > len(found):
-        count = sum(there[value] for value in found)
-        asked |= column.having(lambda value: value in found)
+    if summaries and len(there) > len(summaries):
+        count = sum(there[value] for value in summaries)
+        in_question |= column.having(lambda value: value in summaries)
         rows = "1 row looks" if count == 1 else f"{count} rows look"
-        drop = " ".join(f"--drop {name}={value}" for value in found)
+        drop = " ".join(f"--drop {name}={value}" for value in summaries)
         yield (
-            f"{rows} like a summary, not like ratings ({name} {enumerated(found)}): leave them out "
-            f"by {drop}, or count them by {drop.replace('--drop', '--keep')}"
+            f"{rows} like a summary, not like ratings ({name} {enumerated(summaries)}): leave them "
+            f"out by {drop}, or count them by {drop.replace('--drop', '--keep')}"
         )
 
 
@@ -429,15 +429,16 @@ def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
     """Each from the other, row by row; what neither tells stays empty."""
     pairs, codes = paired(method, estimand)
     filled = []
-    for of, key in pairs:
-        if not of and key:
+    for method_key, key in pairs:
+        if not method_key and key:
             known = methods_of(key)
-            of = known[0] if len(known) == 1 else ""
-        elif of in Method.registry and not key:
-            key = estimand_of_method(of).key
-        filled.append((of, key))
+            method_key = known[0] if len(known) == 1 else ""
+        elif method_key in Method.registry and not key:
+            key = estimand_of_method(method_key).key
+        filled.append((method_key, key))
     return InferredMethod(
-        Categorical(codes, [of for of, _ in filled]), Categorical(codes, [key for _, key in filled])
+        Categorical(codes, [method_key for method_key, _ in filled]),
+        Categorical(codes, [key for _, key in filled]),
     )
 
 
@@ -614,27 +615,27 @@ def near_equal(
         option: [_answer(text, ours) for text in getattr(rules, option)]
         for option in ("same", "different")
     }
-    for about, columns in ASKED.items():
+    for topic, columns in ASKED.items():
         groups = _groups([cells[name] for name in columns])
         spelling: dict[str, str] = {}
-        asked = []
+        open_groups = []
         for names in groups:
             key = comparison_key(names[0])
-            if _said(answers["same"], about, key):
+            if _is_answered(answers["same"], topic, key):
                 spelling |= dict.fromkeys(names[1:], names[0])
-            elif not _said(answers["different"], about, key):
-                asked.append(names)
+            elif not _is_answered(answers["different"], topic, key):
+                open_groups.append(names)
         for name in columns if spelling else ():
             values = [spelling.get(value, value) for value in cells[name].values]
             result[name] = cells[name].renamed(values)
         if spelling:
-            told = [f"{other} is read as {name}" for other, name in spelling.items()]
-            notes.append(f"Column {about}: {some(told)}, as was asked for.")
-        if asked:
-            pairs = some([enumerated(names) for names in asked])
+            replacements = [f"{other} is read as {name}" for other, name in spelling.items()]
+            notes.append(f"Column {topic}: {some(replacements)}, as was asked for.")
+        if open_groups:
+            pairs = some([enumerated(names) for names in open_groups])
             questions.append(
-                f"column {about}: {pairs} {DIFFER}: are they one name? Say --same {about} or "
-                f"--different {about} (of one: --same {about}={asked[0][0]!r})"
+                f"column {topic}: {pairs} {DIFFER}: are they one name? Say --same {topic} or "
+                f"--different {topic} (of one: --same {topic}={open_groups[0][0]!r})"
             )
     unknown = [a for pair in answers.values() for a, _ in pair if a not in ASKED]
     if unknown:
@@ -650,8 +651,8 @@ def _answer(text: str, ours: Mapping[str, str]) -> tuple[str, str]:
     return ours.get(column, column), comparison_key(name) if name else ""
 
 
-def _said(answers: Sequence[tuple[str, str]], column: str, key: str) -> bool:
-    return any(about == column and name in ("", key) for about, name in answers)
+def _is_answered(answers: Sequence[tuple[str, str]], column: str, key: str) -> bool:
+    return any(topic == column and name in ("", key) for topic, name in answers)
 
 
 def _groups(columns: Sequence[Categorical]) -> Iterator[list[str]]:
@@ -710,13 +711,13 @@ def check_ranks(
         return table, [], []
     scores = table["score"].to_numpy(dtype=np.float64).copy()
     scores[rows[tied]] = middle[tied]
-    made = table.assign(score=scores)
+    midranked = table.assign(score=scores)
     groups = use[equal].groupby(list(SCREEN), sort=False).ngroups
     note = (
         f"{groups} of {screens.ngroups} screens hold ties: clips that share a place have the mean "
         "of their places (mid-ranks)."
     )
-    return made, [note], []
+    return midranked, [note], []
 
 
 def _as_ranked(use: pd.DataFrame, screens: Any) -> NDArray[np.bool_]:
@@ -746,18 +747,19 @@ def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -
         if len(scores) < ENOUGH or scale.replace(" ", "").replace("-", ",") == ends:
             continue
         low, high = scores.min(), scores.max()
-        of = f" of {criterion}" if criterion else ""
+        where = f" of {criterion}" if criterion else ""
         if known.ends == (1.0, 5.0) and low == 1 and high <= 3 and not (scores % 1).any():
             points = enumerated([f"{value:g}" for value in sorted(scores.unique())], "or")
             yield (
-                f"all {len(scores)} {known.name} scores{of} are {points}: say --scale 1,5 if the "
-                "scale had five points, or --set method=free_choice for means on a shorter scale"
+                f"all {len(scores)} {known.name} scores{where} are {points}: say --scale 1,5 if "
+                "the scale had five points, or --set method=free_choice for means on a "
+                "shorter scale"
             )
         elif known.ends == (0.0, 100.0) and high <= 10:
             yield (
-                f"all {len(scores)} {known.name} scores{of} are {low:g} to {high:g}: say --scale "
-                "0,100 if the scale ended at 100, or --set method=mos if it had five points, or "
-                "--set method=free_choice for means on another scale"
+                f"all {len(scores)} {known.name} scores{where} are {low:g} to {high:g}: say "
+                "--scale 0,100 if the scale ended at 100, or --set method=mos if it had five "
+                "points, or --set method=free_choice for means on another scale"
             )
 
 
@@ -983,14 +985,14 @@ def read_csv(
     own = _of_own_study(raw, mapped)
     notes, questions = [*raw.notes], list[str]()
     if not own.all() or mapping.rules.drop or mapping.rules.keep:
-        chosen, dropped, asked = selected_rows(raw, mapped, ignore)
+        chosen, dropped, more_questions = selected_rows(raw, mapped, ignore)
         raw, own = raw.taken(chosen), own[chosen]
-        notes, questions = [*notes, *dropped], questions + asked
+        notes, questions = [*notes, *dropped], questions + more_questions
     cells, cell_notes = _cells(raw, mapped, path.name)
     notes += cell_notes
     if not own.all():
-        cells, merged, asked = near_equal(cells, mapping.rules, mapped.theirs)
-        notes, questions = [*notes, *merged], questions + asked
+        cells, merged, more_questions = near_equal(cells, mapping.rules, mapped.theirs)
+        notes, questions = [*notes, *merged], questions + more_questions
     if not own.any():
         cells |= _distinct_people(raw, mapped, cells, notes)
     for name in ("session", "item", "stimulus", "versus_stimulus"):
@@ -1054,13 +1056,16 @@ def _distinct_people(
     raw: Columns, mapping: ColumnMapping, cells: Mapping[str, Categorical], notes: list[str]
 ) -> dict[str, Categorical]:
     """Raters of different samples as different raters, and sessions of different raters alike."""
-    made: dict[str, Categorical] = {}
+    distinct: dict[str, Categorical] = {}
     rater = cells["rater"]
     if mapping.sample:
         sample = raw.cells[mapping.sample]
         pairs, codes = paired(rater, sample)
-        named = [f"{name} ({clean_name(str(of))})" if name else name for name, of in pairs]
-        made["rater"] = rater = Categorical(codes, named).renamed(named)
+        named = [
+            f"{name} ({clean_name(str(sample_name))})" if name else name
+            for name, sample_name in pairs
+        ]
+        distinct["rater"] = rater = Categorical(codes, named).renamed(named)
         notes.append(
             f"Raters of one name are other people in each {mapping.sample}: "
             f"{len(set(named))} raters, as was asked for."
@@ -1069,10 +1074,12 @@ def _distinct_people(
         pairs, codes = paired(cells["session"], rater)
         sessions = [session for session, _ in pairs]
         if len(set(sessions)) < len(pairs):
-            made["session"] = Categorical(codes, [f"{name} {of}".strip() for of, name in pairs])
+            distinct["session"] = Categorical(
+                codes, [f"{name} {sample_name}".strip() for sample_name, name in pairs]
+            )
             if any(sessions):
                 notes.append("Sessions of one name are each rater's own where raters differ.")
-    return made
+    return distinct
 
 
 def _resolved(
@@ -1093,9 +1100,9 @@ def _resolved(
     table, turned = turn_pairs(table, own)
     table, ranked, wrong = check_ranks(table, own, raw.numbers)
     repeated = resolve_repeats(table, raw, cells, mapping, own)
-    asked = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
-    if asked:
-        raise RatingsError([located(file, question) for question in asked])
+    problems = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
+    if problems:
+        raise RatingsError([located(file, question) for question in problems])
     return repeated.table, [*turned, *ranked, *repeated.notes], repeated.ordered_by
 
 
@@ -1152,9 +1159,9 @@ def _stand_in(name: str, cells: Mapping[str, Categorical]) -> Categorical:
         return cells["stimulus"]
     if name == "stimulus":
         return joined([cells["condition"], cells["voice"], cells["item"]])
-    of = cells["versus_condition"]
-    compared = np.array([bool(name) for name in of.values], dtype=bool)[of.codes]
-    clips = joined([of, cells["item"]])
+    versus = cells["versus_condition"]
+    compared = np.array([bool(name) for name in versus.values], dtype=bool)[versus.codes]
+    clips = joined([versus, cells["item"]])
     places = np.where(compared, clips.codes, len(clips.values)).astype(np.int32)
     return Categorical(places, [*clips.values, ""])
 
