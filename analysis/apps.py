@@ -11,9 +11,9 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
         from analysis.statistics.screening.rule_text import declared_text
-        from analysis.web.beside_raters import beside_raters
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
+        from analysis.web.human_correlations import human_correlations
         from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
         from listening.common.signals import (
             closed,
@@ -32,5 +32,7 @@ class AnalysisConfig(AppConfig):
         )
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
         reasons_erased.connect(forget_reasons, dispatch_uid="analysis.web.withdrawals.reasons")
-        metrics_beside_raters.connect(beside_raters, dispatch_uid="analysis.web.beside_raters")
+        metrics_beside_raters.connect(
+            human_correlations, dispatch_uid="analysis.web.human_correlations"
+        )
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

@@ -97,15 +97,17 @@ class AnalysisRun(models.Model):
     @property
     def asked_for(self) -> str:
         """The options in a few words, as a list of analyses tells them apart."""
-        asked = self.parameters
-        words = [f"{float(asked.get('level', 0.95)) * 100:g} %"]
-        words += [f"by {by.partition(':')[2].replace(',', ' and ')}" for by in asked.get("by", ())]
-        words += [f"report {asked['preset']}"] if asked.get("preset") else []
-        words += [f"with {', '.join(asked['parts'])}"] if asked.get("parts") else []
-        words += [f"against {asked['reference']}"] if asked.get("reference") else []
+        options = self.parameters
+        words = [f"{float(options.get('level', 0.95)) * 100:g} %"]
+        words += [
+            f"by {by.partition(':')[2].replace(',', ' and ')}" for by in options.get("by", ())
+        ]
+        words += [f"report {options['preset']}"] if options.get("preset") else []
+        words += [f"with {', '.join(options['parts'])}"] if options.get("parts") else []
+        words += [f"against {options['reference']}"] if options.get("reference") else []
         words += [f"with version “{key}”" for key in self.versions]
-        words += [] if asked.get("rules") else ["nothing left out"]
-        words += [f"seed {asked['seed']}"] if asked.get("seed") else []
+        words += [] if options.get("rules") else ["nothing left out"]
+        words += [f"seed {options['seed']}"] if options.get("seed") else []
         return ", ".join(words)
 
     def report(self) -> Report:

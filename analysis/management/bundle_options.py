@@ -44,11 +44,11 @@ def add_bundle_options(parser: ArgumentParser) -> None:
     )
 
 
-def told(paths: Iterable[Path], given: Mapping[str, Any]) -> Iterator[str]:
+def written_lines(paths: Iterable[Path], arguments: Mapping[str, Any]) -> Iterator[str]:
     """The files that were written: each, or for people those of a folder inside as a number."""
     inside: Counter[Path] = Counter()
     for path in paths:
-        if given["quiet"] or path.parent == given["out"]:
+        if arguments["quiet"] or path.parent == arguments["out"]:
             yield str(path)
         else:
             inside[path.parent] += 1
@@ -56,7 +56,7 @@ def told(paths: Iterable[Path], given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_bundle(
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     name: str,
     report: Report,
     table: Any,
@@ -66,20 +66,20 @@ def write_bundle(
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
     from analysis.report.writers.bundle import Wanted, bundle, bundle_zip
 
-    kept = None if given["no_ratings"] else table
+    ratings = None if arguments["no_ratings"] else table
     wanted = Wanted(
-        everything=given["everything"],
+        everything=arguments["everything"],
         extra=extra or {},
-        width_in=WIDTHS[given["figures"]],
-        figures=given["figures"] != "none",
+        width_in=WIDTHS[arguments["figures"]],
+        figures=arguments["figures"] != "none",
     )
-    folder: Path = given["out"]
-    if not given["zip"]:
-        yield from bundle(report, kept, scores, folder, wanted)
+    folder: Path = arguments["out"]
+    if not arguments["zip"]:
+        yield from bundle(report, ratings, scores, folder, wanted)
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zip"
-    write_whole(path, bundle_zip(report, kept, scores, wanted))
+    write_whole(path, bundle_zip(report, ratings, scores, wanted))
     yield path
 
 

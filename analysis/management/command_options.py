@@ -204,42 +204,45 @@ def add_input_options(parser: ArgumentParser) -> None:
     )
 
 
-def input_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def input_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What a command line says of how to read a CSV, as arguments of `read_csv`."""
     return {
-        "columns": pairs(given["column"], "--column"),
-        "constants": pairs(given["set"], "--set"),
-        "ignore": given["ignore_column"] or (),
-        **{name: given[name] or type(default)() for name, default in vars(ReadingRules()).items()},
+        "columns": pairs(arguments["column"], "--column"),
+        "constants": pairs(arguments["set"], "--set"),
+        "ignore": arguments["ignore_column"] or (),
+        **{
+            name: arguments[name] or type(default)()
+            for name, default in vars(ReadingRules()).items()
+        },
     }
 
 
-def reading_options(given: Mapping[str, Any]) -> str:
+def reading_options(arguments: Mapping[str, Any]) -> str:
     """The answers that the ratings.csv of a report needs again, as a command line ends."""
-    words = ["--repeats", given["repeats"]] if given["repeats"] == ALL else []
-    words += ["--scale", given["scale"]] if given["scale"] else []
+    words = ["--repeats", arguments["repeats"]] if arguments["repeats"] == ALL else []
+    words += ["--scale", arguments["scale"]] if arguments["scale"] else []
     for name in ("different", "keep"):
-        words += [word for text in given[name] or () for word in (f"--{name}", text)
+        words += [word for text in arguments[name] or () for word in (f"--{name}", text)
                   if text.partition("=")[0] in COLUMNS]  # fmt: skip
     return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def chosen_options(
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     screening: Sequence[Rule] = DEFAULT,
-    spared: Sequence[Spared] = (),
+    undone: Sequence[Spared] = (),
     hypotheses: Sequence[str] = (),
 ) -> Options:
     """The options of a command line, with those rules unless it names some; or CommandError.
 
-    ``spared`` are a study's exclusions that were undone, ``hypotheses`` those it declared.
+    ``undone`` are a study's exclusions that were undone, ``hypotheses`` those it declared.
     """
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
-    parameters = {name: given[name] for name in (*same, "chains", "draws")}
-    if given["margin"]:
-        parameters["margins"] = pairs(given["margin"], "--margin")
+    parameters = {name: arguments[name] for name in (*same, "chains", "draws")}
+    if arguments["margin"]:
+        parameters["margins"] = pairs(arguments["margin"], "--margin")
     parameters["rules"] = [rule_text(rule) for rule in screening]
-    parameters |= {"spared": list(map("/".join, spared))} if spared else {}
+    parameters |= {"spared": list(map("/".join, undone))} if undone else {}
     parameters |= {"hypotheses": list(hypotheses)} if hypotheses else {}
     for name, key in (
         ("by", "by"),
@@ -249,9 +252,9 @@ def chosen_options(
         ("spare", "spared"),
         ("hypothesis", "hypotheses"),
     ):
-        if given[name]:
-            parameters[key] = given[name]
-    if given["no_screening"]:
+        if arguments[name]:
+            parameters[key] = arguments[name]
+    if arguments["no_screening"]:
         parameters["rules"] = []
     try:
         return options_from(parameters)

@@ -59,7 +59,7 @@ def study_input(key: str) -> StudyInput:
     from listening.selectors import board_facts
 
     mark = study_mark(key)
-    screened = _kept(key, mark)
+    screened = _cached_screening(key, mark)
     if screened is None:
         screened = _read(key)
         _keep(key, mark, screened)
@@ -80,14 +80,14 @@ def _read(key: str) -> Screened:
     from listening.selectors import scripted_raters
 
     rules = study_rules(key)
-    kept = screen(from_study(key), rules, study_spared(key)).kept(rules)
-    scripted = scripted_raters(key) & set(kept["rater"])
+    ratings = screen(from_study(key), rules, study_spared(key)).kept(rules)
+    scripted = scripted_raters(key) & set(ratings["rater"])
     scores = scores_from_rows(study_scores(key))
     used = [name for name in _SCORES if name in scores]
-    return Screened(rated(kept)[_RATINGS], scores[used], len(scripted))
+    return Screened(rated(ratings)[_RATINGS], scores[used], len(scripted))
 
 
-def _kept(key: str, mark: str) -> Screened | None:
+def _cached_screening(key: str, mark: str) -> Screened | None:
     with suppress(RedisError):
         held = cache.get(_name(key))
         if held and held[0] == mark:  # which is of the code, too: this program can read it
@@ -121,13 +121,13 @@ def board_mark(board: Leaderboard) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def made_when_due(board: Leaderboard) -> None:
+def make_when_due(board: Leaderboard) -> None:
     """Asks for the leaderboard where what it is made of changed; twice does no harm."""
     mark = board_mark(board)
     if board.state in (State.DONE, State.FAILED) and board.mark == mark:
         return
-    asked = board.asked_at if board.state == State.WAITING else None
-    if asked is not None and age_s(asked) < WAITED_S:
+    asked_at = board.asked_at if board.state == State.WAITING else None
+    if asked_at is not None and age_s(asked_at) < WAITED_S:
         return
     board.state, board.asked_at = State.WAITING, timezone.now()
     with transaction.atomic():
@@ -151,7 +151,7 @@ def make_leaderboard(pk: int) -> None:
     mark = board_mark(board)
     ended = {"mark": mark, "made_at": timezone.now()}
     try:
-        content = made(board.keys, board.reference)
+        content = leaderboard_content(board.keys, board.reference)
     except (ValueError, KeyError) as error:
         boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
     except Exception as error:
@@ -169,7 +169,7 @@ def make_leaderboard(pk: int) -> None:
             boards.update(state=State.DONE, error="", result=text, **ended)
 
 
-def made(keys: Sequence[str], reference: str = "") -> Content:
+def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:
     """The leaderboard of these studies, by each study's own rules of screening."""
     from analysis.report.leaderboard.board import leaderboard
 
@@ -188,8 +188,8 @@ def forget_board_of(instance: LeaderboardEntry, **_signal: Any) -> None:
 
 
 def _empty(boards: list[tuple[int]]) -> None:
-    found = Leaderboard.objects.filter(pk__in=[pk for (pk,) in boards])
-    found.update(state=State.EMPTY, result="", mark="", error="")
+    affected = Leaderboard.objects.filter(pk__in=[pk for (pk,) in boards])
+    affected.update(state=State.EMPTY, result="", mark="", error="")
 
 
 def queue_again() -> int:

@@ -29,7 +29,7 @@ from django.views.decorators.http import (
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Content, Table
-from analysis.web.board_jobs import content_of, made_when_due
+from analysis.web.board_jobs import content_of, make_when_due
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,
@@ -75,7 +75,7 @@ def boards(request: HttpRequest) -> HttpResponse:
 def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     """One leaderboard; it is made again where something has changed."""
     board = board_for(request.user, pk)
-    made_when_due(board)
+    make_when_due(board)
     context = {**shown_board(board, _file_link(pk)), **_form(request, board)}
     context["links"] = board.links.select_related("made_by") if may_edit(request, board) else None
     context["may_edit"] = may_edit(request, board)
@@ -138,10 +138,10 @@ def visible_boards(user: Any) -> list[Leaderboard]:
     """One's own and those of one's projects, where one may analyse every study on them."""
     allowed = {choice["key"] for choice in board_choices(user)}
     projects = [project.pk for project in board_projects(user)]
-    found = Leaderboard.objects.filter(
+    candidates = Leaderboard.objects.filter(
         Q(project=None, owner=user.pk) | Q(project__in=projects)
     ).select_related("owner", "project")
-    return [board for board in found if set(board.keys) <= allowed]
+    return [board for board in candidates if set(board.keys) <= allowed]
 
 
 def board_for(user: Any, pk: int) -> Leaderboard:
@@ -182,15 +182,15 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
     shown: dict[str, Any] = {"board": board, "refresh_s": REFRESH_S if waits else 0, "parts": []}
     if content is None:
         return shown
-    for about in dict.fromkeys(table.about for table in content.tables):
-        drawn = [each for each in content.figures if each.about == about]
-        tables = [each for each in content.tables if each.about == about]
+    for title in dict.fromkeys(table.about for table in content.tables):
+        drawn = [each for each in content.figures if each.about == title]
+        tables = [each for each in content.tables if each.about == title]
         html = table_html(tables[0], tables[0].key, link)
         figures = join(figure_html(each, each.key, no_link) for each in drawn)
         html += Markup('<div class="plots">{}</div>').format(figures)
         html += join(table_html(each, each.key, link) for each in tables[1:])
         files = [(f"{each.key}.tex", link(f"{each.key}.tex")) for each in tables]
-        shown["parts"].append({"title": about, "html": html, "tex": [f for f in files if f[1]]})
+        shown["parts"].append({"title": title, "html": html, "tex": [f for f in files if f[1]]})
     return shown | {
         "sentences": content.sentences,
         "warnings": content.warnings,
@@ -332,8 +332,8 @@ def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
     board = board_for(request.user, pk)
     check_edit(request, board)
-    found = get_object_or_404(LeaderboardLink, pk=link, board=board)
-    ended = LeaderboardLink.objects.filter(pk=found.pk, revoked_at=None)
+    board_link = get_object_or_404(LeaderboardLink, pk=link, board=board)
+    ended = LeaderboardLink.objects.filter(pk=board_link.pk, revoked_at=None)
     ended.update(revoked_at=timezone.now())
     return redirect(f"{reverse('leaderboard', args=[pk])}#sharing-title")
 
@@ -343,8 +343,8 @@ def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
 def unshare_board_of(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link to a leaderboard that shows this study, whoever has the leaderboard."""
     study_head_or_404(key, request.user, "edit")
-    found = LeaderboardLink.objects.filter(board__entries__study__key=key)
-    link = get_object_or_404(found.distinct(), pk=pk)
+    links = LeaderboardLink.objects.filter(board__entries__study__key=key)
+    link = get_object_or_404(links.distinct(), pk=pk)
     if LeaderboardLink.objects.filter(pk=link.pk, revoked_at=None).update(
         revoked_at=timezone.now()
     ):

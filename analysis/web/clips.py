@@ -36,30 +36,30 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     places = asked_places(key)
     place = _place(places, request)
-    asked = {name: _text(request, name) for name in ("condition", "stimulus")}
+    filters = {name: _text(request, name) for name in ("condition", "stimulus")}
     number_of = _page_number(request)
     sort = _text(request, "sort") if _text(request, "sort") in CLIP_SORTS else ""
-    found = ClipPage(clips=[], total=0, counted_at=None)
-    wherever = asked["stimulus"] and not _text(request, "task")  # a clip of any task
+    clip_page = ClipPage(clips=[], total=0, counted_at=None)
+    wherever = filters["stimulus"] and not _text(request, "task")  # a clip of any task
     for each in places if wherever else [place]:
         place = each
-        query = ClipQuery(key, place["task"], place["criterion"], **asked, sort=sort)
-        found = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
-        if found["total"]:
+        query = ClipQuery(key, place["task"], place["criterion"], **filters, sort=sort)
+        clip_page = clip_answers(query, CLIPS_SHOWN, (number_of - 1) * CLIPS_SHOWN)
+        if clip_page["total"]:
             break
-    chosen = {"task": place["task"], "criterion": place["criterion"], **asked, "sort": sort}
+    chosen = {"task": place["task"], "criterion": place["criterion"], **filters, "sort": sort}
     context = {
         "study": head,
         "places": places,
         "place": place,
         "conditions": condition_labels(key).items(),
-        **asked,
-        "rows": [_shown(row) for row in found["clips"]],
-        "total": found["total"],
-        "counted_at": found["counted_at"],
+        **filters,
+        "rows": [_shown(row) for row in clip_page["clips"]],
+        "total": clip_page["total"],
+        "counted_at": clip_page["counted_at"],
         "sort": sort,
         "sorts": [(name, words) for name, (words, _) in CLIP_SORTS.items()],
-        "page": Paginator(range(found["total"]), CLIPS_SHOWN).get_page(number_of),
+        "page": Paginator(range(clip_page["total"]), CLIPS_SHOWN).get_page(number_of),
         "query": f"{urlencode({k: v for k, v in chosen.items() if v})}&",
     }
     return render(request, "analysis/clips.html", context)
@@ -67,12 +67,14 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
 
 def _place(places: list[AskedPlace], request: HttpRequest) -> AskedPlace:
     """The task and criterion that are asked for, else the first; nothing of a study without any."""
-    asked = (_text(request, "task"), _text(request, "criterion"))
-    if not asked[1] and " " in asked[0]:  # both from one field of the form
-        asked = (asked[0].split(" ")[0], asked[0].split(" ")[1])
+    place_asked = (_text(request, "task"), _text(request, "criterion"))
+    if not place_asked[1] and " " in place_asked[0]:  # both from one field of the form
+        place_asked = (place_asked[0].split(" ")[0], place_asked[0].split(" ")[1])
     nothing = AskedPlace(task="", criterion="", title="", question="")
     first = places[0] if places else nothing
-    return next((each for each in places if (each["task"], each["criterion"]) == asked), first)
+    return next(
+        (each for each in places if (each["task"], each["criterion"]) == place_asked), first
+    )
 
 
 def _text(request: HttpRequest, name: str) -> str:

@@ -46,12 +46,12 @@ def combined_rows(study: str, versions: Sequence[str] = ()) -> Iterator[RatingRo
         yield from rating_rows(study)
         return
     matches = {key: _match(key, study) for key in versions}
-    asked = set.intersection(*(set(match["tasks"]) for match in matches.values()))
+    shared_tasks = set.intersection(*(set(match["tasks"]) for match in matches.values()))
     name = " + ".join([*versions, study])
     for key in (study, *versions):
         changed = set(matches[key]["changed"]) if key in matches else set()
         for row in rating_rows(key):
-            if row["task"] in asked:
+            if row["task"] in shared_tasks:
                 yield _renamed(row, changed) | {"study": name}
 
 
@@ -117,9 +117,9 @@ MARGIN = "margin:"  # what the name of a form's field begins with, before the es
 
 def offered_versions(key: str, user: Any) -> dict[str, Any]:
     """For the results page: the earlier versions that may be analysed, the newest first."""
-    found = earlier_with(key, user, RIGHT)
-    keys = dict.fromkeys(plan["estimand"] for plan in task_plans(key)) if found else {}
-    return {"earlier": found, "margins": [(MARGIN + each, estimand_of(each)) for each in keys]}
+    earlier = earlier_with(key, user, RIGHT)
+    keys = dict.fromkeys(plan["estimand"] for plan in task_plans(key)) if earlier else {}
+    return {"earlier": earlier, "margins": [(MARGIN + each, estimand_of(each)) for each in keys]}
 
 
 def check_versions(key: str, user: Any, options: Options) -> None:

@@ -63,7 +63,7 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def options_of(form: QueryDict, study_key: str) -> Options:
     """The options of a sent form; raises OptionsError for what the form does not offer."""
-    given: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "level": form.get("level") or 0.95,
         "seed": form.get("seed") or 0,
         "preset": form.get("preset", ""),
@@ -71,14 +71,14 @@ def options_of(form: QueryDict, study_key: str) -> Options:
         "parts": _known(form.getlist("part"), [part.key for part in catalogue.offered()], "part"),
     }
     if form.get("rope", "").strip():
-        given["rope"] = form.get("rope", "").strip().replace(",", ".")
+        parameters["rope"] = form.get("rope", "").strip().replace(",", ".")
     if form.getlist("interval"):
-        given["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
-    if given["preset"] and given["preset"] not in catalogue.presets():
-        raise OptionsError(f"There is no report {given['preset']}.")
+        parameters["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
+    if parameters["preset"] and parameters["preset"] not in catalogue.presets():
+        raise OptionsError(f"There is no report {parameters['preset']}.")
     tested = study_hypotheses(study_key)
-    given |= {"hypotheses": list(tested)} if tested else {}
-    return options_from(given | _breakdowns(form) | _screening(form, study_key))
+    parameters |= {"hypotheses": list(tested)} if tested else {}
+    return options_from(parameters | _breakdowns(form) | _screening(form, study_key))
 
 
 def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
@@ -93,8 +93,8 @@ def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
 def _screening(form: QueryDict, study_key: str) -> dict[str, Any]:
     """The rules that are asked for; with the study's own, exclusions that were undone stay so."""
     rules = _rules(form, study_key)
-    spared = () if form.get("screening") == "none" else study_spared(study_key)
-    return {"rules": rules} | ({"spared": list(map("/".join, spared))} if spared else {})
+    undone = () if form.get("screening") == "none" else study_spared(study_key)
+    return {"rules": rules} | ({"spared": list(map("/".join, undone))} if undone else {})
 
 
 def _rules(form: QueryDict, study_key: str) -> list[str]:

@@ -183,8 +183,8 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
     if twin is not None and _is_like(twin.report(), labels, looking is not None):
-        kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
-        return {**hashes, **kept}
+        stored = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
+        return {**hashes, **stored}
     growing = Growing(run.pk, labels)
     report = report_of(
         table,

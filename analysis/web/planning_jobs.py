@@ -31,7 +31,7 @@ State = dict[str, Any]
 
 def pilot_state(study: str) -> State | None:
     """The components of a study's ratings as last estimated: state, at, pilots, problem."""
-    return _kept(_pilot_name(study))
+    return _cached_state(_pilot_name(study))
 
 
 def start_pilot(study: str) -> None:
@@ -73,17 +73,17 @@ def estimate_pilot(name: str, study: str) -> None:
         from analysis.statistics.screening import screen
         from analysis.web.study_tables import study_rules, study_spared
 
-        gone = _withdrawn(study)
+        withdrawn = _withdrawn(study)
         rules = study_rules(study)
-        kept = screen(from_study(study), rules, study_spared(study)).kept(rules)
-        rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(kept)]
+        ratings = screen(from_study(study), rules, study_spared(study)).kept(rules)
+        rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(ratings)]
     except (ValueError, KeyError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
         problem = failure(error, "analysis", log, f"The pilot of {study}")
         _keep(name, _ended(FAILED, problem=problem))
     else:
-        if _withdrawn(study) != gone:  # what was read is deleted by now
+        if _withdrawn(study) != withdrawn:  # what was read is deleted by now
             return estimate_pilot(name, study)
         _keep(name, _ended(DONE, pilots=rows))
 
@@ -96,8 +96,8 @@ def check_plan(name: str, question: dict[str, Any]) -> None:
         from analysis.statistics.planning import Components
         from analysis.statistics.planning.proposal import check, propose
 
-        asked = requirements_from(question["form"], Components(**question["components"]))
-        checked = check(propose(asked))
+        requirements = requirements_from(question["form"], Components(**question["components"]))
+        checked = check(propose(requirements))
     except (ValueError, KeyError, TypeError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
@@ -124,19 +124,19 @@ def _digest(question: Mapping[str, Any]) -> str:
 
 def _last_done(name: str) -> State | None:
     """What was found before, so that a page has something to show while a job runs."""
-    state = _kept(name) or {}
-    found: State | None = state if state.get("state") == DONE else state.get("before")
-    return found
+    state = _cached_state(name) or {}
+    done: State | None = state if state.get("state") == DONE else state.get("before")
+    return done
 
 
 def _ended(state: str, **result: Any) -> State:
     return {"state": state, "at": timezone.now().isoformat(), **result}
 
 
-def _kept(name: str) -> State | None:
+def _cached_state(name: str) -> State | None:
     with suppress(RedisError):
-        found: State | None = cache.get(name)
-        return found
+        state: State | None = cache.get(name)
+        return state
     return None
 
 
@@ -145,9 +145,9 @@ def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
         cache.set(name, state, timeout=timeout)
 
 
-def _queue(job: Any, name: str, *given: Any) -> None:
+def _queue(job: Any, name: str, *arguments: Any) -> None:
     def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
         _keep(name, _ended(FAILED, problem=problem), 60)
 
-    ask(job, name, *given, unreachable=unreachable)
+    ask(job, name, *arguments, unreachable=unreachable)

@@ -142,11 +142,11 @@ def _result(values: Mapping[str, str], known: Sequence[KnownPilot]) -> dict[str,
     sds = components.row() | {"degrees": None}
     state = check_state({"form": dict(values), "components": sds})
     checked = SimulatedCheck(**state["check"]) if state and "check" in state else None
-    made = content_of(proposal, checked)
+    content = content_of(proposal, checked)
     return {
-        "made": made,
-        "figures": [figure_svg(figure, f"plan-{figure.key}") for figure in made.figures],
-        "tables": {table.key: table_html(table) for table in made.tables},
+        "made": content,
+        "figures": [figure_svg(figure, f"plan-{figure.key}") for figure in content.figures],
+        "tables": {table.key: table_html(table) for table in content.tables},
         "assumptions": assumptions(proposal),
         "check": state,
         "check_waits": bool(state and state["state"] == RUNNING),
@@ -222,32 +222,32 @@ def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
 def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
     """Each task and criterion with its comparisons; rests as the monitor's numbers do."""
     name = f"planning/so-far/{key}/{matters}"
-    kept: list[dict[str, Any]] | None = None
+    cached: list[dict[str, Any]] | None = None
     with suppress(RedisError):
-        kept = cache.get(name)
-    if kept is not None:
-        return kept
+        cached = cache.get(name)
+    if cached is not None:
+        return cached
     began = time.monotonic()
-    made = [_box(asked, matters) for asked in interim_questions(key)]
+    boxes = [_box(question, matters) for question in interim_questions(key)]
     took = time.monotonic() - began
     with suppress(RedisError):
-        cache.set(name, made, timeout=max(BOX_KEPT_S, 4 * took))
-    return made
+        cache.set(name, boxes, timeout=max(BOX_KEPT_S, 4 * took))
+    return boxes
 
 
-def _box(asked: Any, matters: float | None) -> dict[str, Any]:
+def _box(question: Any, matters: float | None) -> dict[str, Any]:
     from analysis.report.planning.interim_narrative import box
     from analysis.statistics.planning.interim import interim
 
     so_far = interim(
-        asked["means"],
-        asked["ends"],
-        columns=asked["columns"],
-        estimand=asked["estimand"],
-        references=asked["references"],
+        question["means"],
+        question["ends"],
+        columns=question["columns"],
+        estimand=question["estimand"],
+        references=question["references"],
         matters=matters,
     )
-    return box(so_far, asked)
+    return box(so_far, question)
 
 
 PILOT = "pilot:"
@@ -288,11 +288,11 @@ def version_before(key: str, user: Any) -> VersionBefore | None:
     """
     for each in earlier_with(key, user, "analyse"):
         if ratings_state(each["key"])["ratings"]:
-            return _asked(each)
+            return _earlier_version(each)
     return None
 
 
-def _asked(each: EarlierVersion) -> VersionBefore:
+def _earlier_version(each: EarlierVersion) -> VersionBefore:
     if pilot_state(each["key"]) is None:
         start_pilot(each["key"])
     return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))

@@ -44,9 +44,9 @@ def _verdicts(study: int, key: str, rater: str) -> dict[str, Any]:
     own = ((table["rater"] == rater) & (table["trap"] == "")).to_numpy(dtype=bool)
     rows = []
     for rule, reasons in screened.reasons.items():
-        told = [reason for reason in reasons[own] if reason]
-        if told:
-            why = list(dict.fromkeys(map(str, told)))
+        reasons_here = [reason for reason in reasons[own] if reason]
+        if reasons_here:
+            why = list(dict.fromkeys(map(str, reasons_here)))
             is_used = rule_text(rule) in used
-            rows.append({"title": rule.title, "why": why, "n": len(told), "used": is_used})
+            rows.append({"title": rule.title, "why": why, "n": len(reasons_here), "used": is_used})
     return {"rows": rows, "run": run, "own": int(own.sum())}

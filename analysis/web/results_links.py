@@ -19,8 +19,8 @@ def links_of(key: str) -> list[ResultsLink]:
 def board_links_of(key: str) -> list[LeaderboardLink]:
     """The open links to leaderboards that show a study, whoever made them."""
     links = LeaderboardLink.objects.filter(board__entries__study__key=key, revoked_at=None)
-    found = _with_makers(list(links.select_related("made_by", "board").distinct()))
-    return [link for link in found if link.is_open]
+    links_with_makers = _with_makers(list(links.select_related("made_by", "board").distinct()))
+    return [link for link in links_with_makers if link.is_open]
 
 
 def _with_makers(links: list[Link]) -> list[Link]:

@@ -49,7 +49,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "outcomes": outcomes,
         "decided": [
             (head["words"].get(each, each), n)
-            for each, n in sorted(outcomes["decided"].items(), key=lambda kept: -kept[1])
+            for each, n in sorted(outcomes["decided"].items(), key=lambda entry: -entry[1])
         ],
         "undecided": outcomes["complete"] - sum(outcomes["decided"].values())
         if not head["several"]
@@ -68,34 +68,39 @@ def _measures(first: Said, head: ReviewHead, key: str) -> dict[str, Any]:
 
     if head["several"]:
         return {"codes": _by_code(first, head)}
-    same, of = nominal.same(first)
+    same, several = nominal.same(first)
     measures = [(name, _shown(each)) for name, each in nominal.measures(first, "reviewers")]
     measures = measures[: MOST_ROWS + 2]  # so many pairs, after the two of all reviewers
     return {
-        "measures": measures if of else [],
-        "same": percent(same / of) if of else "",
-        "of": of,
-        "aspects": _by_aspect(review_aspects(key, head["pk"])) if of else [],
+        "measures": measures if several else [],
+        "same": percent(same / several) if several else "",
+        "of": several,
+        "aspects": _by_aspect(review_aspects(key, head["pk"])) if several else [],
     }
 
 
 def _by_code(first: Said, head: ReviewHead) -> list[dict[str, Any]]:
     """Each code as a question of its own, those that were given most first."""
     codes = sorted(
-        {c for said in first.values() for each in said.values() for c in each.split("|")}
+        {
+            c
+            for by_reviewer in first.values()
+            for each in by_reviewer.values()
+            for c in each.split("|")
+        }
     )
-    about = {
+    marks_of = {
         head["words"].get(code, code): {
-            item: {who: code in each.split("|") for who, each in said.items()}
-            for item, said in first.items()
+            item: {who: code in each.split("|") for who, each in by_reviewer.items()}
+            for item, by_reviewer in first.items()
         }
         for code in codes
     }
-    return sorted(_by_aspect(about), key=lambda row: -row["by_any"])[:MOST_ROWS]
+    return sorted(_by_aspect(marks_of), key=lambda row: -row["by_any"])[:MOST_ROWS]
 
 
 def _by_aspect(
-    said: Mapping[str, Mapping[int, Mapping[int, bool]]],
+    marks: Mapping[str, Mapping[int, Mapping[int, bool]]],
 ) -> list[dict[str, Any]]:
     from analysis.statistics.agreement.nominal import by_aspect
 
@@ -107,20 +112,20 @@ def _by_aspect(
             "by_all": each.by_all,
             "note": each.note,
         }
-        for each in by_aspect(said)
+        for each in by_aspect(marks)
     ]
 
 
-def _judges(settled: dict[int, str], head: ReviewHead) -> list[dict[str, Any]]:
+def _judges(decided: dict[int, str], head: ReviewHead) -> list[dict[str, Any]]:
     """Judge models against what people came to by the rule, each code as a question of its own."""
-    found = []
-    for name, named in suggested_codes(settled).items():
-        both = {item: (set(settled[item].split("|")), set(codes)) for item, codes in named.items()}
+    judges = []
+    for name, named in suggested_codes(decided).items():
+        both = {item: (set(decided[item].split("|")), set(codes)) for item, codes in named.items()}
         codes = sorted({c for pair in both.values() for each in pair for c in each} - {"", NO_CODE})
         rows = [_against(code, both, head) for code in codes]
         rows.sort(key=lambda row: (-row["people"], row["code"]))
-        found.append({"name": name, "items": len(both), "rows": rows[:MOST_ROWS]})
-    return found
+        judges.append({"name": name, "items": len(both), "rows": rows[:MOST_ROWS]})
+    return judges
 
 
 def _against(
@@ -128,7 +133,7 @@ def _against(
 ) -> dict[str, Any]:
     from analysis.statistics.agreement import nominal
 
-    said = {
+    verdicts = {
         item: {who: "given" if code in codes else "not" for who, codes in enumerate(pair)}
         for item, pair in both.items()
     }
@@ -137,7 +142,7 @@ def _against(
         "people": sum(code in people for people, _ in both.values()),
         "judge": sum(code in judge for _, judge in both.values()),
         "both": sum(code in people and code in judge for people, judge in both.values()),
-        **_shown(nominal.cohen_kappas(said, ("given", "not"))[0, 1]),
+        **_shown(nominal.cohen_kappas(verdicts, ("given", "not"))[0, 1]),
     }
 
 
@@ -159,10 +164,12 @@ def _shown(measure: Any) -> dict[str, Any]:
 
 def _selves(rows: Sequence[ReviewVerdict], first: Said) -> list[dict[str, Any]]:
     """How often each said the same of an item that came twice."""
-    found: dict[int, list[bool]] = defaultdict(list)
+    repeats_of: dict[int, list[bool]] = defaultdict(list)
     for row in rows:
         if row["again"] and row["reviewer"] in first.get(row["item"], {}):
-            found[row["reviewer"]].append(first[row["item"]][row["reviewer"]] == row["category"])
+            repeats_of[row["reviewer"]].append(
+                first[row["item"]][row["reviewer"]] == row["category"]
+            )
     return [
         {
             "reviewer": who,
@@ -170,7 +177,7 @@ def _selves(rows: Sequence[ReviewVerdict], first: Said) -> list[dict[str, Any]]:
             "n": len(same),
             "share": percent(sum(same) / len(same)),
         }
-        for who, same in sorted(found.items())
+        for who, same in sorted(repeats_of.items())
     ]
 
 

@@ -50,14 +50,14 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     shown = Paginator(quotes.found, PER_PAGE).get_page(request.GET.get("page"))
     rows = list(shown)
     read_quotes(rows)
-    asked = asdict(wanted)
+    filters = asdict(wanted)
     context = {
         "study": study,
         "review": review_head_or_404(key, pk),
         "quotes": quotes,
         "page": shown,
         "rows": [{"quote": quote, "cited": cited(quote)} for quote in rows],
-        "asked": asked,
+        "asked": filters,
         "choices": [
             ("label", "Label", quotes.labels, wanted.label),
             ("dimension", "Dimension", quotes.dimensions, wanted.dimension),
@@ -65,7 +65,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         ],
         "which": WHICH,
         "most_in_text": MOST_IN_TEXT,
-        "query": urlencode({name: value for name, value in asked.items() if value}),
+        "query": urlencode({name: value for name, value in filters.items() if value}),
     }
     return render(request, "analysis/review_quotes.html", context)
 
@@ -77,14 +77,14 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     study = study_head_or_404(key, request.user, "analyse")
     wanted = _wanted(request)
     head = review_head_or_404(key, int(pk))
-    found = review_quotes(key, int(pk), wanted).found
-    rows = found if form == "csv" else found[:MOST_IN_TEXT]
+    quotes = review_quotes(key, int(pk), wanted).found
+    rows = quotes if form == "csv" else quotes[:MOST_IN_TEXT]
     read_quotes(rows)
     rule = f"{head['rule']}, version {head['rule_version']}"
     about = [
         f"Quotes of the review “{head['title']}” of the study {key}; rule: {rule}.",
         *(["The review is blind: no system is named."] if not head["unblinded"] else []),
-        *([f"The first {len(rows)} of {len(found)} quotes."] if len(rows) < len(found) else []),
+        *([f"The first {len(rows)} of {len(quotes)} quotes."] if len(rows) < len(quotes) else []),
     ]
     text = {"csv": _csv, "md": _markdown, "tex": _latex}[form](rows, about)
     response = HttpResponse(text, content_type=f"{KINDS[form]}; charset=utf-8")

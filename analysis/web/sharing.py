@@ -94,16 +94,16 @@ def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect(f"{reverse('results', args=[key])}#sharing-title")
 
 
-def days_of(given: str) -> tuple[int, str]:
+def days_of(text: str) -> tuple[int, str]:
     """The days that a link lasts, or what is wrong with them."""
-    days = int(given) if given.isascii() and given.isdecimal() and len(given) < 5 else 0
+    days = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
     if 1 <= days <= MOST_LINK_DAYS:
         return days, ""
     return 0, f"A link lasts 1 to {MOST_LINK_DAYS} whole days."
 
 
-def _pinned(key: str, asked: str) -> AnalysisRun | None:
-    return shown_run(key, asked) if asked else None
+def _pinned(key: str, run_asked: str) -> AnalysisRun | None:
+    return shown_run(key, run_asked) if run_asked else None
 
 
 # --- By anybody who has the address --------------------------------------------------------------
@@ -205,7 +205,7 @@ def _sections(request: HttpRequest, report: Report, private: Private) -> list[Se
 
     if not report["data"]["ratings"]:
         return []
-    made = sections(report, asked_view(request, report), most=MOST_ROWS)
+    every = sections(report, asked_view(request, report), most=MOST_ROWS)
     return [
         replace(
             each,
@@ -213,7 +213,7 @@ def _sections(request: HttpRequest, report: Report, private: Private) -> list[Se
             line=without_codes(each.line, private),
             headline=without_codes(each.headline, private),
         )
-        for each in made
+        for each in every
     ]
 
 

@@ -109,7 +109,7 @@ def _tried(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, A
     state = NOTHING
     if ratings_state(key)["ratings"]:
         state = tried_state(key, rule_text(rule) if add else "", rule_text(rule) if end else "")
-    found = state.get("effects") if state["state"] == DONE else None
+    effects = state.get("effects") if state["state"] == DONE else None
     return {
         "asked": add or end,
         "asked_rule": rule,
@@ -117,9 +117,9 @@ def _tried(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, A
         "ending": _in_force(key, rule_text(rule)) if end else None,
         "tried_state": state,
         "tried_waits": state["state"] == RUNNING,
-        "tried": _labelled(key, found["tried"]) if found else None,
-        "tried_of": found,
-        "tried_takes": _row(found, rule_text(rule)),
+        "tried": _labelled(key, effects["tried"]) if effects else None,
+        "tried_of": effects,
+        "tried_takes": _row(effects, rule_text(rule)),
     }
 
 

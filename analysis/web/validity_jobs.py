@@ -50,36 +50,36 @@ def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str)
 
 # The settings route it to queue analysis.
 @asked_job("analysis.jobs.count_rules", _give_up)
-def count_rules(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
+def count_rules(study: str, kind: str, change: dict[str, str], mark: str) -> None:
     """Try the rules on the study's ratings, and keep what came of it under the mark."""
     name = _name(study, kind)
     try:
-        found = _found(study, asked)
+        effects = _rule_effects(study, change)
     except (ValueError, KeyError) as error:
         _keep(name, _ended(FAILED, mark, problem=str(error) or type(error).__name__))
     except Exception as error:
         problem = failure(error, "analysis", log, f"The count by rules of {study}")
         _keep(name, _ended(FAILED, mark, problem=problem))
     else:
-        _keep(name, _ended(DONE, mark, effects=found))
+        _keep(name, _ended(DONE, mark, effects=effects))
 
 
-def _found(study: str, asked: dict[str, str]) -> dict[str, Any]:
+def _rule_effects(study: str, change: dict[str, str]) -> dict[str, Any]:
     from analysis.ratings.table import from_study
     from analysis.statistics.rule_effects import rule_effects
     from analysis.statistics.screening.rule_text import as_it_is_here
 
     options = default_options(study)
     tried = None
-    if asked:
-        end = as_it_is_here(asked["end"]) if asked["end"] else None
+    if change:
+        end = as_it_is_here(change["end"]) if change["end"] else None
         tried = [rule for rule in options.rules if rule != end]
-        tried += [as_it_is_here(asked["add"])] if asked["add"] else []
+        tried += [as_it_is_here(change["add"])] if change["add"] else []
     return dict(rule_effects(from_study(study), options, tried))
 
 
-def _state(study: str, kind: str, asked: dict[str, str]) -> State:
-    mark = _mark(study, asked)
+def _state(study: str, kind: str, change: dict[str, str]) -> State:
+    mark = _mark(study, change)
     name = _name(study, kind)
     try:
         state: State | None = cache.get(name)
@@ -89,7 +89,7 @@ def _state(study: str, kind: str, asked: dict[str, str]) -> State:
         cache.set(name, fresh, timeout=WAITED_S)
     except RedisError:
         return {"state": AWAY, "mark": mark}
-    _queue(study, kind, asked, mark)
+    _queue(study, kind, change, mark)
     return fresh
 
 
@@ -98,13 +98,13 @@ def _done(state: State | None) -> dict[str, Any] | None:
     return (state.get("effects") or state.get("before")) if state else None
 
 
-def _mark(study: str, asked: dict[str, str]) -> str:
+def _mark(study: str, change: dict[str, str]) -> str:
     """Changes with the ratings, the rules, whom they spare, and what is tried."""
     from listening.selectors import ratings_state
 
     options = default_options(study)
     rules = [rule_text(rule) for rule in options.rules]
-    text = json.dumps([ratings_state(study)["mark"], rules, options.spared, asked])
+    text = json.dumps([ratings_state(study)["mark"], rules, options.spared, change])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -118,14 +118,14 @@ def _ended(state: str, mark: str, **result: Any) -> State:
 
 def _keep(name: str, state: State) -> None:
     with suppress(RedisError):
-        kept = cache.get(name)
-        if kept is None or kept["mark"] == state["mark"]:  # else something else was asked since
+        stored = cache.get(name)
+        if stored is None or stored["mark"] == state["mark"]:  # else something else was asked since
             cache.set(name, state, timeout=KEPT_S)
 
 
-def _queue(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
+def _queue(study: str, kind: str, change: dict[str, str], mark: str) -> None:
     def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
         _keep(_name(study, kind), _ended(FAILED, mark, problem=problem))
 
-    ask(count_rules, study, kind, asked, mark, unreachable=unreachable)
+    ask(count_rules, study, kind, change, mark, unreachable=unreachable)

@@ -76,14 +76,14 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
         options = options_of(request.POST, key)
     except OptionsError as error:
         return _page(request, head, problem=str(error), status=400)
-    asked = asked_run(head["pk"], key, options)
-    by, details = request.user.get_username(), {"options": asked.asked_for}
+    analysis_run = asked_run(head["pk"], key, options)
+    by, details = request.user.get_username(), {"options": analysis_run.asked_for}
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="analysed", details=details)
-    if asked.state != AnalysisRun.State.DONE:
+    if analysis_run.state != AnalysisRun.State.DONE:
         return redirect("results", key)
     messages.success(request, STORED)
     newest = runs_of(key).defer(*LONG).first()
-    stored = f"?run={asked.pk}" if asked != newest else ""
+    stored = f"?run={analysis_run.pk}" if analysis_run != newest else ""
     return redirect(f"{reverse('results', args=[key])}{stored}")
 
 
@@ -132,10 +132,10 @@ def _page(
     newest = runs_of(head["key"]).defer(*LONG).first()
     report = shown.page_report() if shown else None
     view = asked_view(request, report)
-    asked = Options().parameters() | (newest.parameters if newest else {})
+    parameters = Options().parameters() | (newest.parameters if newest else {})
     context = {
         **_state(head, shown, newest),
-        **form_of(head["key"], asked),
+        **form_of(head["key"], parameters),
         **_choices(report, view, shown),
         "clips_url": _clips_url(head["key"], report, view),
         **sharing(head["key"]),
@@ -214,10 +214,10 @@ def asked_view(request: HttpRequest, report: Report | None) -> View:
     """What is asked to be shown: one family, the first unless another or all are asked for."""
     from analysis.report.html.view import View, titles, usual
 
-    about, within = request.GET.get("about", ""), request.GET.get("in", "")
-    if report is not None and about != ALL and about not in titles(report):
-        about = usual(report).about
-    return View("" if about == ALL else about, within)
+    title, within = request.GET.get("about", ""), request.GET.get("in", "")
+    if report is not None and title != ALL and title not in titles(report):
+        title = usual(report).about
+    return View("" if title == ALL else title, within)
 
 
 def _choices(report: Report | None, view: View, shown: AnalysisRun | None) -> dict[str, Any]:
@@ -271,21 +271,21 @@ def runs_of(key: str) -> QuerySet[AnalysisRun]:
     return AnalysisRun.objects.filter(study__key=key)
 
 
-def answered_run(key: str, asked: str) -> AnalysisRun | None:
+def answered_run(key: str, run_asked: str) -> AnalysisRun | None:
     """The run for the page: as `shown_run`, but one that runs is shown once its answer stands."""
-    if asked:
-        return shown_run(key, asked)
+    if run_asked:
+        return shown_run(key, run_asked)
     done, running = Q(state=AnalysisRun.State.DONE), Q(state=AnalysisRun.State.RUNNING)
     return runs_of(key).filter(done | running & ~Q(brief="")).defer(*LONG).first()
 
 
-def shown_run(key: str, asked: str) -> AnalysisRun | None:
+def shown_run(key: str, run_asked: str) -> AnalysisRun | None:
     """The finished run that was asked for, else the newest finished one; without its report."""
     done = runs_of(key).filter(state=AnalysisRun.State.DONE).defer(*LONG)
-    if asked:
-        if not asked.isdecimal() or len(asked) > 18:
+    if run_asked:
+        if not run_asked.isdecimal() or len(run_asked) > 18:
             raise Http404("There is no such analysis.")
-        if (run := done.filter(pk=int(asked)).first()) is None:
+        if (run := done.filter(pk=int(run_asked)).first()) is None:
             raise Http404("There is no such finished analysis of this study.")
         return run
     return done.first()

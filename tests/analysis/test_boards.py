@@ -137,7 +137,7 @@ def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeyp
     def broken(*_any):
         raise MemoryError("too large")
 
-    monkeypatch.setattr("analysis.web.board_jobs.made", broken)
+    monkeypatch.setattr("analysis.web.board_jobs.leaderboard_content", broken)
     make_leaderboard(board.pk)
     page = client.get(f"/leaderboards/{board.pk}/").content.decode()
     assert "it broke (MemoryError: too large)" in page

@@ -144,7 +144,9 @@ def test_a_job_says_what_its_worker_lacks(job: str, monkeypatch: pytest.MonkeyPa
     for name in ("planning.pilot", "planning.proposal", "rule_effects"):
         monkeypatch.setitem(sys.modules, f"analysis.statistics.{name}", Lacking(name))
     monkeypatch.setattr("metrics.scoring.runner.resolve_device", lambda _: Lacking("torch").tensor)
-    monkeypatch.setattr("analysis.web.board_jobs.made", lambda *_: Lacking("pandas").frame)
+    monkeypatch.setattr(
+        "analysis.web.board_jobs.leaderboard_content", lambda *_: Lacking("pandas").frame
+    )
     board = Leaderboard.objects.create(owner=study.owner, title="x")
     run = ScoringRun.objects.create(study=study, metrics=[])
     shard = ScoringShard.objects.create(run=run, number=0)

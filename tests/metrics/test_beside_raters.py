@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.statistics.ceiling_gap import Bounded, gap
-from analysis.web.beside_raters import families
+from analysis.web.human_correlations import families
 from metrics.web import human_correlations
 from metrics.web.human_correlations import far_off
 

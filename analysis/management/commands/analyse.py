@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle_options import add_bundle_options, told, write_bundle
+from analysis.management.bundle_options import add_bundle_options, write_bundle, written_lines
 from analysis.management.command_options import (
     add_input_options,
     add_options,
@@ -74,54 +74,57 @@ class Command(BaseCommand):
         add_options(parser)
         add_bundle_options(parser)
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.ratings.header import column_mapping
         from analysis.ratings.problems import RatingsError
         from analysis.statistics.options import OptionsError
 
-        if given["quiet"] and given["out"] is None:
+        if arguments["quiet"] and arguments["out"] is None:
             raise CommandError("--quiet prints the paths of files only: name a folder with --out")
-        options, wanted = chosen_options(given), input_of(given)
+        options, wanted = chosen_options(arguments), input_of(arguments)
         try:
-            column_mapping(given["ratings"], **wanted)  # before anything heavy is imported
-            reading, scores, options = self._read(given, wanted, options)
+            column_mapping(arguments["ratings"], **wanted)  # before anything heavy is imported
+            reading, scores, options = self._read(arguments, wanted, options)
             _check_versions(reading.table, options)
             report = _report(reading, scores, options)
-            report["provenance"]["again"] += reading_options(given)
+            report["provenance"]["again"] += reading_options(arguments)
         except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
-        for line in () if given["quiet"] else summary(report):
+        for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
-        if given["out"] is None:
+        if arguments["out"] is None:
             return
-        table, source = reading.table, Path(given["ratings"])
-        if source.resolve() == (given["out"] / "ratings.csv").resolve() and not given["zip"]:
-            given["no_ratings"] = True  # the file that was read stays as it is
-        paths = write_bundle(given, source.name.split(".")[0], report, table, scores)
-        for line in told(paths, given):
+        table, source = reading.table, Path(arguments["ratings"])
+        if (
+            source.resolve() == (arguments["out"] / "ratings.csv").resolve()
+            and not arguments["zip"]
+        ):
+            arguments["no_ratings"] = True  # the file that was read stays as it is
+        paths = write_bundle(arguments, source.name.split(".")[0], report, table, scores)
+        for line in written_lines(paths, arguments):
             self.stdout.write(line)
 
     def _read(
-        self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
+        self, arguments: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
         from analysis.ratings.metric_scores import named_scores
         from analysis.ratings.score_joining import audio_hashes, joined, unread_files
         from analysis.ratings.table import read_csv
 
-        reading = read_csv(given["ratings"], **wanted)
-        chose_rules = bool(given["rule"] or given["no_screening"])
+        reading = read_csv(arguments["ratings"], **wanted)
+        chose_rules = bool(arguments["rule"] or arguments["no_screening"])
         if LEFT_OUT_BY in reading.table:
             reading = replace(reading, notes=(*reading.notes, NOT_USED if chose_rules else USED))
         for note in reading.notes:
             self.stderr.write(f"note: {note}")
         table, scores = reading.table, None
-        if given["scores"]:
+        if arguments["scores"]:
             named = {*table["stimulus"], *table["versus_stimulus"]}
-            hashes = audio_hashes(given["audio"], named) if given["audio"] else None
-            found, read = named_scores(given["scores"])
-            scores, notes = joined(found, named, hashes)
-            for note in (*read, *notes, *unread_files(given["scores"])):
+            hashes = audio_hashes(arguments["audio"], named) if arguments["audio"] else None
+            score_table, read = named_scores(arguments["scores"])
+            scores, notes = joined(score_table, named, hashes)
+            for note in (*read, *notes, *unread_files(arguments["scores"])):
                 self.stderr.write(f"note: {note}")
         if not chose_rules:
             options = replace(options, rules=default_rules(table))

@@ -55,16 +55,16 @@ class Command(BaseCommand):
             "--simulated", action="store_true", help="Include simulated raters, marked as such."
         )
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.report.writers.datasets import write_hugging_face, write_psych_ds
 
-        folder: Path = given["folder"]
+        folder: Path = arguments["folder"]
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CommandError(f"{folder} is not empty. Name a new or an empty folder.")
-        terms = _terms(given)
-        dataset = _dataset(given, terms)
+        terms = _terms(arguments)
+        dataset = _dataset(arguments, terms)
         writers = dict(zip(FORMATS, (write_hugging_face, write_psych_ds), strict=True))
-        wanted = FORMATS if given["format"] == "both" else (given["format"],)
+        wanted = FORMATS if arguments["format"] == "both" else (arguments["format"],)
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             raise CommandError(f"The dataset was not written: {error}") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        note_export(given["study"], folder)
+        note_export(arguments["study"], folder)
         self._tell(dataset, folder)
 
     def _tell(self, dataset: Dataset, folder: Path) -> None:
@@ -87,18 +87,18 @@ class Command(BaseCommand):
             self.stdout.write(f"  {note}")
 
 
-def _terms(given: Mapping[str, Any]) -> StudyTerms:
+def _terms(arguments: Mapping[str, Any]) -> StudyTerms:
     """What may leave, by the study or by the command line; CommandError where nothing may."""
     from listening.selectors import study_terms
 
     try:
-        terms = study_terms(given["study"])
+        terms = study_terms(arguments["study"])
     except Http404 as error:
         raise CommandError(str(error)) from None
     for name in ("ratings_licence", "audio_licence"):
-        terms[name] = given[name] or terms[name]
+        terms[name] = arguments[name] or terms[name]
     for name, key in COVERS.items():
-        terms[key] = terms[key] or name in given["consent_covers"]  # type: ignore[literal-required]  # keys of COVERS
+        terms[key] = terms[key] or name in arguments["consent_covers"]  # type: ignore[literal-required]  # keys of COVERS
     if not terms["ratings_licence"]:
         raise CommandError(
             f'The ratings have no licence. Write ratings_licence = "CC-BY-4.0" or another {WHERE} '
@@ -112,17 +112,17 @@ def _terms(given: Mapping[str, Any]) -> StudyTerms:
     return terms
 
 
-def _dataset(given: Mapping[str, Any], terms: StudyTerms) -> Dataset:
+def _dataset(arguments: Mapping[str, Any], terms: StudyTerms) -> Dataset:
     from analysis.ratings.published import published
     from analysis.report.writers.datasets import Dataset
     from listening.selectors import heard_clips, questions_in_words, rating_rows, scripted_raters
 
-    key = given["study"]
+    key = arguments["study"]
     ratings = published(
         rating_rows(key),
         SystemRandom(),
         scripted=scripted_raters(key),
-        with_scripted=given["simulated"],
+        with_scripted=arguments["simulated"],
         questions_in_words=questions_in_words(key),
         with_words=terms["consent_covers_words"],
     )
@@ -138,11 +138,11 @@ def _dataset(given: Mapping[str, Any], terms: StudyTerms) -> Dataset:
         clips=list(heard_clips(key)),
         ratings_licence=terms["ratings_licence"],
         audio_licence=terms["audio_licence"],
-        notes=list(_notes(given, terms, ratings)),
+        notes=list(_notes(arguments, terms, ratings)),
     )
 
 
-def _notes(given: Mapping[str, Any], terms: StudyTerms, ratings: Published) -> Iterator[str]:
+def _notes(arguments: Mapping[str, Any], terms: StudyTerms, ratings: Published) -> Iterator[str]:
     """In words, what stayed and what the dataset rests on."""
     for why, count in sorted(ratings.stayed.items()):
         yield f"{count:,} ratings stayed: {why}."
@@ -156,5 +156,8 @@ def _notes(given: Mapping[str, Any], terms: StudyTerms, ratings: Published) -> I
         yield "Reasons and answers in raters' own words are not included: no consent covers them."
     if not terms["audio_licence"]:
         yield "Audio and texts are not included: they have no licence."
-    if given["consent_covers"]:
-        yield f"That consent covers {' and '.join(given['consent_covers'])} was said at the export."
+    if arguments["consent_covers"]:
+        yield (
+            f"That consent covers {' and '.join(arguments['consent_covers'])} was "
+            "said at the export."
+        )

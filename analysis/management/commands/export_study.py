@@ -8,7 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.bundle_options import add_bundle_options, note_export, told, write_bundle
+from analysis.management.bundle_options import (
+    add_bundle_options,
+    note_export,
+    write_bundle,
+    written_lines,
+)
 from analysis.management.command_options import add_options, chosen_options
 from analysis.management.summary import summary
 
@@ -39,7 +44,7 @@ class Command(BaseCommand):
         add_options(parser)
         add_bundle_options(parser)
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
@@ -52,25 +57,27 @@ class Command(BaseCommand):
         )
         from listening.selectors import definition_files, method_facts, no_study
 
-        key = given["study"]
+        key = arguments["study"]
         if words := no_study(key):
             raise CommandError(words)
-        options = chosen_options(given, study_rules(key), study_spared(key), study_hypotheses(key))
-        options = replace(options, versions=tuple(given["combine_with"]))
+        options = chosen_options(
+            arguments, study_rules(key), study_spared(key), study_hypotheses(key)
+        )
+        options = replace(options, versions=tuple(arguments["combine_with"]))
         try:
             table, report = study_report(key, options)
         except (NotCombined, RatingsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
-        for line in () if given["quiet"] else summary(report):
+        for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
         scores = study_scores(key)
-        wanted = given["everything"] and not given["no_ratings"]
-        extra = card_files(report, method_facts(key)) if given["everything"] else {}
-        extra |= definition_files(key) if given["everything"] else {}
+        wanted = arguments["everything"] and not arguments["no_ratings"]
+        extra = card_files(report, method_facts(key)) if arguments["everything"] else {}
+        extra |= definition_files(key) if arguments["everything"] else {}
         extra |= _of_raters(key, table) if wanted else {}
-        paths = write_bundle(given, key, report, table, scores, extra)
-        note_export(key, given["out"])
-        for line in told(paths, given):
+        paths = write_bundle(arguments, key, report, table, scores, extra)
+        note_export(key, arguments["out"])
+        for line in written_lines(paths, arguments):
             self.stdout.write(line)
 
 

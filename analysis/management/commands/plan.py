@@ -98,38 +98,38 @@ class Command(BaseCommand):
         )
         parser.add_argument("--out", type=Path, help="Folder for JSON, CSV and SVG files.")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.report.planning.form_fields import requirements_from
         from analysis.report.planning.plan_content import content_of, plain
         from analysis.statistics.planning import PlanningError
         from analysis.statistics.planning.proposal import check, propose
 
         try:
-            components, known = _components(given, self.stderr.write)
-            asked = requirements_from(_question(given, known), components)
-            proposal = propose(asked)
+            components, known = _components(arguments, self.stderr.write)
+            requirements = requirements_from(_question(arguments, known), components)
+            proposal = propose(requirements)
             checked = None
-            if given["runs"]:
-                checked = check(proposal, runs=given["runs"], seed=given["seed"])
+            if arguments["runs"]:
+                checked = check(proposal, runs=arguments["runs"], seed=arguments["seed"])
         except PlanningError as error:
             raise CommandError(str(error)) from None
-        made = content_of(proposal, checked)
-        if given["out"] is None:
-            for line in lines(made):
+        content = content_of(proposal, checked)
+        if arguments["out"] is None:
+            for line in lines(content):
                 self.stdout.write(line)
             return
-        for path in _written(given["out"], made, plain(proposal, checked)):
+        for path in _written(arguments["out"], content, plain(proposal, checked)):
             self.stdout.write(str(path))
 
 
-def lines(made: Content) -> Iterator[str]:
+def lines(content: Content) -> Iterator[str]:
     """A plan as text: sentences, warnings, tables."""
     from analysis.report.html.part_html import cell
 
-    yield from made.sentences
-    for words in made.warnings:
+    yield from content.sentences
+    for words in content.warnings:
         yield f"  note: {words}"
-    for table in made.tables:
+    for table in content.tables:
         yield f"\n{table.title}"
         heads = [column.heading for column in table.columns]
         body = [[cell(column, row) for column in table.columns] for row in table.rows]
@@ -142,7 +142,7 @@ def lines(made: Content) -> Iterator[str]:
 
 
 def _components(
-    given: Mapping[str, Any], say: Callable[[str], object]
+    arguments: Mapping[str, Any], say: Callable[[str], object]
 ) -> tuple[Components, Pilot | None]:
     from analysis.ratings.table import RatingsError, read_csv
     from analysis.report.planning.form_fields import SDS, own_components
@@ -150,28 +150,28 @@ def _components(
     from analysis.statistics.planning.pilot import chosen_pilot, pilots
     from analysis.statistics.screening import default_rules, screen
 
-    if given["preset"]:
-        return preset(given["preset"]), None
-    if given["sd"]:
-        typed = pairs(given["sd"], "--sd")
+    if arguments["preset"]:
+        return preset(arguments["preset"]), None
+    if arguments["sd"]:
+        typed = pairs(arguments["sd"], "--sd")
         unknown = sorted(set(typed) - set(SDS))
         if unknown:
             known = ", ".join(SDS)
             raise CommandError(f"no component {unknown[0]}; known are {known}")
         return own_components({f"sd_{name}": value for name, value in typed.items()}), None
     try:
-        reading = read_csv(given["pilot"], **input_of(given))
+        reading = read_csv(arguments["pilot"], **input_of(arguments))
     except (RatingsError, OSError) as error:
         raise CommandError(str(error)) from None
     for note in reading.notes:
         say(f"note: {note}")
     rules = default_rules(reading.table)
     every = pilots(screen(reading.table, rules).kept(rules))
-    chosen = chosen_pilot(every, given["task"], given["criterion"])
+    chosen = chosen_pilot(every, arguments["task"], arguments["criterion"])
     return chosen.components, chosen
 
 
-def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
+def _question(arguments: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
     """The values of the planning page's form."""
     from analysis.report.planning.form_fields import starting_values
 
@@ -180,9 +180,9 @@ def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
         known = {"conditions": pilot.conditions, "items": pilot.items}
     if pilot and pilot.compared:
         known["of"] = "mean"
-    goal = "half_width" if given["half_width"] is not None else "power"
-    size = given["half_width"] if goal == "half_width" else given["difference"]
-    typed = {name: given[name] for name in (*NUMBERS, "of", "assignment", "currency")}
+    goal = "half_width" if arguments["half_width"] is not None else "power"
+    size = arguments["half_width"] if goal == "half_width" else arguments["difference"]
+    typed = {name: arguments[name] for name in (*NUMBERS, "of", "assignment", "currency")}
     return starting_values(**known) | {
         "goal": goal,
         "size": size,
@@ -190,14 +190,14 @@ def _question(given: Mapping[str, Any], pilot: Pilot | None) -> dict[str, str]:
     }
 
 
-def _written(folder: Path, made: Content, everything: Mapping[str, Any]) -> Iterator[Path]:
+def _written(folder: Path, plan_content: Content, everything: Mapping[str, Any]) -> Iterator[Path]:
     from analysis.report.figures import figure_svg
     from analysis.report.pipeline import plain_of
 
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(plain_of(everything), indent=1, ensure_ascii=False, sort_keys=True)
-    files = {"plan.json": text + "\n", "plan.txt": "\n".join(lines(made)) + "\n"}
-    for figure in made.figures:
+    files = {"plan.json": text + "\n", "plan.txt": "\n".join(lines(plan_content)) + "\n"}
+    for figure in plan_content.figures:
         files[f"{figure.key}.svg"] = figure_svg(figure, figure.key, standalone=True)
     for name, content in files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""What a study's newest analysis says of metrics beside raters, for the page of metrics."""
+"""How metrics correlate with human ratings in a study's newest analysis, for the metrics page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ UNITS = ("stimulus", "pair")
 KEPT_S = 24 * 3600
 
 
-def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, Any] | None:
-    """Receives `listening.common.signals.metrics_beside_raters`; None: there is no analysis yet.
+def human_correlations(sender: object, study_key: str, **kwargs: Any) -> dict[str, Any] | None:
+    """Return the numbers for `listening.common.signals.metrics_beside_raters`, if analysed.
 
     ``families``: for each task and criterion the metrics with their SRCC per stimulus, the noise
     ceiling, the gap between both, and the points of the one that goes with raters most closely.
@@ -27,13 +27,13 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     pk = done.values_list("pk", flat=True).first()
     if pk is None:
         return None
-    told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-6-{pk}", lambda: _told(pk), KEPT_S
+    numbers: dict[str, Any] | None = cache.get_or_set(
+        f"beside-raters-6-{pk}", lambda: _metric_numbers(pk), KEPT_S
     )
-    return told
+    return numbers
 
 
-def _told(pk: int) -> dict[str, Any]:
+def _metric_numbers(pk: int) -> dict[str, Any]:
     run = AnalysisRun.objects.get(pk=pk)
     report = run.page_report()
     parts = [part for part in report.get("parts", ()) if part["key"] == PART]
@@ -62,15 +62,15 @@ def families(
     for table in tables:
         if not table["key"].startswith("correlations"):
             continue
-        about = table["about"]
-        top = ceiling_of(next((t for t in tables if _is(t, "ceiling", about)), None))
+        title = table["about"]
+        top = ceiling_of(next((t for t in tables if _is(t, "ceiling", title)), None))
         rows = [row for row in table["rows"] if row["unit"] in UNITS]
         figure = next(
-            (f for f in part["figures"] if f["key"].startswith("stimuli") and f["about"] == about),
+            (f for f in part["figures"] if f["key"].startswith("stimuli") and f["about"] == title),
             None,
         )
         yield {
-            "title": (called or {}).get(about, about),
+            "title": (called or {}).get(title, title),
             "unit": rows[0]["unit"] if rows else UNITS[0],
             "fewest": FEW,
             "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
@@ -84,8 +84,8 @@ def families(
         }
 
 
-def _is(table: TableRecord, key: str, about: str) -> bool:
-    return table["key"].startswith(key) and table["about"] == about
+def _is(table: TableRecord, key: str, title: str) -> bool:
+    return table["key"].startswith(key) and table["about"] == title
 
 
 def ceiling_of(table: TableRecord | None) -> Bounded | None:
