@@ -95,11 +95,11 @@ def _sign_on(env: Environment, key: str) -> SignOn:
 
 
 def _domains(env: Environment, name: str) -> tuple[str, ...]:
-    found = [each.strip().lower() for each in env.text(name).split(",") if each.strip()]
-    for each in found:
+    domains = [each.strip().lower() for each in env.text(name).split(",") if each.strip()]
+    for each in domains:
         if not re.fullmatch(r"([a-z0-9-]+\.)+[a-z0-9-]+", each):
             raise wrong(name, each, "it must be domains of mail addresses, like uni.edu,lab.org.")
-    return tuple(found)
+    return tuple(domains)
 
 
 def allauth_settings(host: str, scheme: str, providers: tuple[SignOn, ...]) -> dict[str, Any]:

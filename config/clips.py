@@ -76,7 +76,7 @@ class Delivery:
 
     send: Send
     size: int  # of the whole clip
-    asked: int  # bytes that the task asks for: all of them, or a share of a long clip
+    bytes_wanted: int  # bytes that the task asks for: all of them, or a share of a long clip
     earlier: list[Span]
     record: Callable[[], Awaitable[None]]
     keep: Callable[[Span], Awaitable[None]]
@@ -84,7 +84,7 @@ class Delivery:
     end: int = 0  # the one after the last that has left
     counts: bool = False  # several ranges in one response do not
     recorded: bool = False
-    gone: bool = False
+    client_gone: bool = False
 
     async def run(self, response: Response, scope: Scope, receive: Receive) -> None:
         watch = get_running_loop().create_task(self._watch(receive))
@@ -99,8 +99,8 @@ class Delivery:
 
     async def hand_over(self, headers: Headers) -> None:
         """A proxy sends the file: what was asked for counts as sent."""
-        found = ONE_RANGE.fullmatch(headers.get("range", ""))
-        first, last = _ends_of(found, self.size) if found else (0, self.size - 1)
+        match = ONE_RANGE.fullmatch(headers.get("range", ""))
+        first, last = _ends_of(match, self.size) if match else (0, self.size - 1)
         self.first, self.end = first, max(first, last + 1)
         if self._is_enough(self.end):
             await self.record()
@@ -108,23 +108,23 @@ class Delivery:
         await self._keep_part()
 
     async def _watch(self, receive: Receive) -> None:
-        while not self.gone:
-            self.gone = (await receive())["type"] == "http.disconnect"
+        while not self.client_gone:
+            self.client_gone = (await receive())["type"] == "http.disconnect"
 
     async def _pass_on(self, message: Message) -> None:
-        if self.gone:
+        if self.client_gone:
             raise ClientGone
         if message["type"] == "http.response.start":
-            found = PART.fullmatch(Headers(raw=message["headers"]).get("content-range", ""))
-            self.first = self.end = int(found[1]) if found else 0
-            self.counts = message["status"] == HTTPStatus.OK or found is not None
+            match = PART.fullmatch(Headers(raw=message["headers"]).get("content-range", ""))
+            self.first = self.end = int(match[1]) if match else 0
+            self.counts = message["status"] == HTTPStatus.OK or match is not None
             return await self.send(message)
         body = message.get("body", b"")
         if not self.counts:
             return await self.send(message)
         if body and not self.recorded and self._is_enough(self.end + len(body)):
             await self.send({**message, "body": body[:-1], "more_body": True})
-            if self.gone:
+            if self.client_gone:
                 raise ClientGone
             await self.record()
             self.recorded = True
@@ -135,7 +135,7 @@ class Delivery:
     def _is_enough(self, end: int) -> bool:
         """Whether this response, sent up to here, makes up what is asked for."""
         spans = joined(self.earlier, (self.first, end))
-        return sum(end - first for first, end in spans) >= self.asked
+        return sum(end - first for first, end in spans) >= self.bytes_wanted
 
     async def _keep_part(self) -> None:
         if self.end > self.first and not self.recorded:
@@ -160,10 +160,10 @@ class Clips:
         token = scope["path"].removeprefix(PATH)
         headers = Headers(scope=scope)
         try:
-            found = await self._in_thread(_found, token, headers.get("cookie", ""))
-            if found is None:
+            request_and_file = await self._in_thread(_clip_for, token, headers.get("cookie", ""))
+            if request_and_file is None:
                 return await send_plain(send, HTTPStatus.NOT_FOUND)
-            clip, served = found
+            clip, served = request_and_file
             response = clip_response(token, served, headers)
             delivery = None
             if scope["method"] == "GET" and clip.trial and response.status_code in (200, 206):
@@ -189,19 +189,19 @@ class Clips:
         """How a clip of a trial goes out. A long one may be played as it comes: its time begins."""
         record = partial(self._record_fetch, clip)
         if isinstance(served, bytes):
-            size = asked = len(served)
+            size = bytes_wanted = len(served)
         else:
             size = served.stat().st_size
-            asked = await self._in_thread(_with_database, bytes_asked, clip.trial, size)
+            bytes_wanted = await self._in_thread(_with_database, bytes_asked, clip.trial, size)
             await record(sent=False)
         earlier: list[Span] = []
         if "range" in headers:
             earlier = await self._in_thread(sent_spans, clip.token)
         keep = partial(self._in_thread, keep_span, clip.token)
-        return Delivery(send, size, asked, earlier, record, keep)
+        return Delivery(send, size, bytes_wanted, earlier, record, keep)
 
-    async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
-        return await get_running_loop().run_in_executor(self.threads, work, *given)
+    async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        return await get_running_loop().run_in_executor(self.threads, work, *arguments)
 
     async def _record_fetch(self, clip: ClipRequest, *, sent: bool = True) -> None:
         try:
@@ -224,15 +224,15 @@ class Clips:
         return [each["trial"] not in locked for each in fetched]
 
 
-def _found(token: str, cookies: str) -> tuple[ClipRequest, bytes | Path] | None:
+def _clip_for(token: str, cookies: str) -> tuple[ClipRequest, bytes | Path] | None:
     """What a browser with these cookies gets; None if it may have nothing."""
     clip = resolve_clip(token, parse_cookie(cookies))
     return None if clip is None else (clip, appearance_of(clip))
 
 
-def _with_database(work: Callable[..., T], *given: object) -> T:
+def _with_database(work: Callable[..., T], *arguments: object) -> T:
     close_old_connections()  # as before every request: one that broke is opened anew
-    return work(*given)
+    return work(*arguments)
 
 
 def _record_fetch(clip: ClipRequest, sent: bool) -> None:
@@ -263,9 +263,9 @@ def clip_response(token: str, served: bytes | Path, headers: Headers) -> Respons
 
 def _bytes_response(data: bytes, wanted: str, shown: dict[str, str]) -> Response:
     """Whole, or the one range that is wanted; several at once may be answered by the whole."""
-    size, found = len(data), ONE_RANGE.fullmatch(wanted)
-    first, last = _ends_of(found, size) if found else (0, -1)
-    if found is None or (found[2] and int(found[2]) < first):  # the latter is no range
+    size, match = len(data), ONE_RANGE.fullmatch(wanted)
+    first, last = _ends_of(match, size) if match else (0, -1)
+    if match is None or (match[2] and int(match[2]) < first):  # the latter is no range
         return Response(data, headers=shown, media_type=TYPES[".flac"])
     if first > last:
         return Response(status_code=416, headers={"Content-Range": f"bytes */{size}"})
@@ -273,8 +273,8 @@ def _bytes_response(data: bytes, wanted: str, shown: dict[str, str]) -> Response
     return Response(data[first : last + 1], 206, headers=shown, media_type=TYPES[".flac"])
 
 
-def _ends_of(found: re.Match[str], size: int) -> tuple[int, int]:
+def _ends_of(match: re.Match[str], size: int) -> tuple[int, int]:
     """First and last byte of a range, of a file of this size."""
-    if found[3]:
-        return max(size - int(found[3]), 0), size - 1
-    return int(found[1]), min(int(found[2] or size), size - 1)
+    if match[3]:
+        return max(size - int(match[3]), 0), size - 1
+    return int(match[1]), min(int(match[2] or size), size - 1)

@@ -80,8 +80,8 @@ class PlainRequests:
         if not is_in_utf_8(request.META.get("CONTENT_TYPE", "")):
             return _refusal(OTHER_ENCODING, UNSUPPORTED)
         if not request.path.startswith(ENTRIES) and self._holds_nul(request):
-            said = "A field holds a NUL, which is no text. Take it out, and send it again.\n"
-            return _refusal(said, HTTPStatus.BAD_REQUEST)
+            explanation = "A field holds a NUL, which is no text. Take it out, and send it again.\n"
+            return _refusal(explanation, HTTPStatus.BAD_REQUEST)
         return self.get_response(request)
 
     def _holds_nul(self, request: HttpRequest) -> bool:
@@ -94,5 +94,5 @@ def _with_nul(fields: QueryDict) -> bool:
     return any("\0" in text for name, texts in fields.lists() for text in (name, *texts))
 
 
-def _refusal(said: str, status: HTTPStatus) -> HttpResponse:
-    return HttpResponse(said, status=status, content_type=PLAIN_TEXT)
+def _refusal(explanation: str, status: HTTPStatus) -> HttpResponse:
+    return HttpResponse(explanation, status=status, content_type=PLAIN_TEXT)

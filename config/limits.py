@@ -64,14 +64,14 @@ def address_of(forwarded: str, remote: str) -> str:
 def network_of(address: str) -> str:
     """Return what one client has for itself: an IPv4 address, or 64 bits of an IPv6 one."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address[:100]  # what a proxy calls unknown or hidden
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.IPv6Network((found, 64), strict=False))
-    return str(found)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return str(ip.ipv4_mapped)
+        return str(ipaddress.IPv6Network((ip, 64), strict=False))
+    return str(ip)
 
 
 def client_network(request: HttpRequest) -> str:
@@ -102,7 +102,7 @@ class Limit:
     seconds: int
     key: Callable[[HttpRequest], str]
     reads: bool = False  # what only reads is counted, too
-    spared: int = 0  # in each web process, before Valkey is asked: no honest page sends more
+    uncounted: int = 0  # in each web process, before Valkey is asked: no honest page sends more
 
 
 def _person(request: HttpRequest) -> str:
@@ -145,7 +145,7 @@ DOORS = (
     *("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments"),
     "api-loaded",
 )
-ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, spared=60)
+ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, uncounted=60)
 LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_network),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
@@ -188,7 +188,7 @@ class _Throttle(Throttle):
             self.cache.set(self.key, history[1:], self.duration)
 
 
-class Spared:
+class UncountedRequests:
     """What this process lets pass uncounted: so many of each key in a minute by its own clock."""
 
     def __init__(self) -> None:
@@ -200,10 +200,10 @@ class Spared:
             if minute != self.minute:
                 self.minute, self.seen = minute, Counter()
             self.seen[limit.name, key] += 1
-            return self.seen[limit.name, key] <= limit.spared
+            return self.seen[limit.name, key] <= limit.uncounted
 
 
-spared = Spared()
+uncounted = UncountedRequests()
 
 
 def limits_of(request: HttpRequest) -> list[Limit]:
@@ -253,7 +253,7 @@ class Limits:
         counted: list[_Throttle] = []
         request.counted = counted  # type: ignore[attr-defined]
         for limit in limits_of(request):
-            if limit.spared and spared.passes(limit, limit.key(request)):
+            if limit.uncounted and uncounted.passes(limit, limit.key(request)):
                 continue
             throttle = _Throttle(limit)
             try:

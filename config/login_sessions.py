@@ -55,8 +55,8 @@ class LogIns:
 
     def process_view(self, request: HttpRequest, *_: object) -> None:
         match = request.resolver_match
-        asked = match.view_name if match else ""
-        if settings.SESSION_COOKIE_NAME not in request.COOKIES or asked in NOT_FOR_PEOPLE:
+        view_name = match.view_name if match else ""
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES or view_name in NOT_FOR_PEOPLE:
             return
         if not request.user.is_authenticated:
             return
@@ -74,9 +74,11 @@ class LogIns:
 def page_of(request: HttpRequest) -> str:
     """The page whose button was pressed: after a log-in it is shown again, where the button's own
     address would answer 405."""
-    came = urlsplit(request.headers.get("Referer", ""))
-    same = came.netloc == request.get_host() and came.path.startswith("/")
-    return f"{came.path}?{came.query}".rstrip("?") if same else str(settings.LOGIN_REDIRECT_URL)
+    referer = urlsplit(request.headers.get("Referer", ""))
+    same = referer.netloc == request.get_host() and referer.path.startswith("/")
+    return (
+        f"{referer.path}?{referer.query}".rstrip("?") if same else str(settings.LOGIN_REDIRECT_URL)
+    )
 
 
 def from_where(request: HttpRequest | None) -> str:
@@ -94,14 +96,14 @@ def log_in(sender: object, request: HttpRequest, user: Any, **_: object) -> None
 
 def proofs_of(request: HttpRequest, user: Any) -> str:
     """By what somebody has shown who they are, in this log-in."""
-    said = {"password": "a password", "totp": "a code", "webauthn": "a key"}
-    said["recovery_codes"] = "a recovery code"
-    found = []
+    words_for = {"password": "a password", "totp": "a code", "webauthn": "a key"}
+    words_for["recovery_codes"] = "a recovery code"
+    proofs = []
     for record in get_authentication_records(request, user):
         kind = str(record.get("type") or record["method"])
         by_provider = f"sign-on {record['provider']}" if "provider" in record else ""
-        found.append(by_provider or said.get(kind, kind))
-    return " and ".join(dict.fromkeys(found)) or "a link"
+        proofs.append(by_provider or words_for.get(kind, kind))
+    return " and ".join(dict.fromkeys(proofs)) or "a link"
 
 
 @receiver(user_logged_out)

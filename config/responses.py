@@ -39,10 +39,10 @@ class WithHeaders:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = list(message.get("headers", ()))
-            names = {name.lower() for name, _ in given}
+            headers = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in headers}
             missing = [pair for pair in self.added.items() if pair[0] not in names]
-            message = {**message, "headers": [*given, *missing]}
+            message = {**message, "headers": [*headers, *missing]}
         await self.send(message)
 
 

@@ -30,31 +30,31 @@ from config.variables import Variables, check_names
 
 BASE_DIR = FILES  # templates, static files, words, the demo
 check_names(os.environ)
-_given = Variables(os.environ)
-_env = _given.env
+_variables = Variables(os.environ)
+_env = _variables.env
 
 # Where everything that is not code lives: databases, media, key, logs.
-EARNEST_VAR = make_folder("EARNEST_VAR", _given["EARNEST_VAR"])
+EARNEST_VAR = make_folder("EARNEST_VAR", _variables["EARNEST_VAR"])
 PERSONS_UMASK = os.umask(UMASK)  # of who starts a command; what Earnest writes is its own
-EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _given["EARNEST_FILE_GROUP"])
-DEBUG = _given["EARNEST_DEBUG"]
+EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _variables["EARNEST_FILE_GROUP"])
+DEBUG = _variables["EARNEST_DEBUG"]
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
 
 # --- The one address ---------------------------------------------------------------------------
-EARNEST_HOST = _given["EARNEST_HOST"]
-EARNEST_PORT = _given["EARNEST_PORT"]
-EARNEST_DEMO = _given["EARNEST_DEMO"]  # import the demo study into an empty database
-EARNEST_WEB_WORKERS = _given["EARNEST_WEB_WORKERS"]
-EARNEST_MAX_UPLOAD_BYTES = _given["EARNEST_MAX_UPLOAD_MB"] * 1024**2
+EARNEST_HOST = _variables["EARNEST_HOST"]
+EARNEST_PORT = _variables["EARNEST_PORT"]
+EARNEST_DEMO = _variables["EARNEST_DEMO"]  # import the demo study into an empty database
+EARNEST_WEB_WORKERS = _variables["EARNEST_WEB_WORKERS"]
+EARNEST_MAX_UPLOAD_BYTES = _variables["EARNEST_MAX_UPLOAD_MB"] * 1024**2
 
 
 # How many proxies in front add to X-Forwarded-For; 0: the connection's other end is believed.
-EARNEST_TRUSTED_PROXIES = _given["EARNEST_TRUSTED_PROXIES"]
+EARNEST_TRUSTED_PROXIES = _variables["EARNEST_TRUSTED_PROXIES"]
 
 
 def _public_url() -> str:
-    url = _given["EARNEST_PUBLIC_URL"]
+    url = _variables["EARNEST_PUBLIC_URL"]
     if url is None:
         if EARNEST_HOST in ("0.0.0.0", "::"):
             raise ImproperlyConfigured(
@@ -86,7 +86,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if SECURE:  # a proxy in front ends TLS and says so; without one the site is plain HTTP
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-SECURE_HSTS_INCLUDE_SUBDOMAINS = _given["EARNEST_HSTS_SUBDOMAINS"]
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _variables["EARNEST_HSTS_SUBDOMAINS"]
 # Browsers take cookies of these names over HTTPS from this host alone; below a path, other programs
 # of this host may set them, too, but do not get them.
 SECURE_COOKIE = "__Secure-" if SECURE else ""
@@ -192,7 +192,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": f"{EARNEST_PATH}/api/v1",
 }
 AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
-EARNEST_REQUIRE_TWO_FACTOR = _given["EARNEST_REQUIRE_TWO_FACTOR"]
+EARNEST_REQUIRE_TWO_FACTOR = _variables["EARNEST_REQUIRE_TWO_FACTOR"]
 EARNEST_SIGN_ONS = sign_ons(_env)
 globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
@@ -205,7 +205,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
-EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/server_checks.py
+EARNEST_POOLER = _variables["EARNEST_POOLER"]  # config/run/server_checks.py
 
 
 # A server whose machine vanished says nothing: without these, who waits for it hears of it after a
@@ -220,17 +220,17 @@ WATCHED = {
 
 
 def _database() -> dict[str, Any]:
-    if _given["DATABASE_URL"]:
-        given: dict[str, Any] = {**dj_database_url.parse(_env.text("DATABASE_URL"))}
-        given["OPTIONS"] = WATCHED | given.get("OPTIONS", {})
+    if _variables["DATABASE_URL"]:
+        database: dict[str, Any] = {**dj_database_url.parse(_env.text("DATABASE_URL"))}
+        database["OPTIONS"] = WATCHED | database.get("OPTIONS", {})
     else:
         EMBEDDED.append(POSTGRES)
         socket = str(socket_folder(EARNEST_VAR))
         engine = "django.db.backends.postgresql"
-        given = {"ENGINE": engine, "NAME": "earnest", "USER": "earnest", "HOST": socket}
+        database = {"ENGINE": engine, "NAME": "earnest", "USER": "earnest", "HOST": socket}
     # A cursor of the server lives as long as its connection; a pooler's ends with the transaction.
     return {
-        **given,
+        **database,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": EARNEST_POOLER,
@@ -239,7 +239,7 @@ def _database() -> dict[str, Any]:
 
 def _redis_urls() -> tuple[str, str, str]:
     """Cache, channels and broker, each in a database of its own (clearing a cache empties one)."""
-    url = _given["REDIS_URL"]
+    url = _variables["REDIS_URL"]
     if url is None:
         EMBEDDED.append(VALKEY)
         socket = socket_folder(EARNEST_VAR) / "valkey.sock"
@@ -278,7 +278,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
 
 def _broker() -> str:
     """Redis as above, unless BROKER_URL names another one or RabbitMQ."""
-    url = _given["BROKER_URL"]
+    url = _variables["BROKER_URL"]
     if url is None:
         return _broker_url
     return _socket_broker(unquote(url.path), 0) if url.scheme == "unix" else url.geturl()
@@ -325,33 +325,33 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Metrics -----------------------------------------------------------------------------------
-EARNEST_MODELS = _given["EARNEST_MODELS"]  # weights put there by hand
-EARNEST_OFFLINE = _given["EARNEST_OFFLINE"]  # never fetch weights from the network
+EARNEST_MODELS = _variables["EARNEST_MODELS"]  # weights put there by hand
+EARNEST_OFFLINE = _variables["EARNEST_OFFLINE"]  # never fetch weights from the network
 if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
-EARNEST_METRIC_MODULES = _given["EARNEST_METRIC_MODULES"].split(",")  # bring metrics, too
-EARNEST_SCORING_SHARDS = _given["EARNEST_SCORING_SHARDS"]  # parts of a run
-EARNEST_METRIC_PRECISION = _given["EARNEST_METRIC_PRECISION"]
-EARNEST_METRIC_COMPILE = _given["EARNEST_METRIC_COMPILE"]  # networks, once per worker
-EARNEST_METRIC_DEVICE = _given["EARNEST_METRIC_DEVICE"]  # of this worker: cuda:1
-EARNEST_METRIC_BY_METRIC = _given["EARNEST_METRIC_BY_METRIC"]  # one model in memory
-EARNEST_JUDGE_URL = _given["EARNEST_JUDGE_URL"]  # OpenAI-compatible, such as http://host/v1
-EARNEST_JUDGE_MODEL = _given["EARNEST_JUDGE_MODEL"]
-EARNEST_JUDGE_KEY = _given["EARNEST_JUDGE_KEY"]
-EARNEST_JUDGE_PRICES = _given["EARNEST_JUDGE_PRICES"]  # per million tokens: in,out[,audio]
-EARNEST_JUDGE_BUDGET = _given["EARNEST_JUDGE_BUDGET"]  # money per month, then they stop
-EARNEST_RUBRICS = _given["EARNEST_RUBRICS"]  # of judges, one's own
-EARNEST_JUDGE_CONCURRENCY = _given["EARNEST_JUDGE_CONCURRENCY"]
-EARNEST_JUDGE_TIMEOUT_S = _given["EARNEST_JUDGE_TIMEOUT_S"]
+EARNEST_METRIC_MODULES = _variables["EARNEST_METRIC_MODULES"].split(",")  # bring metrics, too
+EARNEST_SCORING_SHARDS = _variables["EARNEST_SCORING_SHARDS"]  # parts of a run
+EARNEST_METRIC_PRECISION = _variables["EARNEST_METRIC_PRECISION"]
+EARNEST_METRIC_COMPILE = _variables["EARNEST_METRIC_COMPILE"]  # networks, once per worker
+EARNEST_METRIC_DEVICE = _variables["EARNEST_METRIC_DEVICE"]  # of this worker: cuda:1
+EARNEST_METRIC_BY_METRIC = _variables["EARNEST_METRIC_BY_METRIC"]  # one model in memory
+EARNEST_JUDGE_URL = _variables["EARNEST_JUDGE_URL"]  # OpenAI-compatible, such as http://host/v1
+EARNEST_JUDGE_MODEL = _variables["EARNEST_JUDGE_MODEL"]
+EARNEST_JUDGE_KEY = _variables["EARNEST_JUDGE_KEY"]
+EARNEST_JUDGE_PRICES = _variables["EARNEST_JUDGE_PRICES"]  # per million tokens: in,out[,audio]
+EARNEST_JUDGE_BUDGET = _variables["EARNEST_JUDGE_BUDGET"]  # money per month, then they stop
+EARNEST_RUBRICS = _variables["EARNEST_RUBRICS"]  # of judges, one's own
+EARNEST_JUDGE_CONCURRENCY = _variables["EARNEST_JUDGE_CONCURRENCY"]
+EARNEST_JUDGE_TIMEOUT_S = _variables["EARNEST_JUDGE_TIMEOUT_S"]
 
 # --- Recruitment -------------------------------------------------------------------------------
-EARNEST_PROLIFIC_API = _given["EARNEST_PROLIFIC_API"]
-DEFAULT_FROM_EMAIL = _given["EARNEST_MAIL_FROM"]
-EARNEST_MAIL = mail_server(_given["EARNEST_MAIL"], DEFAULT_FROM_EMAIL)
-EARNEST_PROLIFIC_SETTLED_S = _given["EARNEST_PROLIFIC_SETTLED_S"]
+EARNEST_PROLIFIC_API = _variables["EARNEST_PROLIFIC_API"]
+DEFAULT_FROM_EMAIL = _variables["EARNEST_MAIL_FROM"]
+EARNEST_MAIL = mail_server(_variables["EARNEST_MAIL"], DEFAULT_FROM_EMAIL)
+EARNEST_PROLIFIC_SETTLED_S = _variables["EARNEST_PROLIFIC_SETTLED_S"]
 
 # --- Messages: private networks that webhooks may reach, such as 10.1.0.0/16 --------------------
-EARNEST_WEBHOOK_NETWORKS = _given["EARNEST_WEBHOOK_NETWORKS"]
+EARNEST_WEBHOOK_NETWORKS = _variables["EARNEST_WEBHOOK_NETWORKS"]
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
@@ -370,7 +370,7 @@ _static_backend = (
 )
 STORAGES = {
     "default": media_storage(
-        _given["MEDIA_STORE"] or str(MEDIA_ROOT), MEDIA_FILE_MODE, MEDIA_FOLDER_MODE
+        _variables["MEDIA_STORE"] or str(MEDIA_ROOT), MEDIA_FILE_MODE, MEDIA_FOLDER_MODE
     ),
     "staticfiles": {"BACKEND": _static_backend},
 }
@@ -378,18 +378,18 @@ if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["defaul
     MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 # What a worker keeps of clips of a remote store; 0: everything.
-EARNEST_MEDIA_CACHE_GB = _given["EARNEST_MEDIA_CACHE_GB"]
+EARNEST_MEDIA_CACHE_GB = _variables["EARNEST_MEDIA_CACHE_GB"]
 # Set when nginx serves the clips: the prefix of an `internal` location that aliases MEDIA_STORE.
-MEDIA_ACCEL_PREFIX = _given["MEDIA_ACCEL_PREFIX"]
+MEDIA_ACCEL_PREFIX = _variables["MEDIA_ACCEL_PREFIX"]
 close_folder(
     EARNEST_VAR, EARNEST_FILE_GROUP, passed_by_servers=bool(EMBEDDED) and os.geteuid() == 0
 )
 
 # --- Operations: logs go to standard error, with no bodies, queries, addresses or codes ----------
-EARNEST_METRICS_TOKEN = _given["EARNEST_METRICS_TOKEN"]  # /metrics is not there without one
-EARNEST_SENTRY_DSN = _given["EARNEST_SENTRY_DSN"]  # errors go there, not what people typed
-EARNEST_LEAST_FREE_BYTES = _given["EARNEST_LEAST_FREE_MB"] * 1024**2
-EARNEST_LOG_FORMAT = _given["EARNEST_LOG_FORMAT"]
+EARNEST_METRICS_TOKEN = _variables["EARNEST_METRICS_TOKEN"]  # /metrics is not there without one
+EARNEST_SENTRY_DSN = _variables["EARNEST_SENTRY_DSN"]  # errors go there, not what people typed
+EARNEST_LEAST_FREE_BYTES = _variables["EARNEST_LEAST_FREE_MB"] * 1024**2
+EARNEST_LOG_FORMAT = _variables["EARNEST_LOG_FORMAT"]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -45,8 +45,8 @@ class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: igno
     support_js_module_import_aggregation = True
     max_post_process_passes = 20  # modules import modules that import modules
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.urls: dict[tuple[str | None, bool, bool], str] = {}
 
     def url(self, name: str | None, force: bool = False) -> str:

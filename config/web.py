@@ -25,7 +25,7 @@ from django.urls import get_resolver
 
 from config import incoming_requests
 from config.incoming_requests import utf_8_only
-from config.limits import ANSWERING, asker_of, spared
+from config.limits import ANSWERING, asker_of, uncounted
 from config.operations import unavailable
 from config.operations.logs import HEADER, id_for
 from config.operations.shared_counters import tally
@@ -146,14 +146,14 @@ def answer_endpoint() -> Any:
         views,
         pool,
         added,
-        allows=partial(spared.passes, ANSWERING),
+        allows=partial(uncounted.passes, ANSWERING),
         count=tally.add,
         request_header=request_header,
     )
 
 
-def request_header(given: str) -> tuple[bytes, bytes]:
-    return HEADER.lower().encode(), id_for(given).encode()
+def request_header(sent_id: str) -> tuple[bytes, bytes]:
+    return HEADER.lower().encode(), id_for(sent_id).encode()
 
 
 def clip_route() -> Any:

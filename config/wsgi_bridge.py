@@ -106,7 +106,7 @@ class Bridge:
         try:
             await asyncio.wait([work], timeout=queue.patience_s)
             if not (work.done() or stream.started):
-                stream.gone = True  # what comes later reaches nobody
+                stream.client_gone = True  # what comes later reaches nobody
                 log.error("A page hung for %g s", queue.patience_s)
                 return await send_answer(send, self.unavailable(environ["PATH_INFO"]))
             whole = await work
@@ -128,7 +128,7 @@ class Bridge:
 
     def _run(self, environ: dict[str, Any], stream: "Stream") -> tuple[Head, bytes] | None:
         """In a thread: the whole of a small answer, or None when it left in chunks."""
-        if stream.gone:  # it waited for so long that nobody waits for it any more
+        if stream.client_gone:  # it waited for so long that nobody waits for it any more
             raise ClientGone
         head = Head()
         chunks = self.pages(environ, cast(StartResponse, head.start_response))
@@ -151,11 +151,11 @@ class Stream:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Send) -> None:
         self.loop, self.send = loop, send
-        self.started = self.gone = False
+        self.started = self.client_gone = False
 
     async def watch(self, receive: Receive) -> None:
-        while not self.gone:
-            self.gone = (await receive())["type"] == "http.disconnect"
+        while not self.client_gone:
+            self.client_gone = (await receive())["type"] == "http.disconnect"
 
     def send_all(self, head: Head, chunks: Iterable[bytes]) -> None:
         self._put(head.message())
@@ -166,7 +166,7 @@ class Stream:
         self._put({"type": "http.response.body", "body": b""})
 
     def _put(self, message: Message) -> None:
-        if self.gone:
+        if self.client_gone:
             raise ClientGone
         sending = asyncio.run_coroutine_threadsafe(_sent(self.send, message), self.loop)
         try:

@@ -132,7 +132,7 @@ class Reader:
         try:
             self._hash_members()
             self._check_manifest()
-            self.about = self._read_about()
+            self.description = self._read_about()
             self.contents = self._contents()
             self._check_rows()
         except BaseException:
@@ -158,24 +158,24 @@ class Reader:
             )
 
     def _read_about(self) -> dict[str, Any]:
-        about = self._read_json(ABOUT)
-        if not isinstance(about.get("format"), int):
+        description = self._read_json(ABOUT)
+        if not isinstance(description.get("format"), int):
             raise self._strange(f"{ABOUT} does not say its format")
-        if about["format"] > FORMAT:
+        if description["format"] > FORMAT:
             raise BackupError(
-                f"{self.path} was written by Earnest {about.get('earnest')} in a form that this "
-                "version does not know: restore it with that version or a newer one."
+                f"{self.path} was written by Earnest {description.get('earnest')} in a form that "
+                "this version does not know: restore it with that version or a newer one."
             )
-        if not all(isinstance(about.get(name), str) for name in ("earnest", "taken_at")):
+        if not all(isinstance(description.get(name), str) for name in ("earnest", "taken_at")):
             raise self._strange(f"{ABOUT} does not say when it was taken, and by which version")
-        return about
+        return description
 
     def _contents(self) -> Contents:
         try:
-            contents = Contents.from_json(self.about["database"])
+            contents = Contents.from_json(self.description["database"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._strange(f"{ABOUT} does not describe a database ({error})") from None
-        if self.about.get("key") is not (f"files/{KEY}" in self.members):
+        if self.description.get("key") is not (f"files/{KEY}" in self.members):
             raise self._strange(f"{ABOUT} and files/{KEY} disagree about the key of the server")
         return contents
 

@@ -34,14 +34,14 @@ SHORTEST_KEY, LONGEST_KEY = 50, 1000
 
 def describe(reader: Reader) -> str:
     """Say in one line what this backup holds."""
-    about, contents = reader.about, reader.contents
+    description, contents = reader.description, reader.contents
     clips = len(reader.names("media/"))
     return (
-        f"A backup of {about['taken_at']} by Earnest {about['earnest']}, PostgreSQL "
+        f"A backup of {description['taken_at']} by Earnest {description['earnest']}, PostgreSQL "
         f"{contents.server}: {contents.count('listening_study'):,} studies, "
         f"{contents.count('listening_rating'):,} ratings, "
         f"{contents.rows:,} rows in all, {clips:,} clips"
-        f"{'' if about['key'] else ', without the key of its server'}."
+        f"{'' if description['key'] else ', without the key of its server'}."
     )
 
 
@@ -221,8 +221,8 @@ def queue_again(say: Say) -> None:
     from analysis.web import board_jobs, jobs
     from listening.models import AskedJob
 
-    asked = AskedJob.objects.exclude(job__startswith="analysis.").values_list("job", flat=True)
-    for job in asked:
+    lost_jobs = AskedJob.objects.exclude(job__startswith="analysis.").values_list("job", flat=True)
+    for job in lost_jobs:
         say(f"Not done again, ask for it where it is still wanted: {job.rpartition('.')[2]}")
     AskedJob.objects.all().delete()
     count = jobs.queue_again() + board_jobs.queue_again()

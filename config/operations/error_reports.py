@@ -40,23 +40,24 @@ def start() -> None:
 
 def stripped(event: Any) -> Any:
     """Kind of error, place in the code, logger; nothing that a rater or researcher typed."""
-    kept: dict[str, Any] = {name: event[name] for name in FIELDS if name in event}
+    report: dict[str, Any] = {name: event[name] for name in FIELDS if name in event}
     exceptions = (event.get("exception") or {}).get("values") or []
     if exceptions:
-        kept["exception"] = {"values": [_exception(each) for each in exceptions]}
+        report["exception"] = {"values": [_exception(each) for each in exceptions]}
     if logger := event.get("logger"):
-        kept["logger"] = logger
+        report["logger"] = logger
     if message := (event.get("logentry") or {}).get("message"):
-        kept["logentry"] = {"message": message}  # as it stands in the code, before it is filled in
-    return kept
+        # as it stands in the code, before it is filled in
+        report["logentry"] = {"message": message}
+    return report
 
 
-def _exception(given: dict[str, Any]) -> dict[str, Any]:
-    frames = (given.get("stacktrace") or {}).get("frames") or []
-    kept = [{name: frame[name] for name in FRAME if name in frame} for frame in frames]
+def _exception(exception: dict[str, Any]) -> dict[str, Any]:
+    frames = (exception.get("stacktrace") or {}).get("frames") or []
+    reported_frames = [{name: frame[name] for name in FRAME if name in frame} for frame in frames]
     return {
-        "type": given.get("type"),
-        "module": given.get("module"),
+        "type": exception.get("type"),
+        "module": exception.get("module"),
         "value": "",
-        "stacktrace": {"frames": kept},
+        "stacktrace": {"frames": reported_frames},
     }

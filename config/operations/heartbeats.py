@@ -78,17 +78,17 @@ def forget_old() -> None:
 
 def keep_beating(name: str, roles: str, stop: threading.Event) -> None:
     """Until the process ends; a database that is away is tried again at the next beat."""
-    forgotten = said = False
+    forgotten = warned = False
     while True:
         try:
             write(name, roles)
             if not forgotten:
                 forget_old()
-            forgotten, said = True, False
+            forgotten, warned = True, False
         except Error as error:
-            if not said:
+            if not warned:
                 log.warning("No heartbeat could be written (%s)", type(error).__name__)
-            said = True
+            warned = True
             connection.close()
         if stop.wait(EVERY_S):
             break

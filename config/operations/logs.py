@@ -35,9 +35,9 @@ def without_secrets(text: str) -> str:
     return QUERY.sub("?…", SECRET.sub(r"\1…", text))
 
 
-def id_for(given: str) -> str:
+def id_for(sent_id: str) -> str:
     """The id of a request: the one that a proxy gave it, else a new one."""
-    return given if GIVEN.fullmatch(given) else secrets.token_hex(8)
+    return sent_id if GIVEN.fullmatch(sent_id) else secrets.token_hex(8)
 
 
 @contextmanager
@@ -108,7 +108,7 @@ class LineFormatter(logging.Formatter):
     """
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        record.message = CONTROLS.sub(lambda found: repr(found.group())[1:-1], record.message)
+        record.message = CONTROLS.sub(lambda match: repr(match.group())[1:-1], record.message)
         return super().formatMessage(record)
 
     def formatException(self, ei: Any) -> str:

@@ -52,7 +52,7 @@ class Figures:
     listening: ListeningFigures
     scoring: dict[str, int]  # shards by state, of runs that still work or ended in the last day
     analyses: dict[str, int]  # by state, asked for in the last day
-    asked: dict[str, int]  # jobs that somebody waits for, by the name of the job
+    jobs_asked: dict[str, int]  # jobs that somebody waits for, by the name of the job
     asked_oldest_s: dict[str, float]  # since when the first of them, then
     database_bytes: int
     connections: int
@@ -76,7 +76,7 @@ def count_figures() -> Figures:
         listening=listening_figures(),
         scoring=_by_state(recent),
         analyses=_by_state(analysis.filter(created_at__gt=day_ago)),
-        asked=_by("job", AskedJob.objects.all()),
+        jobs_asked=_by("job", AskedJob.objects.all()),
         asked_oldest_s={
             job: (now - first).total_seconds()
             for job, first in AskedJob.objects.values_list("job").annotate(Min("asked_at"))
@@ -154,12 +154,12 @@ def of_requests() -> Iterator[Metric]:
 
 def buckets(counted: Mapping[str, int]) -> list[tuple[str, float]]:
     """Prometheus counts what is at most a bound, so each bucket holds those below it too."""
-    found: list[tuple[str, float]] = []
+    bounds: list[tuple[str, float]] = []
     below = 0
     for place, bound in enumerate((*map(str, shared_counters.BOUNDS_S), "+Inf")):
         below += counted.get(str(place), 0)
-        found.append((bound, below))
-    return found
+        bounds.append((bound, below))
+    return bounds
 
 
 def of_database() -> Iterator[Metric]:
@@ -175,7 +175,7 @@ def of_database() -> Iterator[Metric]:
     yield gauge("free_blocks", "What raters may still claim", "study", listening["free_blocks"])
     yield gauge("scoring_shards", "Parts of metric runs", "state", now.scoring)
     yield gauge("analyses", "Of the last day", "state", now.analyses)
-    yield gauge("asked_jobs", "Asked for and not ended", "name", now.asked)
+    yield gauge("asked_jobs", "Asked for and not ended", "name", now.jobs_asked)
     yield gauge(
         "asked_jobs_oldest_seconds", "Since the first was asked for", "name", now.asked_oldest_s
     )
@@ -235,8 +235,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Behind a proxy every request comes from loopback, so that only a token tells who asks."""
     token = settings.EARNEST_METRICS_TOKEN
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if not token or not constant_time_compare(given, token):
+    token_sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not token or not constant_time_compare(token_sent, token):
         raise Http404
     return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
 

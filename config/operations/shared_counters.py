@@ -51,12 +51,12 @@ def count_failure(place: str, kind: str, now: float | None = None) -> None:
 def failures_of_last_day(now: float | None = None) -> list[tuple[str, str, int]]:
     """(place, kind, how often), most frequent first."""
     hour = int((now or time.time()) // 3600)
-    found: Counter[tuple[str, str]] = Counter()
+    failures: Counter[tuple[str, str]] = Counter()
     for past in range(HOURS):
         for field, count in counter_server().hgetall(_key(hour - past)).items():
             place, _, kind = field.decode().rpartition("|")
-            found[place, kind] += int(count)
-    return [(place, kind, count) for (place, kind), count in found.most_common()]
+            failures[place, kind] += int(count)
+    return [(place, kind, count) for (place, kind), count in failures.most_common()]
 
 
 def _on_failure(sender: Any = None, exception: BaseException | None = None, **_: Any) -> None:
@@ -128,11 +128,11 @@ def requests_name() -> str:
 def request_sums() -> dict[tuple[str, str, str], dict[str, int]]:
     """(route, method, status) -> what was counted since the server of the cache was made."""
     tally.flush()
-    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    sums: dict[tuple[str, str, str], dict[str, int]] = {}
     for field, count in counter_server().hgetall(requests_name()).items():
         route, method, status, what = field.decode().rsplit("|", 3)
-        found.setdefault((route, method, status), {})[what] = int(count)
-    return found
+        sums.setdefault((route, method, status), {})[what] = int(count)
+    return sums
 
 
 class CountRequests:

@@ -117,5 +117,5 @@ def failed(request: HttpRequest) -> HttpResponseBase:
 
 def _problem(status: int, title: str, detail: str) -> HttpResponse:
     """As the REST API tells problems (RFC 9457)."""
-    told = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return JsonResponse(told, status=status, content_type="application/problem+json")
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return JsonResponse(body, status=status, content_type="application/problem+json")

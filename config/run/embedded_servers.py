@@ -268,16 +268,16 @@ def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
     import psutil
 
     deadline = time.monotonic() + grace_s
-    asked = False
+    signalled = False
     while time.monotonic() < deadline + 5:
         ours = [process for process in psutil.process_iter() if _runs_in(process, server, folder)]
         if not ours:
             return
         for process in ours:
-            if not asked or time.monotonic() > deadline:
+            if not signalled or time.monotonic() > deadline:
                 with suppress(psutil.NoSuchProcess):  # it ended just now
-                    process.send_signal(signal.SIGKILL if asked else server.stop_signal)
-        asked = True
+                    process.send_signal(signal.SIGKILL if signalled else server.stop_signal)
+        signalled = True
         time.sleep(0.05)
     raise EmbeddedError(f"An earlier {server.name} in {folder} does not stop; end it by hand.")
 

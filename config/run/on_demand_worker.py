@@ -23,7 +23,7 @@ class RestingQueue:
     """Whether a queue has jobs, by a question that the supervisor's loop can afford."""
 
     def __init__(self, var: Path, name: str, key: str, address: Path) -> None:
-        self.told = var / f"{name}{SUFFIX}"
+        self.marker = var / f"{name}{SUFFIX}"
         self.question = f"LLEN {key}\r\n".encode()
         self.address = address
         self.next_at = 0.0
@@ -35,7 +35,7 @@ class RestingQueue:
             return False
         self.next_at = now + LOOK_EVERY_S
         with suppress(OSError):  # a full disk: the time of a file that is there still changes
-            self.told.touch(0o600)
+            self.marker.touch(0o600)
         with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE_S)
             client.connect(str(self.address))

@@ -82,22 +82,22 @@ def _plain_settings() -> Iterator[str]:
 
 
 def _files(folder: str) -> list[str]:
-    found = []
+    stats = []
     for entry in os.scandir(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":
-                found += _files(entry.path)
+                stats += _files(entry.path)
         elif not entry.name.endswith(".pyc"):
             with suppress(FileNotFoundError):  # an editor's lock leads nowhere
                 status = entry.stat()
-                found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
-    return sorted(found)
+                stats.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+    return sorted(stats)
 
 
 def is_as_left(now: str) -> bool:
     """Whether the fingerprint is that of the last preparation, and what it made is there."""
-    made = all((settings.STATIC_ROOT / name).exists() for name in MADE)
-    return made and _stamp().get("fingerprint") == now
+    is_complete = all((settings.STATIC_ROOT / name).exists() for name in MADE)
+    return is_complete and _stamp().get("fingerprint") == now
 
 
 def _stamp() -> dict[str, str]:

@@ -69,9 +69,9 @@ def _become(account: Account) -> None:
         header = (ctypes.c_uint32 * 2)(_CAP_VERSION_3, 0)
         bit = 1 << _CAP_DAC_OVERRIDE
         wanted = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
-        kept = _libc.capset(header, wanted) == 0
+        has_capability = _libc.capset(header, wanted) == 0
         ambient = (_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_OVERRIDE, 0, 0)
-        if not kept or _libc.prctl(*ambient) != 0:
+        if not has_capability or _libc.prctl(*ambient) != 0:
             os._exit(126)
 
 
@@ -191,8 +191,10 @@ _F_SETPIPE_SZ = 1031
 class RotatingLog:
     """A file that is appended to; a full one is renamed, so that no line is lost or copied."""
 
-    def __init__(self, path: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT) -> None:
-        self.path, self.largest_bytes, self.kept = path, largest_bytes, kept
+    def __init__(
+        self, path: Path, largest_bytes: int = LARGEST_BYTES, files_kept: int = KEPT
+    ) -> None:
+        self.path, self.largest_bytes, self.files_kept = path, largest_bytes, files_kept
         self.left_out = 0
         self.begins_line = True
 
@@ -225,7 +227,9 @@ class RotatingLog:
         self.begins_line = data[:written].endswith(b"\n")
 
     def _rotate(self) -> None:
-        names = [self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self.kept + 1)]
+        names = [
+            self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self.files_kept + 1)
+        ]
         for older, newer in zip(reversed(names), reversed([self.path, *names[:-1]]), strict=True):
             with suppress(FileNotFoundError):
                 newer.replace(older)

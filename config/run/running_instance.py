@@ -38,9 +38,9 @@ def read_address(var: Path) -> dict[str, str]:
 
 def follow(variables: MutableMapping[str, str]) -> None:
     """Sets the address of the running Earnest, unless the variables name an address themselves."""
-    given = Environment(variables)
-    if given.text("EARNEST_PUBLIC_URL") or given.text("EARNEST_PORT"):
+    environment = Environment(variables)
+    if environment.text("EARNEST_PUBLIC_URL") or environment.text("EARNEST_PORT"):
         return
-    for name, value in read_address(given.folder("EARNEST_VAR", default_var())).items():
-        if not given.text(name):
+    for name, value in read_address(environment.folder("EARNEST_VAR", default_var())).items():
+        if not environment.text(name):
             variables[name] = value

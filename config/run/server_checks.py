@@ -70,9 +70,9 @@ def try_database(*, pages: bool = False) -> None:
     import psycopg
     from django.db import connection
 
-    given = connection.settings_dict
-    host = given["HOST"] or "the local socket"
-    place = host if host.startswith("/") else f"{host}:{given['PORT'] or 5432}"
+    database = connection.settings_dict
+    host = database["HOST"] or "the local socket"
+    place = host if host.startswith("/") else f"{host}:{database['PORT'] or 5432}"
     try:
         wanted = {**connection.get_connection_params(), "connect_timeout": PATIENCE_S}
         with psycopg.connect(**wanted) as session:
@@ -90,9 +90,9 @@ def try_database(*, pages: bool = False) -> None:
         raise refusal from None
     if encoding != "UTF8":
         raise UnreachableError(
-            f"The database “{given['NAME']}” at {place} (DATABASE_URL) keeps text as {encoding}, "
-            "and Earnest needs UTF8. Make another (createdb --encoding UTF8 --template template0 "
-            "NAME) and set DATABASE_URL to it."
+            f"The database “{database['NAME']}” at {place} (DATABASE_URL) keeps text as "
+            f"{encoding}, and Earnest needs UTF8. Make another (createdb --encoding UTF8 "
+            "--template template0 NAME) and set DATABASE_URL to it."
         )
     if problem := pooler_problem(pooler, pages=pages):
         raise UnreachableError(f"The database at {place} (DATABASE_URL) {problem}")
@@ -161,8 +161,8 @@ BUCKET_REASONS = {"404": "there is no such bucket", "403": "access is denied"}
 
 def try_media() -> None:
     """Asks for the bucket of MEDIA_STORE; a folder was looked at when the settings were read."""
-    given = settings.STORAGES["default"]
-    if "s3" not in given["BACKEND"]:
+    store = settings.STORAGES["default"]
+    if "s3" not in store["BACKEND"]:
         return
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
@@ -171,8 +171,8 @@ def try_media() -> None:
     patience = Config(
         connect_timeout=PATIENCE_S, read_timeout=PATIENCE_S, retries={"max_attempts": 0}
     )
-    options = {**given["OPTIONS"], "client_config": patience}
-    storage: Any = storages.create_storage({**given, "OPTIONS": options})
+    options = {**store["OPTIONS"], "client_config": patience}
+    storage: Any = storages.create_storage({**store, "OPTIONS": options})
     try:
         storage.connection.meta.client.head_bucket(Bucket=storage.bucket_name)
     except (BotoCoreError, ClientError) as error:

@@ -92,7 +92,7 @@ class Gone(Exception):
 def asked(monkeypatch, trial, *requests, served=SOUND, method="GET", leaves_after=10**9):
     """What a browser gets that asks for one clip with each of these headers in turn."""
     clip = ClipRequest("token", Path("x"), trial.pk, 0, False)
-    monkeypatch.setattr(clips, "_found", lambda token, cookies: (clip, served))
+    monkeypatch.setattr(clips, "_clip_for", lambda token, cookies: (clip, served))
     answer_statements.cache.clear()
 
     async def run():

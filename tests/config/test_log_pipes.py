@@ -11,7 +11,7 @@ from config.run.processes import LogPipes, RotatingLog
 
 
 def test_a_log_rotates_between_lines_and_keeps_all_of_them(tmp_path: Path):
-    log = RotatingLog(tmp_path / "web.log", largest_bytes=50, kept=20)
+    log = RotatingLog(tmp_path / "web.log", largest_bytes=50, files_kept=20)
     said = b"".join(b"line %d of many\n" % n for n in range(30))
     for at in range(0, len(said), 7):  # in pieces that end anywhere
         log.write(said[at : at + 7])
@@ -22,7 +22,7 @@ def test_a_log_rotates_between_lines_and_keeps_all_of_them(tmp_path: Path):
 
 
 def test_only_so_many_old_files_are_kept(tmp_path: Path):
-    log = RotatingLog(tmp_path / "web.log", largest_bytes=10, kept=2)
+    log = RotatingLog(tmp_path / "web.log", largest_bytes=10, files_kept=2)
     for n in range(9):
         log.write(b"a long line %d\n" % n)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
