@@ -130,5 +130,5 @@ class Pages(CursorPagination):
         try:
             return super().decode_cursor(request)
         except NotFound:
-            told = "This is no cursor of this list. Leave it out to begin from the first."
-            raise ValidationError({"cursor": told}) from None
+            explanation = "This is no cursor of this list. Leave it out to begin from the first."
+            raise ValidationError({"cursor": explanation}) from None

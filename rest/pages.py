@@ -52,8 +52,8 @@ def operations() -> dict[str, list[dict[str, Any]]]:
     """By heading: each path and method, what it takes and what it answers."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema()["paths"].items():
-        for method, told in methods.items():
-            groups.setdefault(_group(path), []).append(_operation(path, method, told))
+        for method, operation in methods.items():
+            groups.setdefault(_group(path), []).append(_operation(path, method, operation))
     return groups
 
 
@@ -62,19 +62,19 @@ def _group(path: str) -> str:
     return OF_STUDY.get(parts[2], "Studies") if len(parts) > 2 else GROUPS[parts[0]]
 
 
-def _operation(path: str, method: str, told: dict[str, Any]) -> dict[str, Any]:
-    parameters = [each for each in told.get("parameters", ()) if each["in"] == "query"]
-    sent = told.get("requestBody", {}).get("content", {})
+def _operation(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
+    parameters = [each for each in operation.get("parameters", ()) if each["in"] == "query"]
+    sent = operation.get("requestBody", {}).get("content", {})
     answers = [
         (code, sorted(each.get("content", {})) or ["nothing"])
-        for code, each in sorted(told["responses"].items())
+        for code, each in sorted(operation["responses"].items())
         if code.startswith("2")
     ]
     return {
         "method": method.upper(),
         "path": path,
-        "summary": told.get("summary", ""),
-        "words": told.get("description", ""),
+        "summary": operation.get("summary", ""),
+        "words": operation.get("description", ""),
         "parameters": parameters,
         "sent": [(kind, list(_fields(each.get("schema", {})))) for kind, each in sent.items()],
         "answers": answers,
@@ -85,9 +85,9 @@ def _fields(shape: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The fields of a body, by their names; none of what is no object."""
     name = shape.get("$ref", "").rpartition("/")[2]
     known = schema()["components"]["schemas"].get(name, shape)
-    for field, told in known.get("properties", {}).items():
+    for field, field_schema in known.get("properties", {}).items():
         needed = field in known.get("required", ())
-        yield {"name": field, "needed": needed, "words": told.get("description", "")}
+        yield {"name": field, "needed": needed, "words": field_schema.get("description", "")}
 
 
 # --- Tokens ---------------------------------------------------------------------------------------
@@ -101,19 +101,19 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, made: str = "", typed: Any = None, status: int = 200
+    request: HttpRequest, new_token: str = "", typed: Any = None, status: int = 200
 ) -> HttpResponse:
     rows = ApiToken.objects.filter(owner=int(request.user.pk or 0)).select_related("project")
-    found = list(rows[: MOST_SHOWN + 1])
+    shown_tokens = list(rows[: MOST_SHOWN + 1])
     context = {
-        "tokens": found[:MOST_SHOWN],
+        "tokens": shown_tokens[:MOST_SHOWN],
         "url": settings.EARNEST_PUBLIC_URL,
-        "left_out": len(found) > MOST_SHOWN,
+        "left_out": len(shown_tokens) > MOST_SHOWN,
         "now": timezone.now(),
         "scopes": tokens.SCOPES.items(),
         "days": tokens.DAYS,
         "projects": projects_of(request.user),
-        "made": made,
+        "made": new_token,
         "typed": typed or {"scopes": [tokens.READ], "days": "90"},
         "longest": tokens.LONGEST_NAME,
     }
@@ -141,7 +141,7 @@ def _make(request: HttpRequest) -> HttpResponse:
             project = projects_of(request.user).filter(pk=number).first()
             if project is None:
                 raise TokenError("You are in no such project.")
-        made = tokens.make_token(
+        new_token = tokens.make_token(
             request.user,
             form.get("name", ""),
             form.getlist("scope"),
@@ -153,7 +153,7 @@ def _make(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
         typed = form.dict() | {"scopes": form.getlist("scope")}
         return _page(request, typed=typed, status=400)
-    return _page(request, made=made)
+    return _page(request, new_token=new_token)
 
 
 def _revoke(request: HttpRequest) -> HttpResponse:

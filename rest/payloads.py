@@ -25,23 +25,25 @@ class Shape(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+def refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> None:
     """ValidationError for each name that is none of the known ones, with what was meant."""
     known = list(known)
-    told = {
+    errors = {
         name: f"There is no {what} “{name}” here. {did_you_mean(name, known)}".strip()
-        for name in given
+        for name in names
         if name not in known
     }
-    if told:
-        raise serializers.ValidationError(told)
+    if errors:
+        raise serializers.ValidationError(errors)
 
 
 def choice(choices: Iterable[str], **more: Any) -> serializers.ChoiceField:
     """One of some words; what is none of them is told which there are."""
     words = list(choices)
-    told: dict[str, Any] = {"invalid_choice": f"“{{input}}” is none of these: {', '.join(words)}."}
-    return serializers.ChoiceField(choices=words, error_messages=told, **more)
+    messages: dict[str, Any] = {
+        "invalid_choice": f"“{{input}}” is none of these: {', '.join(words)}."
+    }
+    return serializers.ChoiceField(choices=words, error_messages=messages, **more)
 
 
 class Mistake(Shape):

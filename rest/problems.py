@@ -47,9 +47,9 @@ def problem(
     status: int, detail: str, mistakes: list[dict[str, Any]] | None = None, **more: Any
 ) -> HttpResponse:
     body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
-    told = {"mistakes": mistakes} if mistakes else {}
+    details = {"mistakes": mistakes} if mistakes else {}
     ascii_too = {"ensure_ascii": False}
-    response = JsonResponse(body | told | more, status=status, json_dumps_params=ascii_too)
+    response = JsonResponse(body | details | more, status=status, json_dumps_params=ascii_too)
     response["Content-Type"] = TYPE
     return response
 
@@ -67,18 +67,18 @@ def mistake_of(each: Problem) -> dict[str, Any]:
 
 def response_to(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """What is told of an exception; None for what nobody has foreseen."""
-    for kind, told in TOLD.items():
+    for kind, respond in TOLD.items():
         if isinstance(error, kind):
-            return told(error)
+            return respond(error)
     if isinstance(error, exceptions.APIException):
         return _of_framework(error, context)
     return None
 
 
 def _of_folder(error: StudyProblems) -> HttpResponse:
-    found = [mistake_of(each) for each in error.problems]
-    many = counted(len(found), "mistake")
-    return problem(422, f"The study has {many}; nothing was stored.", found)
+    mistakes = [mistake_of(each) for each in error.problems]
+    many = counted(len(mistakes), "mistake")
+    return problem(422, f"The study has {many}; nothing was stored.", mistakes)
 
 
 def _of_fields(error: exceptions.ValidationError) -> HttpResponse:

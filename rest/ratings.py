@@ -46,8 +46,11 @@ LIMIT = OpenApiParameter(
     "limit", {"type": "integer", "minimum": 1, "maximum": MOST}, description="About so many."
 )
 HEADERS = [
-    OpenApiParameter(name, str, OpenApiParameter.HEADER, response=[200], description=told)
-    for name, told in ((NEXT, "The cursor for `since`."), (MORE, "Others come after: true, false."))
+    OpenApiParameter(name, str, OpenApiParameter.HEADER, response=[200], description=words)
+    for name, words in (
+        (NEXT, "The cursor for `since`."),
+        (MORE, "Others come after: true, false."),
+    )
 ]
 
 
@@ -73,24 +76,24 @@ class Ratings(ApiView):
         counts no longer) is not given again: read all anew where that matters.
         """
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        settled = settled_ratings(study, _after(request, study), _limit(request))
-        rows = rating_rows(key, settled.ratings)
-        response: HttpResponseBase = WRITTEN[form](rows, settled, study)
-        if not settled.is_empty:
+        feed = settled_ratings(study, _after(request, study), _limit(request))
+        rows = rating_rows(key, feed.ratings)
+        response: HttpResponseBase = WRITTEN[form](rows, feed, study)
+        if not feed.is_empty:
             note_taken(study, self.by, f"ratings.{form}")
-        response[NEXT], response[MORE] = cursor_of(study, settled), str(settled.more).lower()
+        response[NEXT], response[MORE] = cursor_of(study, feed), str(feed.more).lower()
         return response
 
 
-def cursor_of(study: Study, settled: Settled) -> str:
-    return f"r{study.pk}-{settled.upto}"
+def cursor_of(study: Study, feed: Settled) -> str:
+    return f"r{study.pk}-{feed.upto}"
 
 
 def _after(request: Request, study: Study) -> int:
-    given = request.query_params.get("since", "")
-    if not given:
+    since = request.query_params.get("since", "")
+    if not since:
         return 0
-    match = CURSOR.fullmatch(given)
+    match = CURSOR.fullmatch(since)
     if match is None or int(match[1]) != study.pk:
         raise ValidationError(
             {"since": "This is no cursor of this study. Leave it out to begin from the first."}
@@ -108,10 +111,10 @@ def _limit(request: Request) -> int:
 Rows = Iterator[RatingRow]
 
 
-def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _json(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
     def lines() -> Iterator[str]:
-        more = str(settled.more).lower()
-        yield f'{{"next": "{cursor_of(study, settled)}", "more": {more}, '
+        more = str(feed.more).lower()
+        yield f'{{"next": "{cursor_of(study, feed)}", "more": {more}, '
         yield f'"columns": {json.dumps(COLUMNS)}, "ratings": '
         yield from json_lines(rows)
         yield "}\n"
@@ -119,15 +122,15 @@ def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(lines()), content_type=JSON)
 
 
-def _csv(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _csv(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(csv_lines(rows)), content_type=f"{CSV}; charset=utf-8")
 
 
-def _arrow(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _arrow(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(arrow_stream(rows), content_type=ARROW)
 
 
-def _parquet(rows: Rows, settled: Settled, study: Study) -> FileResponse:
+def _parquet(rows: Rows, feed: Settled, study: Study) -> FileResponse:
     name = f"{study.key}-ratings.parquet"
     return FileResponse(parquet_file(rows), content_type=PARQUET, filename=name)
 

@@ -102,7 +102,7 @@ class OneRun(ApiView):
         return Response(RunShape(self._run(key, run)).data)
 
     def _run(self, key: str, run: int) -> Any:
-        found: AnalysisRun | None = runs_of(key).filter(pk=run).defer(*LONG).first()
-        if found is None:
+        analysis_run: AnalysisRun | None = runs_of(key).filter(pk=run).defer(*LONG).first()
+        if analysis_run is None:
             raise Http404("There is no such analysis of this study.")
-        return found
+        return analysis_run

@@ -19,8 +19,8 @@ from rest.routes import api
 def schema() -> dict[str, Any]:
     """All paths, parameters and shapes, as plain values."""
     generator = SchemaGenerator(patterns=api)  # type: ignore[no-untyped-call]
-    made: dict[str, Any] = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    plain: dict[str, Any] = json.loads(json.dumps(made, default=str))
+    generated: dict[str, Any] = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    plain: dict[str, Any] = json.loads(json.dumps(generated, default=str))
     shapes = plain["components"]["schemas"]
     bodies = [
         operation["requestBody"]

@@ -47,12 +47,12 @@ def describe(
         responses |= answer
     else:
         responses[status] = answer
-    told = extend_schema(
+    decorate = extend_schema(
         summary=summary, request=request, responses=responses, parameters=parameters, **more
     )
 
     def describe(method: Any) -> Any:
-        done = told(method)
+        done = decorate(method)
         done.query = names_of(parameters or ())  # `ApiView` refuses all others
         return done
 

@@ -58,13 +58,13 @@ class ScoringRuns(ApiView):
         return Response(page.run_state(run), status=202)
 
 
-def _choices(asked: dict[str, Any]) -> list[Choice]:
-    if asked.get("preset"):
+def _choices(body: dict[str, Any]) -> list[Choice]:
+    if body.get("preset"):
         try:
-            return preset(asked["preset"]).choices(judges=asked["judges"])
+            return preset(body["preset"]).choices(judges=body["judges"])
         except PresetError as error:
             raise ValidationError({"preset": str(error)}) from None
-    choices = [Choice(each["metric"], each["parameters"]) for each in asked["metrics"]]
+    choices = [Choice(each["metric"], each["parameters"]) for each in body["metrics"]]
     unknown = {
         f"metrics.{place}.metric": f"No metric is called “{choice.metric}”. "
         + did_you_mean(choice.metric, Metric.registry)
@@ -90,10 +90,10 @@ class OneScoringRun(ApiView):
         return Response(page.run_state(self._run(key, run)))
 
     def _run(self, key: str, run: int) -> Any:
-        found = runs_of(key).filter(pk=run).first()
-        if found is None:
+        scoring_run = runs_of(key).filter(pk=run).first()
+        if scoring_run is None:
             raise Http404("There is no such run of this study.")
-        return found
+        return scoring_run
 
 
 class Scores(ApiView):
@@ -110,9 +110,9 @@ class Scores(ApiView):
     def get(self, request: Request, key: str) -> HttpResponseBase:
         """Every stored score of the study's clips; one without a value says why."""
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        kept = asked_filter(key, request.query_params)
+        score_filter = asked_filter(key, request.query_params)
         note_taken(study, self.by, f"scores.{form}")
-        rows = score_tables.export_rows(key, kept)
+        rows = score_tables.export_rows(key, score_filter)
         if form == "json":
             lines = _object(score_tables.NAMES, json_array(rows))
             return StreamingHttpResponse(in_pieces(lines), content_type=JSON)

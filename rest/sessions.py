@@ -59,15 +59,15 @@ class Decisions(ApiView):
     @describe("Rejects or restores sessions", Decided, request=Decision)
     def post(self, request: Request, key: str) -> Response:
         """Ratings of rejected sessions are kept, but no longer count, and their places open."""
-        study, asked = self.study(key, EDIT), sent(Decision, request)
-        numbers = {int(name[1:]) for name in asked["sessions"]}
+        study, body = self.study(key, EDIT), sent(Decision, request)
+        numbers = {int(name[1:]) for name in body["sessions"]}
         known = study.sessions.filter(pk__in=numbers, pilot=False)
         chosen = list(known.values_list("pk", flat=True))
         if len(chosen) < len(numbers):
-            gone = sorted(numbers - set(chosen))
-            names = ", ".join(f"s{pk}" for pk in gone[:5])
+            missing = sorted(numbers - set(chosen))
+            names = ", ".join(f"s{pk}" for pk in missing[:5])
             raise StudyError(f"Nothing was changed: not of this study, or gone: {names}.")
-        judged = decide(study, chosen, asked["decision"], asked["reason"], by=self.by)
-        told: dict[str, Any] = {"raters": list(judged.raters)}
-        told |= {name: getattr(judged, name) for name in ("left_as_they_were", "not_counting")}
-        return Response(told)
+        judged = decide(study, chosen, body["decision"], body["reason"], by=self.by)
+        outcome: dict[str, Any] = {"raters": list(judged.raters)}
+        outcome |= {name: getattr(judged, name) for name in ("left_as_they_were", "not_counting")}
+        return Response(outcome)

@@ -44,14 +44,16 @@ class Studies(ApiView):
     @describe("Lists studies", StudyPage, parameters=[Narrowing])
     def get(self, request: Request) -> Response:
         """All that the token reaches, the newest first."""
-        given = {name: value for name, value in request.query_params.items() if value}
-        asked = {name: str(value) for name, value in checked(Narrowing, given).items() if value}
-        found = filtered(visible_studies(self.who), asked)
+        parameters = {name: value for name, value in request.query_params.items() if value}
+        filters = {
+            name: str(value) for name, value in checked(Narrowing, parameters).items() if value
+        }
+        studies_found = filtered(visible_studies(self.who), filters)
         if self.who.token.project_id is not None:
-            found = found.filter(project=self.who.token.project_id)
+            studies_found = studies_found.filter(project=self.who.token.project_id)
         pages = Pages()
         page = pages.paginate_queryset(
-            found.select_related("owner", "project", "version_of"), request, self
+            studies_found.select_related("owner", "project", "version_of"), request, self
         )
         rows = StudyShape(page, many=True).data
         links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
@@ -66,25 +68,27 @@ class Studies(ApiView):
         remarks: list[str] = []
         project = self._project(request)
         with source_of(request, self.who) as source:
-            made = studies.create_study(
+            study = studies.create_study(
                 source, self.who, project=project, by=self.by, tell=remarks.append, sent=True
             )
         forget_upload(self.who, request.data)
-        return Response(_made(made, remarks), status=201)
+        return Response(_created(study, remarks), status=201)
 
     def _project(self, request: Request) -> Project | None:
         """Where a new study belongs: as asked for, else as the token does."""
-        own, asked = self.who.token.project_id, request.query_params.get("project", "")
-        number = int(asked) if asked.isdecimal() and len(asked) < 10 else own
-        if not asked and own is None:
+        own, project_asked = self.who.token.project_id, request.query_params.get("project", "")
+        number = (
+            int(project_asked) if project_asked.isdecimal() and len(project_asked) < 10 else own
+        )
+        if not project_asked and own is None:
             return None
-        found = projects_of(self.who, EDIT).filter(pk=number or 0).first()
-        if found is None or own not in (None, found.pk):
+        project = projects_of(self.who, EDIT).filter(pk=number or 0).first()
+        if project is None or own not in (None, project.pk):
             raise Http404("There is no such project of yours in which you may make studies.")
-        return found
+        return project
 
 
-def _made(study: Study, remarks: list[str]) -> dict[str, Any]:
+def _created(study: Study, remarks: list[str]) -> dict[str, Any]:
     findings = FindingShape(studies.check_study(study), many=True).data
     return {"study": StudyShape(study).data, "remarks": remarks, "findings": findings}
 
@@ -106,8 +110,8 @@ class Validation(ApiView):
         with source_of(request, self.who) as source:
             looked = studies.look_at(source, sent=True)
         mistakes = [mistake_of(each) for each in looked.problems]
-        told = {"key": looked.key, "mistakes": mistakes, "remarks": looked.remarks}
-        return Response({"valid": not mistakes, **told})
+        outcome = {"key": looked.key, "mistakes": mistakes, "remarks": looked.remarks}
+        return Response({"valid": not mistakes, **outcome})
 
 
 class OneStudy(ApiView):
@@ -123,12 +127,12 @@ class OneStudy(ApiView):
         self.study(key, EDIT)
         remarks: list[str] = []
         with source_of(request, self.who) as source:
-            made = studies.create_study(
+            study = studies.create_study(
                 source, self.who, replace=True, only=key, by=self.by, tell=remarks.append, sent=True
             )
         forget_upload(self.who, request.data)
         forget_progress(key)
-        return Response(_made(made, remarks))
+        return Response(_created(study, remarks))
 
     @describe("Changes name, tags, archive", StudyShape, request=Change)
     def patch(self, request: Request, key: str) -> Response:
@@ -158,17 +162,17 @@ class StudyFindings(ApiView):
     def get(self, request: Request, key: str) -> Response:
         """Every clip is listened to for it, so a large study takes a while."""
         study = self.study(key, LOOK)
-        found = studies.check_study(study) if study.state == Study.State.DRAFT else []
-        return Response(FindingShape(found, many=True).data)
+        findings = studies.check_study(study) if study.state == Study.State.DRAFT else []
+        return Response(FindingShape(findings, many=True).data)
 
 
 class StudyCopies(ApiView):
     @describe("Copies a study", StudyShape, status=201, request=Copy)
     def post(self, request: Request, key: str) -> Response:
         """As a draft, without raters and answers: on its own, or as the next version."""
-        study, asked = self.study(key, EDIT), sent(Copy, request)
+        study, body = self.study(key, EDIT), sent(Copy, request)
         return Response(
-            StudyShape(studies.copy_study(study, self.who, by=self.by, **asked)).data, status=201
+            StudyShape(studies.copy_study(study, self.who, by=self.by, **body)).data, status=201
         )
 
 

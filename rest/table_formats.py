@@ -30,17 +30,18 @@ NOTED_EVERY_S = 3600
 
 def FORM(forms: Mapping[str, str]) -> OpenApiParameter:
     """The parameter that chooses one."""
-    told = "In place of the header Accept; without both, json."
-    return OpenApiParameter("format", str, enum=list(forms), description=told)
+    description = "In place of the header Accept; without both, json."
+    return OpenApiParameter("format", str, enum=list(forms), description=description)
 
 
 def form_of(request: Request, forms: Mapping[str, str]) -> str:
     """The form that `format` or the header Accept asks for: the first, where neither does."""
-    if asked := request.query_params.getlist("format"):
-        if len(asked) == 1 and asked[0] in forms:
-            return asked[0]
+    if forms_asked := request.query_params.getlist("format"):
+        if len(forms_asked) == 1 and forms_asked[0] in forms:
+            return forms_asked[0]
         raise NotAcceptable(
-            f"There is no form {' and '.join(map(repr, asked))}; one of {', '.join(forms)} is."
+            f"There is no form {' and '.join(map(repr, forms_asked))}; "
+            f"one of {', '.join(forms)} is."
         )
     accepted = request.headers.get("Accept", "").split(",")
     for kind in (each.partition(";")[0].strip() for each in accepted):
@@ -66,8 +67,8 @@ def json_array(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def note_taken(study: Study, by: str, file: str, **more: Any) -> None:
     """For the log of the study; a script that asks every minute is noted once an hour."""
     lately = in_last_s(NOTED_EVERY_S)
-    told = StudyEvent.objects.filter(study_id=study.pk, what="exported", at__range=lately, by=by)
-    if not told.filter(details__file=file).exists():
+    noted = StudyEvent.objects.filter(study_id=study.pk, what="exported", at__range=lately, by=by)
+    if not noted.filter(details__file=file).exists():
         note(study, "exported", by, file=file, **more)
 
 

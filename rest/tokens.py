@@ -75,7 +75,7 @@ def make_token(
     if working_tokens(user).count() >= MOST:
         raise TokenError(f"{MOST} tokens are the most. Revoke one first.")
     token = PREFIX + secrets.token_urlsafe(32)
-    made = ApiToken.objects.create(
+    stored = ApiToken.objects.create(
         owner_id=user.pk,
         project=project,
         name=name,
@@ -85,7 +85,7 @@ def make_token(
         by_provider=by_provider,
         expires_at=timezone.now() + timedelta(days=days),
     )
-    log.info("account %s made token %s for %s", user.pk, made.pk, ", ".join(chosen))
+    log.info("account %s made token %s for %s", user.pk, stored.pk, ", ".join(chosen))
     return token
 
 
@@ -143,10 +143,10 @@ class TokenAuthentication(BaseAuthentication):
     """A token in the header Authorization; log-ins of browsers open nothing here."""
 
     def authenticate(self, request: Request) -> tuple[TokenUser, ApiToken]:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.casefold() != SCHEME.casefold() or not given.strip():
+        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+        if scheme.casefold() != SCHEME.casefold() or not credentials.strip():
             raise AuthenticationFailed(f"No token was sent. {HOW}")
-        token = find_token(given.strip())
+        token = find_token(credentials.strip())
         if token is None or not token.owner.is_active:
             raise AuthenticationFailed(f"There is no such token. {HOW}")
         if not token.works:

@@ -66,17 +66,17 @@ def source_of(request: Request, who: Any) -> Iterator[Path]:
             return
         if not (request.content_type or "").startswith("application/json"):
             raise UnsupportedMediaType(request.content_type or "nothing")
-        given = sent(StudySent, request)
+        payload = sent(StudySent, request)
         yield (
-            archive_of(upload_for(who, given["upload"]))
-            if "upload" in given
-            else written(given, place)
+            archive_of(upload_for(who, payload["upload"]))
+            if "upload" in payload
+            else written(payload, place)
         )
 
 
-def written(given: dict[str, Any], place: Path) -> Path:
+def written(body: dict[str, Any], place: Path) -> Path:
     """The folder that says what was sent as JSON."""
-    for name, content in given.get("files", {}).items():
+    for name, content in body.get("files", {}).items():
         where = f"files.{name}"
         try:
             check_relative(name)
@@ -92,9 +92,9 @@ def written(given: dict[str, Any], place: Path) -> Path:
         except (OSError, ValueError):
             raise ValidationError({where: "No file can have this name."}) from None
     try:
-        toml = tomli_w.dumps(_without_null(given["study"]), multiline_strings=True)
+        toml = tomli_w.dumps(_without_null(body["study"]), multiline_strings=True)
         (place / TOML).write_text(toml, "utf-8")
-        (place / CSV).write_text(rows_text(given["stimuli"]), "utf-8", newline="")
+        (place / CSV).write_text(rows_text(body["stimuli"]), "utf-8", newline="")
     except (TypeError, ValueError, OSError) as error:
         raise ValidationError(
             {"study": f"This cannot be written as study.toml: {error}."}
@@ -145,10 +145,10 @@ class Uploads(ApiView):
         own = self.who.token.project_id
         if own is None:
             return None
-        found = projects_of(self.who, EDIT).filter(pk=own).first()
-        if found is None:
+        project = projects_of(self.who, EDIT).filter(pk=own).first()
+        if project is None:
             raise Http404("There is no such project of yours in which you may make studies.")
-        return found
+        return project
 
 
 class OneUpload(ApiView):
@@ -174,8 +174,8 @@ class OneUpload(ApiView):
             raise ValidationError({"size": f"1 to {WEB_ARCHIVE_BYTES:,} bytes are taken."})
         piece = request.data.read() if hasattr(request.data, "read") else b""
         if offset + len(piece) > size:
-            told = f"The piece ends behind the {size:,} bytes that `size` says."
-            raise ValidationError({"offset": told})
+            explanation = f"The piece ends behind the {size:,} bytes that `size` says."
+            raise ValidationError({"offset": explanation})
         try:
             files.receive(draft, ARCHIVE, size, offset, piece)
         except files.WrongPiece as wrong:

@@ -25,23 +25,25 @@ class Webhooks(ApiView):
     def get(self, request: Request) -> Response:
         """Those of the token's account, without their secrets."""
         rows = Channel.objects.filter(owner=self.of_account().pk, kind=Channel.Kind.WEBHOOK)
-        found = rows.prefetch_related("subscriptions")
-        return Response(Webhook([_told(each) for each in found], many=True).data)
+        channels_found = rows.prefetch_related("subscriptions")
+        return Response(Webhook([_webhook_row(each) for each in channels_found], many=True).data)
 
     @describe("Makes a webhook", MadeWebhook, status=201, request=NewWebhook)
     def post(self, request: Request) -> Response:
         """The secret that signs its messages is shown now, and never again."""
-        who, asked = self.of_account(), sent(NewWebhook, request)
-        if unknown := sorted(set(asked["events"]) - set(KINDS)):
+        who, body = self.of_account(), sent(NewWebhook, request)
+        if unknown := sorted(set(body["events"]) - set(KINDS)):
             known = ", ".join(KINDS)
-            told = f"There is no event {', '.join(unknown)}; there are {known}."
-            raise ValidationError({"events": told})
-        study = self.study(asked["study"], LOOK) if asked.get("study") else None
+            explanation = f"There is no event {', '.join(unknown)}; there are {known}."
+            raise ValidationError({"events": explanation})
+        study = self.study(body["study"], LOOK) if body.get("study") else None
         with transaction.atomic():
             kind = Channel.Kind.WEBHOOK
-            made = channels.add_channel(who.token.owner, kind, asked["name"], asked["url"])
-            channels.choose(made, asked["events"], study=study)
-        return Response(MadeWebhook(_told(made) | {"secret": made.secret}).data, status=201)
+            channel = channels.add_channel(who.token.owner, kind, body["name"], body["url"])
+            channels.choose(channel, body["events"], study=study)
+        return Response(
+            MadeWebhook(_webhook_row(channel) | {"secret": channel.secret}).data, status=201
+        )
 
 
 class OneWebhook(ApiView):
@@ -56,7 +58,7 @@ class OneWebhook(ApiView):
         return Response(status=204)
 
 
-def _told(channel: Channel) -> dict[str, Any]:
+def _webhook_row(channel: Channel) -> dict[str, Any]:
     events = {event for each in channel.subscriptions.all() for event in each.events}
     fields = ("pk", "name", "address", "stopped_at", "problem")
     return {name: getattr(channel, name) for name in fields} | {
