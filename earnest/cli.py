@@ -20,11 +20,11 @@ Command = Callable[[Client, argparse.Namespace], int]
 
 def main(arguments: Sequence[str] | None = None, client: Client | None = None) -> int:
     """The exit status: 0 where it was done, 1 where not, 2 for a command that is none."""
-    asked = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     try:
-        with nullcontext(client) if client else Client(asked.url, asked.token) as opened:
-            command: Command = asked.command
-            return command(opened, asked)
+        with nullcontext(client) if client else Client(args.url, args.token) as opened:
+            command: Command = args.command
+            return command(opened, args)
     except EarnestError as error:
         print(error, file=sys.stderr)
         return 1
@@ -40,13 +40,13 @@ def main(arguments: Sequence[str] | None = None, client: Client | None = None) -
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    top_parser = argparse.ArgumentParser(
         prog="earnest", description="Query an Earnest server through its REST API (docs/api.md)."
     )
-    made.add_argument("--url", help="Address of the server. Default: EARNEST_URL.")
-    made.add_argument("--token", help="API token. Default, and safer: EARNEST_TOKEN.")
-    add_commands(made.add_subparsers(required=True, metavar="COMMAND"))
-    return made
+    top_parser.add_argument("--url", help="Address of the server. Default: EARNEST_URL.")
+    top_parser.add_argument("--token", help="API token. Default, and safer: EARNEST_TOKEN.")
+    add_commands(top_parser.add_subparsers(required=True, metavar="COMMAND"))
+    return top_parser
 
 
 def add_commands(commands: Any) -> None:
@@ -115,15 +115,17 @@ def _add_study(commands: Any) -> None:
 
 
 def _add(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words)
-    made.set_defaults(command=run)  # no option may be called so
-    return made
+    command_parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=words, description=words
+    )
+    command_parser.set_defaults(command=run)  # no option may be called so
+    return command_parser
 
 
 def _add_key(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
-    made = _add(commands, name, run, words)
-    made.add_argument("key", help="Study key.")
-    return made
+    command_parser = _add(commands, name, run, words)
+    command_parser.add_argument("key", help="Study key.")
+    return command_parser
 
 
 def _out(command: argparse.ArgumentParser) -> None:
@@ -133,8 +135,8 @@ def _out(command: argparse.ArgumentParser) -> None:
 # --- Studies --------------------------------------------------------------------------------------
 
 
-def _studies(client: Client, asked: argparse.Namespace) -> int:
-    for study in client.studies(q=asked.q):
+def _studies(client: Client, args: argparse.Namespace) -> int:
+    for study in client.studies(q=args.q):
         print(f"{study['key']:30} {study['state']:7} {study['name']}")
     return 0
 
@@ -144,111 +146,111 @@ def _shown(study: dict[str, Any]) -> int:
     return 0
 
 
-def _create(client: Client, asked: argparse.Namespace) -> int:
-    made = (
-        client.replace(asked.replace, asked.folder)
-        if asked.replace
-        else client.create(asked.folder, asked.project)
+def _create(client: Client, args: argparse.Namespace) -> int:
+    created = (
+        client.replace(args.replace, args.folder)
+        if args.replace
+        else client.create(args.folder, args.project)
     )
-    for remark in made["remarks"]:
+    for remark in created["remarks"]:
         print(remark)
-    for finding in made["findings"]:
+    for finding in created["findings"]:
         print(f"{finding['level'].capitalize()}: {finding['what']} {finding['remedy']}")
-    return _shown(made["study"])
+    return _shown(created["study"])
 
 
-def _validate(client: Client, asked: argparse.Namespace) -> int:
-    found = client.validate(asked.folder)
-    for line in (*map(mistake_line, found["mistakes"]), *found["remarks"]):
+def _validate(client: Client, args: argparse.Namespace) -> int:
+    validation = client.validate(args.folder)
+    for line in (*map(mistake_line, validation["mistakes"]), *validation["remarks"]):
         print(line)
-    many = len(found["mistakes"])
+    many = len(validation["mistakes"])
     print(["Nothing is wrong.", "1 mistake."][many] if many < 2 else f"{many:,} mistakes.")
-    return 0 if found["valid"] else 1
+    return 0 if validation["valid"] else 1
 
 
-def _open(client: Client, asked: argparse.Namespace) -> int:
-    return _shown(client.open(asked.key, anyway=asked.anyway))
+def _open(client: Client, args: argparse.Namespace) -> int:
+    return _shown(client.open(args.key, anyway=args.anyway))
 
 
-def _copy(client: Client, asked: argparse.Namespace) -> int:
-    return _shown(client.copy(asked.key, asked.to, as_version=asked.version))
+def _copy(client: Client, args: argparse.Namespace) -> int:
+    return _shown(client.copy(args.key, args.to, as_version=args.version))
 
 
-def _archive(client: Client, asked: argparse.Namespace) -> int:
-    study = client.change(asked.key, archived=True)
+def _archive(client: Client, args: argparse.Namespace) -> int:
+    study = client.change(args.key, archived=True)
     print(f"“{study['key']}” is archived, and as before {study['state']}.")
     return 0
 
 
-def _progress(client: Client, asked: argparse.Namespace) -> int:
-    told = client.progress(asked.key)
-    print(f"{told['state']}, {told['at']}")
-    for task in told["tasks"]:
+def _progress(client: Client, args: argparse.Namespace) -> int:
+    progress = client.progress(args.key)
+    print(f"{progress['state']}, {progress['at']}")
+    for task in progress["tasks"]:
         print(f"{task['key']}: {task['rated']:,} of {task['planned']:,} places rated")
-    print(", ".join(f"{number:,} {status}" for status, number in told["sessions"].items()))
+    print(", ".join(f"{number:,} {status}" for status, number in progress["sessions"].items()))
     return 0
 
 
 # --- Tables ---------------------------------------------------------------------------------------
 
 
-def _ratings(client: Client, asked: argparse.Namespace) -> int:
-    if not asked.append:
-        count, since = tables.write_csv(client.rating_pages(asked.key, asked.since), asked.out)
-    elif asked.out is None:
+def _ratings(client: Client, args: argparse.Namespace) -> int:
+    if not args.append:
+        count, since = tables.write_csv(client.rating_pages(args.key, args.since), args.out)
+    elif args.out is None:
         raise EarnestError("Say which file is added to: --out FILE --append")
-    elif asked.since:
+    elif args.since:
         raise EarnestError("--append goes on where the file ends: leave --since out.")
     else:
-        file = tables.Growing(asked.out)
+        file = tables.Growing(args.out)
         count, since = 0, file.since()
-        for page in client.rating_pages(asked.key, since):
+        for page in client.rating_pages(args.key, since):
             file.add(page)
             count, since = count + len(page), page.cursor
-    told = "1 rating" if count == 1 else f"{count:,} ratings"
-    print(f"{told}. What comes later: --since {since}", file=sys.stderr)
+    amount = "1 rating" if count == 1 else f"{count:,} ratings"
+    print(f"{amount}. What comes later: --since {since}", file=sys.stderr)
     return 0
 
 
-def _sessions(client: Client, asked: argparse.Namespace) -> int:
-    tables.write_csv([client.sessions(asked.key)], asked.out)
+def _sessions(client: Client, args: argparse.Namespace) -> int:
+    tables.write_csv([client.sessions(args.key)], args.out)
     return 0
 
 
-def _scores(client: Client, asked: argparse.Namespace) -> int:
-    tables.write_csv([client.scores(asked.key, asked.only, asked.without)], asked.out)
+def _scores(client: Client, args: argparse.Namespace) -> int:
+    tables.write_csv([client.scores(args.key, args.only, args.without)], args.out)
     return 0
 
 
 # --- Results --------------------------------------------------------------------------------------
 
 
-def _results(client: Client, asked: argparse.Namespace) -> int:
-    if asked.run:
-        run = client.analyse(asked.key)
+def _results(client: Client, args: argparse.Namespace) -> int:
+    if args.run:
+        run = client.analyse(args.key)
         if run["state"] != "done":
             raise EarnestError(
                 f"The analysis is {run['state']}, {run['share']:.0%} done, and goes on. Ask for "
                 "the results later, without --run."
             )
-    if asked.file:
-        content = client.result_file(asked.key, asked.file)
+    if args.file:
+        content = client.result_file(args.key, args.file)
     else:
-        told = client.results(asked.key)
-        if told["report"] is None:
+        results = client.results(args.key)
+        if results["report"] is None:
             raise EarnestError("No analysis is finished yet. Ask for one: --run")
-        content = json.dumps(told["report"], ensure_ascii=False, indent=1).encode()
-    if asked.out is None:
+        content = json.dumps(results["report"], ensure_ascii=False, indent=1).encode()
+    if args.out is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)  # as it is: a figure may be sent into a file
     else:
-        asked.out.write_bytes(content)
+        args.out.write_bytes(content)
     return 0
 
 
-def _score(client: Client, asked: argparse.Namespace) -> int:
-    if bool(asked.preset) == bool(asked.metrics):
+def _score(client: Client, args: argparse.Namespace) -> int:
+    if bool(args.preset) == bool(args.metrics):
         raise EarnestError("Say what is to be scored: --preset fast, or names of metrics.")
-    told = client.score(asked.key, asked.preset, asked.metrics)
-    print(f"Run {told['run']} is {told['state']}: {told['done']:,} of {told['total']:,} scores.")
+    run = client.score(args.key, args.preset, args.metrics)
+    print(f"Run {run['run']} is {run['state']}: {run['done']:,} of {run['total']:,} scores.")
     return 0

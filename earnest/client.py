@@ -19,7 +19,7 @@ TRIES = 5
 TIMEOUT_S = 120.0
 AT_ONCE = 10_000  # ratings in one request
 LOOK_AGAIN_S = 1.0
-Told = dict[str, Any]
+Body = dict[str, Any]
 
 
 class Client:
@@ -71,8 +71,8 @@ class Client:
         self.sender.http.close()
 
     def _get(self, path: str, **query: Any) -> Any:
-        asked = {name: value for name, value in query.items() if value is not None}
-        return plain(self.sender.ask("GET", path, params=asked))
+        params = {name: value for name, value in query.items() if value is not None}
+        return plain(self.sender.ask("GET", path, params=params))
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return plain(self.sender.ask("POST", path, json=body))
@@ -81,7 +81,7 @@ class Client:
 
     def studies(self, **narrowed: Any) -> Table:
         """All that the token reaches; narrowed by q, state, tag, project, archived."""
-        rows: list[Told] = []
+        rows: list[Body] = []
         cursor: str | None = None
         while True:
             page = self._get("studies", **narrowed, cursor=cursor)
@@ -90,82 +90,82 @@ class Client:
                 return Table(rows)
             cursor = httpx.URL(page["next"]).params["cursor"]
 
-    def study(self, key: str) -> Told:
-        found: Told = self._get(f"studies/{key}")
-        return found
+    def study(self, key: str) -> Body:
+        study: Body = self._get(f"studies/{key}")
+        return study
 
-    def validate(self, folder: str | Path) -> Told:
+    def validate(self, folder: str | Path) -> Body:
         """Every mistake of a study folder, or a zip of one; nothing is stored."""
         with sending.zip_of(Path(folder)) as file:
             return sending.send_zip(self.sender, file, "POST", sending.VALIDATIONS)
 
-    def create(self, folder: str | Path, project: int | None = None) -> Told:
+    def create(self, folder: str | Path, project: int | None = None) -> Body:
         """A study from a folder, as a draft: `study`, `remarks`, `findings`."""
         with sending.zip_of(Path(folder)) as file:
             return sending.send_zip(self.sender, file, "POST", "studies", project=project)
 
-    def replace(self, key: str, folder: str | Path) -> Told:
+    def replace(self, key: str, folder: str | Path) -> Body:
         """A draft by another folder of the same key."""
         with sending.zip_of(Path(folder)) as file:
             return sending.send_zip(self.sender, file, "PUT", f"studies/{key}")
 
-    def open(self, key: str, *, anyway: bool = False) -> Told:
+    def open(self, key: str, *, anyway: bool = False) -> Body:
         """Lets raters in; `anyway` in spite of problems that were found."""
         return self._state(key, "open", anyway=anyway)
 
-    def pause(self, key: str) -> Told:
+    def pause(self, key: str) -> Body:
         return self._state(key, "paused")
 
-    def close(self, key: str) -> Told:
+    def close(self, key: str) -> Body:
         """Ends a study for good."""
         return self._state(key, "closed")
 
-    def _state(self, key: str, to: str, *, anyway: bool = False) -> Told:
-        told: Told = self._post(f"studies/{key}/state", {"to": to, "anyway": anyway})
-        return told
+    def _state(self, key: str, to: str, *, anyway: bool = False) -> Body:
+        study: Body = self._post(f"studies/{key}/state", {"to": to, "anyway": anyway})
+        return study
 
-    def copy(self, key: str, to: str = "", *, as_version: bool = False) -> Told:
+    def copy(self, key: str, to: str = "", *, as_version: bool = False) -> Body:
         """A copy, as a draft; or the next version."""
-        told: Told = self._post(f"studies/{key}/copies", {"key": to, "as_version": as_version})
-        return told
+        study: Body = self._post(f"studies/{key}/copies", {"key": to, "as_version": as_version})
+        return study
 
-    def change(self, key: str, **change: Any) -> Told:
+    def change(self, key: str, **change: Any) -> Body:
         """What colleagues see: name, tags, archived."""
-        told: Told = plain(self.sender.ask("PATCH", f"studies/{key}", json=change))
-        return told
+        study: Body = plain(self.sender.ask("PATCH", f"studies/{key}", json=change))
+        return study
 
-    def findings(self, key: str) -> list[Told]:
+    def findings(self, key: str) -> list[Body]:
         """What should be known before a draft is opened."""
-        found: list[Told] = self._get(f"studies/{key}/findings")
-        return found
+        findings: list[Body] = self._get(f"studies/{key}/findings")
+        return findings
 
-    def progress(self, key: str) -> Told:
-        told: Told = self._get(f"studies/{key}/progress")
-        return told
+    def progress(self, key: str) -> Body:
+        progress: Body = self._get(f"studies/{key}/progress")
+        return progress
 
     # --- Sessions and ratings ---------------------------------------------------------------------
 
     def sessions(self, key: str) -> Table:
         return _table(self._get(f"studies/{key}/sessions"), "sessions")
 
-    def reject(self, key: str, sessions: Iterable[str], reason: str) -> Told:
+    def reject(self, key: str, sessions: Iterable[str], reason: str) -> Body:
         """Sessions such as “s12”: their ratings are kept, and no longer count."""
         return self._decide(key, sessions, "rejected", reason)
 
-    def restore(self, key: str, sessions: Iterable[str], reason: str) -> Told:
+    def restore(self, key: str, sessions: Iterable[str], reason: str) -> Body:
         return self._decide(key, sessions, "restored", reason)
 
-    def _decide(self, key: str, sessions: Iterable[str], decision: str, reason: str) -> Told:
+    def _decide(self, key: str, sessions: Iterable[str], decision: str, reason: str) -> Body:
         body = {"sessions": list(sessions), "decision": decision, "reason": reason}
-        told: Told = self._post(f"studies/{key}/decisions", body)
-        return told
+        decision_result: Body = self._post(f"studies/{key}/decisions", body)
+        return decision_result
 
     def ratings(self, key: str, since: str = "") -> Table:
         """All ratings, or those that came since a cursor: every one exactly once.
 
         The table's `cursor` is what to ask with next time.
         """
-        rows: list[Told] = []
+        rows: list[Body] = []
         columns: tuple[str, ...] = ()
         for page in self.rating_pages(key, since):
             rows += page.rows
@@ -176,16 +176,16 @@ class Client:
         """The same in pages of some thousand, which need little memory."""
         more = True
         while more:
-            told = self._get(f"studies/{key}/ratings", since=since or None, limit=AT_ONCE)
-            since, more = told["next"], told["more"]
-            yield _table(told, "ratings", since)
+            page = self._get(f"studies/{key}/ratings", since=since or None, limit=AT_ONCE)
+            since, more = page["next"], page["more"]
+            yield _table(page, "ratings", since)
 
     # --- Results ----------------------------------------------------------------------------------
 
-    def results(self, key: str) -> Told:
+    def results(self, key: str) -> Body:
         """The newest finished analysis: `report`, `run`; `newest` may be on its way."""
-        told: Told = self._get(f"studies/{key}/results")
-        return told
+        results: Body = self._get(f"studies/{key}/results")
+        return results
 
     def result_file(self, key: str, name: str, **query: Any) -> bytes:
         """A file of the results, such as estimates.csv."""
@@ -193,9 +193,9 @@ class Client:
 
     def analyse(
         self, key: str, options: Mapping[str, Any] | None = None, *, wait_s: float = 600.0
-    ) -> Told:
+    ) -> Body:
         """Asks for an analysis and waits for it, at most so long; 0 does not wait."""
-        run: Told = self._post(f"studies/{key}/results/runs", {"options": dict(options or {})})
+        run: Body = self._post(f"studies/{key}/results/runs", {"options": dict(options or {})})
         until = time.monotonic() + wait_s
         while run["state"] in ("queued", "running") and time.monotonic() < until:
             self.sender.sleep(LOOK_AGAIN_S)
@@ -208,40 +208,40 @@ class Client:
 
     def score(
         self, key: str, preset: str = "", metrics: Sequence[Mapping[str, Any] | str] = ()
-    ) -> Told:
+    ) -> Body:
         """Asks for a preset of metrics, or for metrics one by one; how far that is."""
         listed = [{"metric": each} if isinstance(each, str) else dict(each) for each in metrics]
-        body: Told = {"preset": preset} if preset else {"metrics": listed}
-        told: Told = self._post(f"studies/{key}/metrics/runs", body)
-        return told
+        body: Body = {"preset": preset} if preset else {"metrics": listed}
+        run: Body = self._post(f"studies/{key}/metrics/runs", body)
+        return run
 
-    def scoring(self, key: str) -> list[Told]:
+    def scoring(self, key: str) -> list[Body]:
         """The runs of metrics, the newest first, and how far each is."""
-        runs: list[Told] = self._get(f"studies/{key}/metrics/runs")["runs"]
+        runs: list[Body] = self._get(f"studies/{key}/metrics/runs")["runs"]
         return runs
 
     def scores(self, key: str, only: str = "", without: str = "") -> Table:
         """Scores of the clips with, and without, warnings of these codes (commas between; any)."""
-        asked = {"only": only or None, "without": without or None}
-        return _table(self._get(f"studies/{key}/metrics/scores", **asked), "scores")
+        filters = {"only": only or None, "without": without or None}
+        return _table(self._get(f"studies/{key}/metrics/scores", **filters), "scores")
 
     # --- Webhooks ---------------------------------------------------------------------------------
 
-    def webhooks(self) -> list[Told]:
-        found: list[Told] = self._get("webhooks")
-        return found
+    def webhooks(self) -> list[Body]:
+        webhooks: list[Body] = self._get("webhooks")
+        return webhooks
 
     def add_webhook(
         self, url: str, events: Iterable[str], name: str = "", study: str | None = None
-    ) -> Told:
+    ) -> Body:
         """With its `secret`, which is told only now."""
         body = {"url": url, "events": list(events), "name": name}
-        told: Told = self._post("webhooks", body | ({"study": study} if study else {}))
-        return told
+        webhook: Body = self._post("webhooks", body | ({"study": study} if study else {}))
+        return webhook
 
     def remove_webhook(self, pk: int) -> None:
         self.sender.ask("DELETE", f"webhooks/{pk}")
 
 
-def _table(told: Told, name: str, cursor: str = "") -> Table:
-    return Table(told[name], cursor, tuple(told.get("columns", ())))
+def _table(body: Body, name: str, cursor: str = "") -> Table:
+    return Table(body[name], cursor, tuple(body.get("columns", ())))

@@ -41,7 +41,7 @@ class Sender:
                 continue
             again = answer.status_code == 429 or method in REPEATABLE
             if answer.status_code in NOT_NOW and left and again:
-                self.sleep(_told(answer) or self._pause(left))
+                self.sleep(_wait_s(answer) or self._pause(left))
                 continue
             return checked(answer)
         raise AssertionError("there is at least one try")
@@ -59,7 +59,7 @@ class Sender:
         return min(2.0 ** (self.tries - left - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
 
 
-def _told(answer: httpx.Response) -> float:
+def _wait_s(answer: httpx.Response) -> float:
     """Seconds that the server asks to wait; 0 where it does not say."""
     text = answer.headers.get("Retry-After", "")
     return min(float(text), LONGEST_WAIT_S) if text.isdecimal() else 0.0
@@ -89,13 +89,13 @@ def checked(answer: httpx.Response) -> httpx.Response:
     if not answer.is_error:
         return answer
     try:
-        told = answer.json()
+        body = answer.json()
     except ValueError:
-        told = {}
-    if not isinstance(told, dict):
-        told = {}
-    detail = told.get("detail") or told.get("message") or _no_earnest(answer)
-    raise EarnestError(detail, answer.status_code, told.get("mistakes", ()))
+        body = {}
+    if not isinstance(body, dict):
+        body = {}
+    detail = body.get("detail") or body.get("message") or _no_earnest(answer)
+    raise EarnestError(detail, answer.status_code, body.get("mistakes", ()))
 
 
 AT_ONCE = 8 * 1024**2
@@ -151,8 +151,8 @@ def send_zip(
             raise
         if path == VALIDATIONS:  # which leaves it there; what makes a study does not
             sender.ask("DELETE", f"uploads/{code}")
-    told: dict[str, Any] = plain(answer)
-    return told
+    body: dict[str, Any] = plain(answer)
+    return body
 
 
 def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> None:
@@ -162,7 +162,7 @@ def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> N
         file.seek(at)
         content = file.read(piece)
         try:
-            told = sender.ask(
+            progress = sender.ask(
                 "PUT",
                 f"uploads/{code}",
                 content=content,
@@ -174,6 +174,6 @@ def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> N
                 raise
             piece //= 2
             continue
-        if told["received"] <= at and not told["whole"]:
+        if progress["received"] <= at and not progress["whole"]:
             raise EarnestError("The server takes no more of the upload. Begin again.")
-        at = told["received"]
+        at = progress["received"]

@@ -72,25 +72,25 @@ class Growing:
     """A CSV file to which each run adds what came since the last one, each row once."""
 
     def __init__(self, out: Path) -> None:
-        self.out, self.beside = out, Path(f"{out}{CURSOR}")
+        self.out, self.cursor_file = out, Path(f"{out}{CURSOR}")
 
     def since(self) -> str:
         """The cursor to ask with; EarnestError where the file is not as it was left."""
-        if self.out.exists() != self.beside.exists():
+        if self.out.exists() != self.cursor_file.exists():
             raise EarnestError(
-                f"{self.out} and {self.beside} belong together, and one is missing: how far the "
-                "file goes is not known. Take both away to begin again."
+                f"{self.out} and {self.cursor_file} belong together, and one is missing: how far "
+                "the file goes is not known. Take both away to begin again."
             )
-        if not self.beside.exists():
+        if not self.cursor_file.exists():
             return ""
-        cursor, _, size = self.beside.read_text("utf-8").strip().partition(" ")
+        cursor, _, size = self.cursor_file.read_text("utf-8").strip().partition(" ")
         there = self.out.stat().st_size
         if size.isdecimal() and int(size) != there:
             raise EarnestError(
                 f"{self.out} has {there:,} bytes, and had {int(size):,} when its last rows were "
                 f"added: a run was cut off, or the file was changed since. Make it as it was "
                 f"(truncate -s {size} {self.out}, where it is longer), or take it and "
-                f"{self.beside} away to begin again."
+                f"{self.cursor_file} away to begin again."
             )
         return cursor
 
@@ -100,9 +100,9 @@ class Growing:
             _write_lines(page, file, self._head(page), head=not self._has_rows())
             file.flush()
             os.fsync(file.fileno())
-        part = Path(f"{self.beside}{PART}")
+        part = Path(f"{self.cursor_file}{PART}")
         part.write_text(f"{page.cursor} {self.out.stat().st_size}\n", "utf-8")
-        os.replace(part, self.beside)
+        os.replace(part, self.cursor_file)
 
     def _has_rows(self) -> bool:
         return self.out.exists() and self.out.stat().st_size > 0
