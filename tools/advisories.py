@@ -78,29 +78,31 @@ def ask(locks: Iterable[Path], url: str, cache: Path) -> list[Weakness]:
         Weakness(
             each["name"],
             each["version"],
-            (found["id"], *found.get("aliases", ())),
-            tuple(found["fix_versions"]),
+            (weakness["id"], *weakness.get("aliases", ())),
+            tuple(weakness["fix_versions"]),
         )
         for each in report["dependencies"]
-        for found in each["vulns"]
+        for weakness in each["vulns"]
     ]
 
 
-def judged(found: Iterable[Weakness], accepted: Iterable[Accepted]) -> tuple[list[str], list[str]]:
+def judged(
+    weaknesses: Iterable[Weakness], accepted: Iterable[Accepted]
+) -> tuple[list[str], list[str]]:
     """What must be mended, and what is only told: accepted, or no version fixes it yet."""
-    wrong, told = [], []
-    for each in found:
+    wrong, known = [], []
+    for each in weaknesses:
         entry = next(
             (e for e in accepted if e.package == each.package and e.id in each.ids),
             None,
         )
         if entry:
-            told.append(f"{each} (accepted until {entry.until}: {entry.reason})")
+            known.append(f"{each} (accepted until {entry.until}: {entry.reason})")
         elif each.fixed_in:
             wrong.append(str(each))
         else:
-            told.append(str(each))
-    return wrong, told
+            known.append(str(each))
+    return wrong, known
 
 
 def expired(accepted: Iterable[Accepted], today: date) -> list[str]:

@@ -38,12 +38,12 @@ def licences_wrong(book: dict[str, Any]) -> list[str]:
         for entry in book.get("licence", ())
     ]
     try:
-        found = refused(bill_of_running(), frozenset(book["allowed"]), exempt)
+        refused_licences = refused(bill_of_running(), frozenset(book["allowed"]), exempt)
     except SbomError as error:
         return [str(error)]
     return [
         f"{name} states {stated} as its licence; audit.toml does not list that"
-        for name, stated in found.items()
+        for name, stated in refused_licences.items()
     ]
 
 
@@ -55,14 +55,14 @@ def weaknesses_wrong(book: dict[str, Any], url: str) -> tuple[list[str], bool]:
     wrong = expired(accepted, today())
     with tempfile.TemporaryDirectory() as cache:
         try:
-            found = ask((RUN_LOCK, DEV_LOCK), url, Path(cache))
+            weaknesses = ask((RUN_LOCK, DEV_LOCK), url, Path(cache))
         except AwayError as error:
             print(f"not audited: {error}")
             return wrong, False
         except AuditError as error:
             return [*wrong, str(error)], False
-    more, told = judged(found, accepted)
-    for line in told:
+    more, known = judged(weaknesses, accepted)
+    for line in known:
         print(f"known: {line}")
     return wrong + more, True
 
@@ -86,10 +86,10 @@ def audit(daily: Path | None, url: str) -> list[str]:
     if clean.get("weaknesses") == day:
         print("audited today, and nothing has changed since")
     else:
-        weaknesses, asked = weaknesses_wrong(book, url)
+        weaknesses, was_asked = weaknesses_wrong(book, url)
         wrong += weaknesses
-        clean["weaknesses"] = day if asked and not weaknesses else ""
-        if asked:
+        clean["weaknesses"] = day if was_asked and not weaknesses else ""
+        if was_asked:
             print("the locked packages were looked up in the advisories")
     if daily:
         daily.parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +103,8 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--daily", type=Path, metavar="FILE")
     parser.add_argument("--osv-url", default=OSV_URL)
-    given = parser.parse_args(words)
-    wrong = audit(given.daily, given.osv_url)
+    args = parser.parse_args(words)
+    wrong = audit(args.daily, args.osv_url)
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

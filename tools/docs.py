@@ -45,26 +45,26 @@ class Navigation:
 
 
 def navigation(root: Path = ROOT) -> Navigation:
-    told: dict[str, Any] = tomllib.loads((root / NAVIGATION).read_text("utf-8"))
+    declared: dict[str, Any] = tomllib.loads((root / NAVIGATION).read_text("utf-8"))
     below = {
         page: tuple(sorted(path.relative_to(root).as_posix() for path in root.glob(pattern)))
-        for page, pattern in told["below"].items()
+        for page, pattern in declared["below"].items()
     }
     return Navigation(
-        tuple(Part(each["title"], tuple(each["pages"])) for each in told["part"]), below
+        tuple(Part(each["title"], tuple(each["pages"])) for each in declared["part"]), below
     )
 
 
 def lay_out(folder: Path, generated: dict[str, str], root: Path = ROOT) -> None:
     """Write all pages, the generated ones too, and each file that they link to, into a folder."""
-    told = navigation(root)
+    pages = navigation(root)
     shutil.rmtree(folder, ignore_errors=True)
-    for page in told.pages():
+    for page in pages.pages():
         text = generated.get(page) or (root / page).read_text("utf-8")
         if page.endswith(".ipynb"):
             text = of_notebook(text, Path(page).name)
-        _write(folder, page, text + toctree(told.below.get(page, ()), page), root)
-    _write(folder, "index.md", home((root / HOME).read_text("utf-8"), told), root)
+        _write(folder, page, text + toctree(pages.below.get(page, ()), page), root)
+    _write(folder, "index.md", home((root / HOME).read_text("utf-8"), pages), root)
 
 
 def _write(folder: Path, page: str, text: str, root: Path) -> None:
@@ -79,14 +79,14 @@ def _write(folder: Path, page: str, text: str, root: Path) -> None:
             shutil.copyfile(linked, copy)
 
 
-def home(readme: str, told: Navigation) -> str:
+def home(readme: str, pages: Navigation) -> str:
     """The README up to where it says what to read, then the navigation."""
-    text, found, _ = readme.partition(END_OF_HOME)
-    if not found:
+    text, separator, _ = readme.partition(END_OF_HOME)
+    if not separator:
         raise SystemExit(
             f"{HOME} has no line “{END_OF_HOME.strip()}”, at which the home page ends."
         )
-    return text + "".join(toctree(part.pages, "", part.title) for part in told.parts)
+    return text + "".join(toctree(part.pages, "", part.title) for part in pages.parts)
 
 
 def toctree(pages: tuple[str, ...], page: str, caption: str = "") -> str:
@@ -100,13 +100,13 @@ def toctree(pages: tuple[str, ...], page: str, caption: str = "") -> str:
 
 def of_notebook(text: str, name: str) -> str:
     """A notebook without output as a page: its words, and its code as blocks."""
-    told = [f"[This page as a notebook]({name})"]
+    blocks = [f"[This page as a notebook]({name})"]
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
-        told.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
-    title, rest = told[1], told[2:]
+        blocks.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+    title, rest = blocks[1], blocks[2:]
     first, _, more = title.partition("\n")
-    return "\n\n".join([first, told[0], more.strip(), *rest]) + "\n"
+    return "\n\n".join([first, blocks[0], more.strip(), *rest]) + "\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -34,19 +34,21 @@ def page(groups: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
-def _operation(told: dict[str, Any]) -> Iterator[str]:
-    yield f"### {told['method']} `{told['path']}`\n"
-    yield f"{_sentence(told['summary'])}\n"
-    if told["words"]:
-        yield f"{told['words']}\n"
-    fields = [(each["name"], each.get("required"), _parameter(each)) for each in told["parameters"]]
+def _operation(operation: dict[str, Any]) -> Iterator[str]:
+    yield f"### {operation['method']} `{operation['path']}`\n"
+    yield f"{_sentence(operation['summary'])}\n"
+    if operation["words"]:
+        yield f"{operation['words']}\n"
+    fields = [
+        (each["name"], each.get("required"), _parameter(each)) for each in operation["parameters"]
+    ]
     yield from _table("In the address", fields)
-    for kind, sent in told["sent"]:
+    for kind, sent in operation["sent"]:
         sent_fields = [(each["name"], each["needed"], each["words"]) for each in sent]
         yield from _table(f"Sent as `{kind}`", sent_fields)
         if not sent_fields:
             yield f"Sent as `{kind}`.\n"
-    for code, kinds in told["answers"]:
+    for code, kinds in operation["answers"]:
         named = ", ".join(f"`{kind}`" if "/" in kind else kind for kind in kinds)
         yield f"Answered with {code}: {named}.\n"
 
@@ -55,11 +57,11 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith((".", "?", ":")) else f"{text}."
 
 
-def _parameter(told: dict[str, Any]) -> str:
-    shape = told.get("schema", {})
+def _parameter(parameter: dict[str, Any]) -> str:
+    shape = parameter.get("schema", {})
     if choices := shape.get("enum"):  # its description lists them again
         return ", ".join(f"`{each}`" for each in choices)
-    return str(told.get("description") or shape.get("type", ""))
+    return str(parameter.get("description") or shape.get("type", ""))
 
 
 def _table(title: str, fields: list[tuple[str, Any, str]]) -> Iterator[str]:

@@ -31,11 +31,11 @@ class Exempt:
 
 def statements(component: dict[str, Any]) -> list[str]:
     """Each licence that a component of a CycloneDX bill states, as SPDX or in its own words."""
-    found = []
+    licences = []
     for each in component.get("licenses", ()):
-        said = each.get("expression") or each["license"].get("id") or each["license"]["name"]
-        found.append(said.removeprefix("License :: ").removeprefix("OSI Approved :: "))
-    return found or [NOTHING]
+        licence = each.get("expression") or each["license"].get("id") or each["license"]["name"]
+        licences.append(licence.removeprefix("License :: ").removeprefix("OSI Approved :: "))
+    return licences or [NOTHING]
 
 
 def admitted(statement: str, allowed: frozenset[str]) -> bool:
@@ -64,11 +64,11 @@ def refused(
     bill: dict[str, Any], allowed: frozenset[str], exempt: Iterable[Exempt]
 ) -> dict[str, str]:
     """Packages that neither the list nor an entry admits, with what they state."""
-    found: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for component in bill["components"]:
-        name, said = canonicalize_name(component["name"]), statements(component)
-        if all(admitted(each, allowed) for each in said):
+        name, stated = canonicalize_name(component["name"]), statements(component)
+        if all(admitted(each, allowed) for each in stated):
             continue
-        if not any(entry.covers(name, said) for entry in exempt):
-            found[name] = " and ".join(said)
-    return found
+        if not any(entry.covers(name, stated) for entry in exempt):
+            refusals[name] = " and ".join(stated)
+    return refusals

@@ -32,11 +32,11 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def locked(path: Path) -> list[Locked]:
-    found = []
+    entries = []
     for line in lines(path):
         wanted = Requirement(line.split(" --hash", 1)[0])
         (pin,) = wanted.specifier
-        found.append(
+        entries.append(
             Locked(
                 canonicalize_name(wanted.name),
                 pin.version,
@@ -44,17 +44,17 @@ def locked(path: Path) -> list[Locked]:
                 tuple(HASH.findall(line)),
             )
         )
-    return found
+    return entries
 
 
 def pins(path: Path) -> dict[str, str]:
     """What a requirements file pins, also through the files that it names: name to version."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for line in lines(path):
         if line.startswith("-r "):
-            found |= pins(path.parent / line.removeprefix("-r ").strip())
+            versions |= pins(path.parent / line.removeprefix("-r ").strip())
             continue
         wanted = Requirement(line)
         (pin,) = wanted.specifier
-        found[canonicalize_name(wanted.name)] = pin.version
-    return found
+        versions[canonicalize_name(wanted.name)] = pin.version
+    return versions

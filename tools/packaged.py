@@ -74,33 +74,33 @@ def _run(code: str, where: Path, target: Path) -> None:
 def expected(names: list[PurePosixPath]) -> set[str]:
     """What a wheel has to hold, as paths in it: all of the rooms and files but pages about them."""
     shipped = rooms(names)
-    found = set()
+    paths = set()
     for name in names:
         if name.parts[0] in FILES:
-            found.add(f"earnest_files/{name}")
+            paths.add(f"earnest_files/{name}")
         elif name.parts[0] in shipped and name.suffix != ".md":
-            found.add(str(name))
-    return found
+            paths.add(str(name))
+    return paths
 
 
-def mistakes(root: Path, made: Made, version: str) -> list[str]:
+def mistakes(root: Path, distribution: Made, version: str) -> list[str]:
     """What is missing or too much in the wheel, and what its metadata say wrong."""
-    with zipfile.ZipFile(made.wheel) as archive:
+    with zipfile.ZipFile(distribution.wheel) as archive:
         inside = {name for name in archive.namelist() if not name.endswith("/")}
         described = next((name for name in inside if name.endswith(".dist-info/METADATA")), "")
-        told = Parser().parsestr(archive.read(described).decode() if described else "")
-    about = {name for name in inside if ".dist-info/" in name}
+        metadata = Parser().parsestr(archive.read(described).decode() if described else "")
+    dist_info = {name for name in inside if ".dist-info/" in name}
     wanted = expected(tracked(root))
-    found = [
+    problems = [
         *_named("The wheel lacks", wanted - inside),
-        *_named("The wheel holds what git does not know", inside - about - wanted),
+        *_named("The wheel holds what git does not know", inside - dist_info - wanted),
     ]
-    if told["Version"] != version:
-        found.append(f"The wheel says it is {told['Version']}, not {version}.")
+    if metadata["Version"] != version:
+        problems.append(f"The wheel says it is {metadata['Version']}, not {version}.")
     for ending in ("entry_points.txt", "licenses/LICENSE"):
-        if not any(name.endswith(f".dist-info/{ending}") for name in about):
-            found.append(f"The wheel lacks its {ending}.")
-    return found
+        if not any(name.endswith(f".dist-info/{ending}") for name in dist_info):
+            problems.append(f"The wheel lacks its {ending}.")
+    return problems
 
 
 def _named(words: str, names: set[str]) -> list[str]:

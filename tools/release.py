@@ -127,15 +127,15 @@ def _set(text: str, name: str, start: str, value: str) -> str:
 
 def dated(changes: str, version: str, day: str) -> str:
     """The changelog with what was unreleased under the version, and nothing unreleased."""
-    before, found, rest = changes.partition(UNRELEASED)
-    if not found:
+    before, heading, rest = changes.partition(UNRELEASED)
+    if not heading:
         raise ReleaseError(f"{CHANGES} has no line “{UNRELEASED.strip()}”.")
     if f"\n## {version} " in changes:
         raise ReleaseError(f"{CHANGES} has a part about {version} already.")
-    told, end, older = rest.partition("\n## ")
-    if not re.search(r"^- \S", told, re.M):
+    unreleased, end, older = rest.partition("\n## ")
+    if not re.search(r"^- \S", unreleased, re.M):
         raise ReleaseError(f"{CHANGES} has nothing below Unreleased: say what is new.")
-    return f"{before}{UNRELEASED}\n## {version} - {day}\n{told}{end}{older}"
+    return f"{before}{UNRELEASED}\n## {version} - {day}\n{unreleased}{end}{older}"
 
 
 @contextmanager
@@ -159,19 +159,22 @@ def make(release: Release) -> str:
     """Edits, builds and looks; returns what is left to do."""
     check(release)
     with written(release.root, edited(release)):
-        made = build(release.root)
-        if wrong := mistakes(release.root, made, release.version):
+        distribution = build(release.root)
+        if wrong := mistakes(release.root, distribution, release.version):
             raise ReleaseError("What was built is not right:\n" + "\n".join(wrong))
-    files = " ".join(path.relative_to(release.root).as_posix() for path in (made.sdist, made.wheel))
+    files = " ".join(
+        path.relative_to(release.root).as_posix()
+        for path in (distribution.sdist, distribution.wheel)
+    )
     return left(release, files)
 
 
 def left(release: Release, files: str) -> str:
     images = NO_IMAGES.format(recipe=RECIPE)
     if (release.root / RECIPE).exists():
-        told = {"recipe": RECIPE, "version": release.version}
-        found = targets(release.read(RECIPE))
-        images = IMAGES + "".join(IMAGE.format(target=each, **told) for each in found)
+        values = {"recipe": RECIPE, "version": release.version}
+        names = targets(release.read(RECIPE))
+        images = IMAGES + "".join(IMAGE.format(target=each, **values) for each in names)
     return LEFT.format(version=release.version, branch=release.branch, files=files, images=images)
 
 
@@ -190,10 +193,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("version", help="like 0.2.0 or 0.2.0rc1")
     parser.add_argument("--dry-run", action="store_true", help="check, and change nothing")
     parser.add_argument("--branch", default=BRANCH, help=f"release from another than {BRANCH}")
-    told = parser.parse_args(arguments)
-    release = Release(told.version, datetime.now(UTC).date(), told.branch)
+    args = parser.parse_args(arguments)
+    release = Release(args.version, datetime.now(UTC).date(), args.branch)
     try:
-        if told.dry_run:
+        if args.dry_run:
             check(release)
             print(f"Would change {', '.join(edited(release))}, and build. Nothing was changed.")
         else:

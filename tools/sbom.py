@@ -43,16 +43,16 @@ def only_for_running(bill: dict[str, Any]) -> dict[str, Any]:
             f"The environment is not that of requirements.lock: {', '.join(wrong)}. Install it "
             "with: rm .venv/*.stamp; make check"
         )
-    kept = {named[name]["bom-ref"]: named[name] for name in sorted(wanted)}
+    components = {named[name]["bom-ref"]: named[name] for name in sorted(wanted)}
     root = bill["metadata"]["component"]["bom-ref"]
     direct = pins(ROOT / "requirements.txt")
     arrows = [
-        {**each, "dependsOn": [ref for ref in each.get("dependsOn", ()) if ref in kept]}
+        {**each, "dependsOn": [ref for ref in each.get("dependsOn", ()) if ref in components]}
         for each in bill["dependencies"]
-        if each["ref"] in kept
+        if each["ref"] in components
     ]
     own = {"ref": root, "dependsOn": [named[name]["bom-ref"] for name in sorted(direct)]}
-    return {**bill, "components": list(kept.values()), "dependencies": [own, *arrows]}
+    return {**bill, "components": list(components.values()), "dependencies": [own, *arrows]}
 
 
 def mistakes(bill: dict[str, Any]) -> str:
@@ -60,8 +60,8 @@ def mistakes(bill: dict[str, Any]) -> str:
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
 
-    found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill))
-    return str(found) if found else ""
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill))
+    return str(error) if error else ""
 
 
 def bill_of_running() -> dict[str, Any]:

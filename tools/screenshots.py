@@ -127,7 +127,8 @@ def _log_in(base: str) -> Any:
     client = Client()
     client.force_login(User.objects.get(username="researcher"))
     return [
-        {"name": name, "value": kept.value, "url": base} for name, kept in client.cookies.items()
+        {"name": name, "value": cookie.value, "url": base}
+        for name, cookie in client.cookies.items()
     ]
 
 
@@ -135,10 +136,10 @@ def small(png: bytes) -> bytes:
     """As WebP, at the best quality that fits."""
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     for quality in QUALITIES:
-        made = io.BytesIO()
-        picture.save(made, "WEBP", quality=quality, method=6)
-        if made.tell() <= MOST_BYTES:
-            return made.getvalue()
+        webp = io.BytesIO()
+        picture.save(webp, "WEBP", quality=quality, method=6)
+        if webp.tell() <= MOST_BYTES:
+            return webp.getvalue()
     raise SystemExit(
         f"A picture is over {MOST_BYTES} bytes at quality {QUALITIES[-1]}: shoot less."
     )
@@ -164,9 +165,9 @@ def main() -> None:
         with web_process(), chromium() as browser:
             for shot in SHOTS:
                 if not options.names or shot.name in options.names:
-                    made = small(take(browser, f"http://localhost:{options.port}", shot, link))
-                    (options.folder / f"{shot.name}.webp").write_bytes(made)
-                    print(f"{shot.name}.webp: {len(made):,} bytes", flush=True)
+                    webp = small(take(browser, f"http://localhost:{options.port}", shot, link))
+                    (options.folder / f"{shot.name}.webp").write_bytes(webp)
+                    print(f"{shot.name}.webp: {len(webp):,} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ PAGE = "docs/running.md"
 
 def written(page: str) -> str:
     """The page with every table as it should be."""
-    for of in (SERVER, CLIENT, CONTAINERS, DEVELOPERS):
-        begin = f"<!-- settings: {of} -->\n\n"
-        before, found, after = page.partition(begin)
-        if not found:
+    for reader in (SERVER, CLIENT, CONTAINERS, DEVELOPERS):
+        begin = f"<!-- settings: {reader} -->\n\n"
+        before, marker, after = page.partition(begin)
+        if not marker:
             raise SystemExit(f"{PAGE} has no line “{begin.strip()}” before its table of settings.")
-        page = before + begin + as_table(of) + "\n\n" + after.partition("\n\n")[2]
+        page = before + begin + as_table(reader) + "\n\n" + after.partition("\n\n")[2]
     return page
 
 

@@ -110,15 +110,15 @@ def _avoided(text: str, *, names: bool = True) -> int:
 
 def _imported(text: str, modules: set[str]) -> set[str]:
     """Return the modules of the product that a module imports, at any level of its code."""
-    found: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
+            imported |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for each in node.names:
                 submodule = f"{node.module}.{each.name}"
-                found.add(submodule if submodule in modules else node.module)
-    return found & modules
+                imported.add(submodule if submodule in modules else node.module)
+    return imported & modules
 
 
 def _revision(revision: str) -> Size:
@@ -134,16 +134,16 @@ def _revision(revision: str) -> Size:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print the size and the shape of the code.")
     parser.add_argument("--beside", metavar="REVISION", help="compare with this revision")
-    beside = parser.parse_args().beside
+    revision = parser.parse_args().beside
     now = measure(ROOT)
-    before = _revision(beside) if beside else None
+    before = _revision(revision) if revision else None
     print(f"{'package':<12}{'lines':>9}{'modules':>9}{'avoided':>9}")
     for package in sorted(set(now.lines) | set(now.avoided)):
         counts = (now.lines[package], now.modules[package], now.avoided[package])
         print(f"{package:<12}" + "".join(f"{count:>9,}" for count in counts))
     print()
     for name, value in now.rows().items():
-        change = f"  ({before.rows()[name]:,} in {beside})" if before else ""
+        change = f"  ({before.rows()[name]:,} in {revision})" if before else ""
         print(f"{name:<38}{value:>9,}{change}")
 
 

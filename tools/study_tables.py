@@ -20,7 +20,7 @@ MARK = re.compile(r"<!-- fields: (\S+) -->\n\n(?:\|.*\n)*\n?")
 
 def written(page: str) -> str:
     """The page with every table as it should be."""
-    return MARK.sub(lambda found: f"<!-- fields: {found[1]} -->\n\n{_table(found[1])}\n", page)
+    return MARK.sub(lambda match: f"<!-- fields: {match[1]} -->\n\n{_table(match[1])}\n", page)
 
 
 def _table(path: str) -> str:

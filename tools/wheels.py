@@ -35,8 +35,8 @@ class WheelsError(Exception):
 
 def blocks(lock: str) -> dict[str, str]:
     """The lock's entries by name, each with its hashes."""
-    found = re.split(r"^(?=[a-z0-9])", lock, flags=re.M)[1:]
-    return {entry.partition("==")[0]: entry for entry in found}
+    entries = re.split(r"^(?=[a-z0-9])", lock, flags=re.M)[1:]
+    return {entry.partition("==")[0]: entry for entry in entries}
 
 
 def resolve(entries: str, python: str, platform: str) -> str:
@@ -56,10 +56,10 @@ def resolve(entries: str, python: str, platform: str) -> str:
 def missing(lock: str, python: str, platform: str) -> Iterator[str]:
     """Each package that has no wheel there, as name==version: uv names one at a time."""
     left = blocks(lock)
-    while said := resolve("".join(left.values()), python, platform):
-        named = WITHOUT.search(said)
+    while message := resolve("".join(left.values()), python, platform):
+        named = WITHOUT.search(message)
         if named is None or named["name"] not in left:
-            raise WheelsError(f"Python {python}, {platform}: {said}")
+            raise WheelsError(f"Python {python}, {platform}: {message}")
         del left[named["name"]]
         yield f"{named['name']}=={named['version']}"
 
@@ -67,12 +67,12 @@ def missing(lock: str, python: str, platform: str) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--python", nargs="+", default=PYTHONS, help="versions (default: all)")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     if not UV.exists():
         sys.exit(f"{UV.relative_to(ROOT)} is missing. Make it: make {UV.relative_to(ROOT)}")
     lock = RUN_LOCK.read_text("utf-8")
     try:
-        for python in asked.python:
+        for python in args.python:
             for label, platform in PLATFORMS.items():
                 names = ", ".join(sorted(missing(lock, python, platform))) or "none"
                 print(f"{python}  {label}: without a wheel: {names}", flush=True)

@@ -58,8 +58,8 @@ def texts_of(area: str) -> Iterator[tuple[str, str]]:
 
 
 def _files(*patterns: str) -> list[Path]:
-    found = {path for pattern in patterns for path in ROOT.glob(pattern)}
-    return sorted(path for path in found if "migrations" not in path.parts)
+    paths = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    return sorted(path for path in paths if "migrations" not in path.parts)
 
 
 COMMANDS = ("*/management/commands/*.py", "earnest/*.py", "config/run/command*.py")
