@@ -64,10 +64,10 @@ def write_bundle(
     extra: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
-    from analysis.report.writers.bundle import Wanted, bundle, bundle_zip
+    from analysis.report.writers.bundle import BundleChoice, bundle, bundle_zip
 
     ratings = None if arguments["no_ratings"] else table
-    wanted = Wanted(
+    wanted = BundleChoice(
         everything=arguments["everything"],
         extra=extra or {},
         width_in=WIDTHS[arguments["figures"]],

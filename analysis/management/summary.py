@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analysis.formatting import counted, legend_of_marks, number
 from analysis.ratings.estimands import ends_of, estimand_of, family_title
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.exclusion_words import left_out_lines
 from analysis.report.html.html_tables import bounds
 from analysis.report.interim_answer import interim_report, interim_words
@@ -16,7 +16,7 @@ from analysis.report.report_schema import Report
 
 def summary(report: Report) -> Iterator[str]:
     """A report in lines of text: the answer, what makes it weak, what was not used, the means."""
-    report = labelled(interim_report(report))
+    report = label_report(interim_report(report))
     yield from filter(None, [interim_words(report)])
     yield from _answer(report)
     yield from _not_used(report)

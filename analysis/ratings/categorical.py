@@ -64,7 +64,7 @@ class Categorical:
         return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
 
-def paired(
+def distinct_pairs(
     first: Categorical, second: Categorical
 ) -> tuple[list[tuple[Any, Any]], NDArray[np.int32]]:
     """The different pairs of values that stand side by side, and which each row has (n,)."""
@@ -81,11 +81,11 @@ def constant(value: Any, length: int) -> Categorical:
     return Categorical(np.zeros(length, dtype=np.int32), [value])
 
 
-def joined(columns: Sequence[Categorical]) -> Categorical:
+def join_texts(columns: Sequence[Categorical]) -> Categorical:
     """Texts of several columns as one, the empty ones left out and a blank between the others."""
     whole = constant((), len(columns[0]))
     for column in columns:
-        pairs, codes = paired(whole, column)
+        pairs, codes = distinct_pairs(whole, column)
         whole = Categorical(codes, [(*before, str(own)) for before, own in pairs])
     return whole.mapped([" ".join(filter(None, texts)) for texts in whole.values])
 

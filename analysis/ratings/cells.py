@@ -239,7 +239,7 @@ def json_value(value: object) -> object:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def unescaped(values: list[str], name: str) -> list[str]:
+def unescape_cells(values: list[str], name: str) -> list[str]:
     """A column of CSV cells with the apostrophes of `csv_cell` taken away again."""
     if name in INTEGERS | REALS | TRUTHS:
         return values

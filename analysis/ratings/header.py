@@ -68,7 +68,7 @@ def _layout(
     return KnownLayout(tool, frozenset(needs.split()), by_ours, constants or {})
 
 
-def _refused(tool: str, needs: str, why: str) -> KnownLayout:
+def _refused_layout(tool: str, needs: str, why: str) -> KnownLayout:
     return KnownLayout(tool, frozenset(needs.split()), refused=why)
 
 
@@ -117,25 +117,25 @@ LAYOUTS = (
         criterion="question_type",
         condition="condition condition_name condition_num",
     ),
-    _refused(
+    _refused_layout(
         "the P.808 toolkit",
         "file_url n vote_1",
         "votes per clip do not say who voted; analyse its file votes_per_worker.csv or the batch "
         "results",
     ),
-    _refused(
+    _refused_layout(
         "the P.808 toolkit",
         "condition_name n std 95%ci",
         "these are means of conditions; analyse its file votes_per_worker.csv or the batch results",
     ),
-    _refused(
+    _refused_layout(
         "webMUSHRA (paired_comparison.csv)",
         "choice_reference choice_non_reference choice_answer",
         "its answers say which clip is the reference; add a column score (1 right, 0 wrong), then "
         "say --set method=abx --column rater=session_uuid --column item=trial_id "
         "--column condition=choice_non_reference --column versus_condition=choice_reference",
     ),
-    _refused(
+    _refused_layout(
         "webMUSHRA (bs1116.csv)",
         "rating_reference rating_non_reference rating_reference_score rating_non_reference_score",
         "a BS.1116 grade is the difference of two scores; add a column score (non-reference minus "
@@ -450,7 +450,7 @@ def column_mapping(
         layout, theirs, constants, unused, unasked, reading_rules, sample, known, wide
     )
     answers = _answers(mapping)
-    problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping, answers)]
+    problems = [*_unknown_names(mapping, columns, ignore), *_missing(mapping, answers)]
     problems += [*_near_misses(mapping, answers), *_wrong_method(mapping)]
     if problems and layout.short:
         mark = DELIMITERS[layout.delimiter].removesuffix("s")
@@ -475,7 +475,7 @@ def _of_tool(
     return {}
 
 
-def _mistyped(
+def _unknown_names(
     mapping: ColumnMapping, columns: Mapping[str, str], ignore: Collection[str]
 ) -> Iterator[str]:
     """Names in options that neither the table nor the file has."""
@@ -485,7 +485,7 @@ def _mistyped(
         yield f"{name} is no column of a ratings table{meant or ';'} Known are {known}"
     for name in sorted(columns.keys() & mapping.constants.keys()):
         yield f"{name} is given twice, by --column and by --set; leave one of them out"
-    there = _shown(mapping.layout.names)
+    there = _names_in_words(mapping.layout.names)
     for name, what in [
         *((theirs, f" (wanted for {ours})") for ours, theirs in columns.items()),
         *((name, " to ignore") for name in ignore),
@@ -533,7 +533,7 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
             if needed == ("condition",) and "stimulus" in have:
                 remedy += ", or how it stands in the names of stimuli: --condition-pattern REGEX"
-            yield f"{absent}; {remedy} (it has {_shown(mapping.layout.names)})"
+            yield f"{absent}; {remedy} (it has {_names_in_words(mapping.layout.names)})"
 
 
 def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[str]:
@@ -612,7 +612,7 @@ def _option(option: str, ours: str, theirs: str) -> str:
     return f"{option} {ours}={shlex.quote(theirs)}"
 
 
-def _shown(names: Sequence[str]) -> str:
+def _names_in_words(names: Sequence[str]) -> str:
     """The names of columns, or as many as a sentence can hold."""
     more = len(names) - MOST_SHOWN
     return ", ".join(names[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -15,7 +15,7 @@ from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical
 from analysis.ratings.estimands import estimand_of_method
 from analysis.ratings.problems import rows_text
-from analysis.ratings.reading_rules import folded
+from analysis.ratings.reading_rules import fold_cell
 from listening.common.spreadsheets import strict_number
 from listening.methods import Method
 
@@ -54,7 +54,7 @@ def _words(method: str) -> Mapping[str, float]:
         for step in steps:
             for word in (step.label, step.text):
                 if word and step.score is not None:
-                    words.setdefault(folded(word), step.score)
+                    words.setdefault(fold_cell(word), step.score)
     estimand = kind.estimand
     if estimand.discriminates:
         return {word: score for score, names in _RIGHT.items() for word in names}
@@ -65,8 +65,8 @@ def _words(method: str) -> Mapping[str, float]:
 
 def score_words(cells: Mapping[str, Categorical]) -> bool:
     """Whether a column of scores holds words of a scale, and no number: it is one of labels."""
-    there = {str(v) for v, n in _counted(cells["score"]) if n and str(v).strip()}
-    methods = {str(v) for v, n in _counted(cells["method"]) if n and v in Method.registry}
+    there = {str(v) for v, n in _count_values(cells["score"]) if n and str(v).strip()}
+    methods = {str(v) for v, n in _count_values(cells["method"]) if n and v in Method.registry}
     if not there or any(not math.isnan(cell_number(text)) for text in there):
         return False
     return any(
@@ -75,7 +75,7 @@ def score_words(cells: Mapping[str, Categorical]) -> bool:
     )
 
 
-def _counted(column: Categorical) -> zip[tuple[str, int]]:
+def _count_values(column: Categorical) -> zip[tuple[str, int]]:
     return zip(column.values, column.counts().tolist(), strict=True)
 
 
@@ -137,7 +137,7 @@ def scores_of_labels(
 
 def _score_of(label: str, method: str) -> float | None:
     """The score of a label or word on a method's scale, or of a number; None where unknown."""
-    words, text = _words(method), folded(label)
+    words, text = _words(method), fold_cell(label)
     if text in words:
         return words[text]
     number = strict_number(text)
@@ -168,10 +168,12 @@ class _Rows:
         self.cells = cells
 
     def methods(self) -> list[str]:
-        return [str(v) for v, n in _counted(self.cells["method"]) if n and v in Method.registry]
+        return [
+            str(v) for v, n in _count_values(self.cells["method"]) if n and v in Method.registry
+        ]
 
     def having(self, name: str, value: str) -> NDArray[np.bool_]:
-        return self.cells[name].having(lambda cell: folded(cell) == folded(value))
+        return self.cells[name].having(lambda cell: fold_cell(cell) == fold_cell(value))
 
     def filled(self, name: str) -> NDArray[np.bool_]:
         return self.cells[name].having(lambda cell: bool(str(cell).strip()))
@@ -206,7 +208,7 @@ class _Rows:
                 "versus there, or say --column score=label if the labels already say how the "
                 "condition compares"
             )  # fmt: skip
-        turn = _stored(method)
+        turn = _score_turner(method)
         changed = 0
         for rows, versus_first in ((versus, True), (rated, False)):
             mine = labelled & ~chosen & rows & ~np.isnan(pressed)
@@ -219,12 +221,14 @@ class _Rows:
 
     def _label_is(self, name: str) -> NDArray[np.bool_]:
         label, other = self.cells["label"], self.cells[name]
-        names = {folded(value): n for n, value in enumerate(other.values) if str(value).strip()}
-        places = np.array([names.get(folded(value), -1) for value in label.values], dtype=np.int64)
+        names = {fold_cell(value): n for n, value in enumerate(other.values) if str(value).strip()}
+        places = np.array(
+            [names.get(fold_cell(value), -1) for value in label.values], dtype=np.int64
+        )
         return np.asarray(places[label.codes] == other.codes) if len(places) else np.zeros(0, bool)
 
 
-def _stored(method: str) -> Callable[[float, bool], float]:
+def _score_turner(method: str) -> Callable[[float, bool], float]:
     """How a method turns the score of a button into that of the condition."""
     kind = Method.registry[method]()
 

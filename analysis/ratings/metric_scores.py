@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pandas as pd
 
-from analysis.ratings.cells import FACTS, unescaped
+from analysis.ratings.cells import FACTS, unescape_cells
 from analysis.ratings.problems import RatingsError, RatingsWarning
 from listening.common.spreadsheets import TableError, clean_name, located
 from metrics.scoring.score_rows import NO_VALUE, ScoreRow, read_score_rows
@@ -124,14 +124,14 @@ def named_scores(path: str | Path) -> tuple[pd.DataFrame, list[str]]:
 def _file_score(row: ScoreRow) -> FileScore:
     clip = {name: clean_name(text) for name, text in row.clip.items()}
     facts = {
-        name: unescaped([str(row.record[name])], name)[0]
+        name: unescape_cells([str(row.record[name])], name)[0]
         for name in (*FACTS, *NAMES)
         if row.record.get(name) is not None
     }
     named = {name: text for name, text in clip.items() if name in NAMES}
     name = next(clip[each] for each in (*_STAND_INS, *NAMES) if each in clip)
     return {
-        "stimulus": unescaped([name], "stimulus")[0],
+        "stimulus": unescape_cells([name], "stimulus")[0],
         "metric": row.metric,
         "version": row.version,
         "value": row.value,

@@ -58,7 +58,7 @@ IN_WORDS = "answers in raters' own words"
 
 
 @dataclass
-class Published:
+class PublishedRatings:
     """Plain rows with the columns of `ABOUT`, and how many stayed and why."""
 
     columns: list[str]
@@ -66,7 +66,7 @@ class Published:
     stayed: Counter[str] = field(default_factory=Counter)
 
 
-def published(
+def publish_ratings(
     rows: Iterable[Mapping[str, Any]],
     draw: Random,
     *,
@@ -74,7 +74,7 @@ def published(
     with_scripted: bool = False,
     questions_in_words: Collection[tuple[str, str]] = frozenset(),
     with_words: bool = False,
-) -> Published:
+) -> PublishedRatings:
     """The ratings that may leave, under codes that ``draw`` shuffles, in the order of these codes.
 
     ``rows`` are ratings as `listening.selectors.rating_rows` gives them. Left out and counted are
@@ -82,7 +82,7 @@ def published(
     ``with_scripted``, and, unless ``with_words``, answers to ``questions_in_words`` (task and
     criterion each); reasons stay away then, too. Times of answers, pay and reviews always stay.
     """
-    result = Published([name for name in ABOUT if with_words or name != WORDS])
+    result = PublishedRatings([name for name in ABOUT if with_words or name != WORDS])
     for row in rows:
         is_scripted = row["rater"] in scripted
         in_words = (row["task"], row["criterion"]) in questions_in_words

@@ -48,10 +48,10 @@ class ReadingRules:
         """Column and value of each COLUMN=VALUE of ``drop`` or ``keep``."""
         for text in getattr(self, option):
             column, _, value = text.partition("=")
-            yield column, folded(value)
+            yield column, fold_cell(value)
 
 
-def folded(value: object) -> str:
+def fold_cell(value: object) -> str:
     """A cell as it is compared with words: without case, and without blanks around it."""
     return clean_name(str(value)).casefold()
 

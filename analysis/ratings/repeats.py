@@ -45,7 +45,7 @@ _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{9,}(?:\.\d+)?", re.AS
 
 
 @dataclass
-class Resolved:
+class ResolvedRepeats:
     """The table with repeated ratings resolved; notes, and questions for people.
 
     ``ordered_by`` names the column of the file, else unused, whose times decided.
@@ -63,7 +63,7 @@ def resolve_repeats(
     cells: Mapping[str, Categorical],
     mapping: ColumnMapping,
     own: NDArray[np.bool_],
-) -> Resolved:
+) -> ResolvedRepeats:
     """Which of several ratings of one clip by one rater count.
 
     ``table`` (n rows, in the file's order) is made of ``cells``, ``columns`` are those of the file
@@ -75,7 +75,7 @@ def resolve_repeats(
     """
     rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
     use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
-    resolved = Resolved(table)
+    resolved = ResolvedRepeats(table)
     question = codes_of((cells[name] for name in QUESTION), use)
     if len(use) == 0 or np.bincount(question).max() < 2:
         return resolved
@@ -116,7 +116,7 @@ def _duplicates(
     mapping: ColumnMapping,
     use: NDArray[np.int64],
     question: NDArray[np.int64],
-    resolved: Resolved,
+    resolved: ResolvedRepeats,
 ) -> NDArray[np.bool_]:
     """Which of these rows (m,) repeat an earlier one in every column, and count once."""
     whole = codes_of(columns.cells.values(), use)
@@ -164,7 +164,7 @@ def _tells_ratings_apart(columns: Columns, mapping: ColumnMapping, rows: NDArray
 
 
 def _decide(
-    resolved: Resolved,
+    resolved: ResolvedRepeats,
     columns: Columns,
     cells: Mapping[str, Categorical],
     mapping: ColumnMapping,
@@ -207,7 +207,7 @@ def _decide(
 
 
 def _average(
-    resolved: Resolved,
+    resolved: ResolvedRepeats,
     use: NDArray[np.int64],
     question: NDArray[np.int64],
     later: NDArray[np.bool_],
@@ -386,10 +386,10 @@ def turn_pairs(table: pd.DataFrame, own: NDArray[np.bool_]) -> tuple[pd.DataFram
     note = (
         f"{int(hit.sum())} comparisons name a pair the other way round and are turned: {listing}."
     )
-    return _turned(table, hit), [note]
+    return _turn_rows(table, hit), [note]
 
 
-def _turned(table: pd.DataFrame, hit: NDArray[np.bool_]) -> pd.DataFrame:
+def _turn_rows(table: pd.DataFrame, hit: NDArray[np.bool_]) -> pd.DataFrame:
     result = table.copy()
     for name in ("condition", "stimulus"):
         result.loc[hit, name] = table.loc[hit, f"versus_{name}"]

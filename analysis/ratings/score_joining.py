@@ -46,7 +46,7 @@ class Clip(NamedTuple):
         return Path(self.path).name, Path(self.path).stem
 
 
-class Joined(NamedTuple):
+class ClipMatch(NamedTuple):
     """A clip of the scores with the stimuli that it is, and by what; none: nothing was found."""
 
     clip: Clip
@@ -54,7 +54,7 @@ class Joined(NamedTuple):
     stimuli: Sequence[str]
 
 
-def joined(
+def join_scores(
     scores: pd.DataFrame, stimuli: Iterable[str], hashes: Mapping[str, str] | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
     """The scores with stimuli named as the ratings name them, and notes on how.
@@ -69,31 +69,31 @@ def joined(
         Clip(**dict(zip(columns, map(str, row), strict=True)))
         for row in scores[columns].drop_duplicates().itertuples(index=False)
     ]
-    crowded = _crowded(clips, rated)
+    crowded = _ambiguous_stimuli(clips, rated)
     by_audio: dict[str, list[str]] = {}
     for name, sha256 in sorted((hashes or {}).items()):
         if name in rated:
             by_audio.setdefault(sha256, []).append(name)
-    matches = [_joined(clip, rated, crowded, by_audio) for clip in clips]
+    matches = [_match_clip(clip, rated, crowded, by_audio) for clip in clips]
     if rated and clips and not any(each.stimuli for each in matches):
         raise RatingsError([_nothing(rated, clips, crowded, hashes)])
-    table, twice = _each_once(_renamed(scores, columns, matches))
+    table, twice = _each_once(_rename_stimuli(scores, columns, matches))
     return table, [*_notes(matches, rated, crowded, hashes or {}), *twice]
 
 
-def _joined(
+def _match_clip(
     clip: Clip, rated: set[str], crowded: Mapping[str, int], by_audio: Mapping[str, list[str]]
-) -> Joined:
+) -> ClipMatch:
     if clip.stimulus in rated:
-        return Joined(clip, BY_NAME, [clip.stimulus])
+        return ClipMatch(clip, BY_NAME, [clip.stimulus])
     for part in clip.parts:
         if part in rated and part not in crowded:
-            return Joined(clip, BY_FILE, [part])
+            return ClipMatch(clip, BY_FILE, [part])
     same = by_audio.get(clip.sha256.lower(), [])
-    return Joined(clip, BY_AUDIO if same else "", same)
+    return ClipMatch(clip, BY_AUDIO if same else "", same)
 
 
-def _crowded(clips: Iterable[Clip], rated: set[str]) -> dict[str, int]:
+def _ambiguous_stimuli(clips: Iterable[Clip], rated: set[str]) -> dict[str, int]:
     """The stimuli that several files are called like, with how many: which one is meant is open."""
     claims: dict[str, set[str]] = {}
     for clip in clips:
@@ -103,7 +103,9 @@ def _crowded(clips: Iterable[Clip], rated: set[str]) -> dict[str, int]:
     return {name: len(paths) for name, paths in claims.items() if len(paths) > 1}
 
 
-def _renamed(scores: pd.DataFrame, columns: list[str], matches: Sequence[Joined]) -> pd.DataFrame:
+def _rename_stimuli(
+    scores: pd.DataFrame, columns: list[str], matches: Sequence[ClipMatch]
+) -> pd.DataFrame:
     """The table with a line per score and stimulus; what was not joined keeps its name."""
     names = {
         tuple(getattr(each.clip, name) for name in columns): each.stimuli or [each.clip.stimulus]
@@ -116,7 +118,7 @@ def _renamed(scores: pd.DataFrame, columns: list[str], matches: Sequence[Joined]
 
 
 def _notes(
-    matches: Sequence[Joined],
+    matches: Sequence[ClipMatch],
     rated: set[str],
     crowded: Mapping[str, int],
     hashes: Mapping[str, str],
@@ -240,9 +242,9 @@ def audio_hashes(place: str | Path, stimuli: Collection[str]) -> dict[str, str]:
         raise RatingsError(
             [f"{place}: there is no {some(missing)}; put the files of stimuli.csv there"]
         )
-    return {name: _hashed(place / file) for name, file in named.items()}
+    return {name: _file_hash(place / file) for name, file in named.items()}
 
 
-def _hashed(path: Path) -> str:
+def _file_hash(path: Path) -> str:
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()

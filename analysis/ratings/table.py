@@ -29,11 +29,11 @@ from analysis.ratings.categorical import (
     categoricals,
     columns_of,
     constant,
+    distinct_pairs,
     in_order,
-    joined,
+    join_texts,
     lines_of,
     order_of,
-    paired,
 )
 from analysis.ratings.cells import (
     COLUMNS,
@@ -47,7 +47,7 @@ from analysis.ratings.cells import (
     dtype_of,
     reader_of,
     trap_kind,
-    unescaped,
+    unescape_cells,
 )
 from analysis.ratings.estimands import (
     Estimand,
@@ -59,7 +59,7 @@ from analysis.ratings.estimands import (
 from analysis.ratings.header import ColumnMapping, Trap, column_mapping
 from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels, words_on_scale
 from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, some
-from analysis.ratings.reading_rules import ReadingRules, folded
+from analysis.ratings.reading_rules import ReadingRules, fold_cell
 from analysis.ratings.repeats import resolve_repeats, turn_pairs
 from listening.common.spreadsheets import (
     TableError,
@@ -92,9 +92,9 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
     repeated = np.tile(np.arange(length), len(wide.answers))
     rest = {name: each for name, each in raw.cells.items() if name not in wide.used}
     cells = {name: each.taken(repeated) for name, each in rest.items()}
-    cells |= {name: _stacked(columns) for name, columns in parts.items()}
+    cells |= {name: _stack_columns(columns) for name, columns in parts.items()}
     for trap in wide.traps:
-        cells |= _trapped(cells, trap, raw.cells, repeated)
+        cells |= _trap_columns(cells, trap, raw.cells, repeated)
     there = np.lexsort((np.arange(len(repeated)), repeated))  # as in the file, row by row
     there = there[~cells["score"].having(lambda cell: not str(cell).strip())[there]]
     long = Columns(cells, raw.numbers[repeated], raw.notes).taken(there)
@@ -103,7 +103,7 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
     return long, replace(mapping, theirs=theirs, wide=None)
 
 
-def _stacked(columns: list[Categorical]) -> Categorical:
+def _stack_columns(columns: list[Categorical]) -> Categorical:
     """Columns of cells one below the other."""
     values = list(dict.fromkeys(str(value) for each in columns for value in each.values))
     places = {value: place for place, value in enumerate(values)}
@@ -114,7 +114,7 @@ def _stacked(columns: list[Categorical]) -> Categorical:
     return Categorical(np.concatenate(codes), values)
 
 
-def _trapped(
+def _trap_columns(
     cells: Mapping[str, Categorical],
     trap: Trap,
     wide: Mapping[str, Categorical],
@@ -280,20 +280,20 @@ def _rows_with(
             [f"--{option} {column}={value}: no column {column} (it has {some(cells)})"]
         )
     column_here = cells[here[column]]
-    hit = column_here.having(lambda cell: _named(folded(cell), value))
+    hit = column_here.having(lambda cell: _value_matches(fold_cell(cell), value))
     if not hit.any():
         there = some(sorted({str(each) for each in column_here.values if str(each).strip()}))
         raise RatingsError([f"--{option} {column}={value}: no row has it; {column} holds {there}"])
     return hit
 
 
-def _named(cell: str, value: str) -> bool:
+def _value_matches(cell: str, value: str) -> bool:
     """Whether an answer's value is that of a cell; ``training*`` is all that begins like this."""
     return cell == value or (value.endswith("*") and cell.startswith(value[:-1]))
 
 
-def _answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
-    return any(column == name and _named(value, answer) for column, answer in answered)
+def _value_is_answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
+    return any(column == name and _value_matches(value, answer) for column, answer in answered)
 
 
 def _flags(
@@ -307,14 +307,18 @@ def _flags(
     Values that begin alike (training1, training2) share one.
     """
     counts = np.bincount(column.codes[~dropped], minlength=len(column.values))
-    there = {folded(value): 0 for value in column.values}
+    there = {fold_cell(value): 0 for value in column.values}
     for value, count in zip(column.values, counts.tolist(), strict=True):
-        there[folded(value)] += count
+        there[fold_cell(value)] += count
     there = {value: count for value, count in there.items() if count}
     if len(there) > MOST_VALUES:
         return
     total = int((~dropped).sum())
-    unanswered = [v for v in sorted(set(_flagged(name, there))) if not _answered(name, v, answered)]
+    unanswered = [
+        v
+        for v in sorted(set(_flag_values(name, there)))
+        if not _value_is_answered(name, v, answered)
+    ]
     for value, values in _by_beginning(unanswered, there).items():
         count = sum(there[each] for each in values)
         values_said = some(values) if any(values) else "nothing"
@@ -342,7 +346,7 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     return by_answer
 
 
-def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
+def _flag_values(name: str, there: Mapping[str, int]) -> Iterator[str]:
     tokens = {token.casefold() for token in _TOKENS.findall(name)}
     truths = set(there) <= TRUE | FALSE | EMPTY
     if tokens & _LEFT_OUT_IF_FALSE and truths:
@@ -376,7 +380,9 @@ def _summaries(
     counts = np.bincount(column.codes[~in_question], minlength=len(column.values))
     there = {str(v): n for v, n in zip(column.values, counts.tolist(), strict=True) if n}
     summaries = [
-        v for v in there if words.fullmatch(folded(v)) and not _answered(name, folded(v), answered)
+        v
+        for v in there
+        if words.fullmatch(fold_cell(v)) and not _value_is_answered(name, fold_cell(v), answered)
     ]
     if summaries and len(there) > len(summaries):
         count = sum(there[value] for value in summaries)
@@ -427,7 +433,7 @@ def inferred_method(cells: Mapping[str, Categorical]) -> InferredMethod:
 
 def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
     """Each from the other, row by row; what neither tells stays empty."""
-    pairs, codes = paired(method, estimand)
+    pairs, codes = distinct_pairs(method, estimand)
     filled = []
     for method_key, key in pairs:
         if not method_key and key:
@@ -517,7 +523,7 @@ class _RatingsSeen:
     def _ranked(self) -> bool:
         """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
         rows = self._rows()
-        groups = joined([self.cells[name] for name in _ORDERED]).codes[self.rated]
+        groups = join_texts([self.cells[name] for name in _ORDERED]).codes[self.rated]
         if np.isnan(rows).any() or len(rows) < 2 * FEWEST_ORDERS:
             return False
         order = np.lexsort((rows, groups))
@@ -582,7 +588,7 @@ ASKED = {  # columns whose near-equal names are asked about, and those with the 
 DIFFER = "differ only in case, blanks, leading zeros or .0"
 
 
-def cleaned(cells: Mapping[str, Categorical]) -> tuple[dict[str, Categorical], list[str]]:
+def clean_columns(cells: Mapping[str, Categorical]) -> tuple[dict[str, Categorical], list[str]]:
     """The columns with clean names (`clean_name`), and a note for each column that changed."""
     result, notes = dict(cells), []
     for name in NAMED:
@@ -768,7 +774,7 @@ Rows = NDArray[np.intp]
 Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is wrong with it
 
 
-def checked(
+def check_table(
     cells: Mapping[str, Categorical],
     source: str,
     numbers: Rows,
@@ -785,7 +791,7 @@ def checked(
     wrong: dict[str, Rows] = {}
     typed = {}
     for name in COLUMNS:
-        typed[name], mistakes = _typed(name, cells[name])
+        typed[name], mistakes = _type_column(name, cells[name])
         for rows, text in mistakes:
             named_rows = rows_text(numbers[rows].tolist())
             problems.append(f"{source}, {named_rows}, column {name}: {text}")
@@ -801,7 +807,7 @@ def checked(
     return table
 
 
-def _typed(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[Rows, str]]]:
+def _type_column(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[Rows, str]]]:
     """A column of cells as a series, and what cannot be read of it: rows and words."""
     read = reader_of(name)
     values: list[Any] = []
@@ -936,9 +942,9 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> 
                 )
             yield [row.get(name, "") for name in COLUMNS]
 
-    cells, _ = cleaned(categoricals(COLUMNS, cells_of_rows()))
+    cells, _ = clean_columns(categoricals(COLUMNS, cells_of_rows()))
     numbers = np.arange(len(cells["rater"]), dtype=np.intp) + 1
-    return _in_canonical_order(checked(cells, source, numbers))
+    return _in_canonical_order(check_table(cells, source, numbers))
 
 
 def from_csv(
@@ -1012,13 +1018,13 @@ def read_csv(
     if by_label and not inferred.question:
         cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
         notes, questions = notes + scored, questions + wrong
-    table = checked(cells, path.name, raw.numbers, questions, whole_pairs=True)
+    table = check_table(cells, path.name, raw.numbers, questions, whole_pairs=True)
     if LEFT_OUT_BY in mapped.theirs:
         judged = raw.cells[mapped.theirs[LEFT_OUT_BY]]
-        texts = pd.Series(unescaped(judged.values, LEFT_OUT_BY), dtype="str")
+        texts = pd.Series(unescape_cells(judged.values, LEFT_OUT_BY), dtype="str")
         table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
     notes += [inferred.note] * bool(inferred.note)
-    table, more, ordered_by = _resolved(table, raw, cells, mapped, own, path.name)
+    table, more, ordered_by = _resolve_ratings(table, raw, cells, mapped, own, path.name)
     notes = [*mapping.notes(ordered_by), *notes, *more, *_notes(table)]
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     unused = tuple(name for name in mapping.unused if name != ordered_by)
@@ -1042,11 +1048,11 @@ def _cells(
             cells[name] = constant(mapping.constants[name], len(raw.numbers))
         elif name in mapping.theirs:
             column = raw.cells[mapping.theirs[name]]
-            cells[name] = column.mapped(unescaped(column.values, name))
+            cells[name] = column.mapped(unescape_cells(column.values, name))
         else:
             cells[name] = constant("task" if name == "task" else "", len(raw.numbers))
     notes = list(_without_decimal_commas(cells, file))
-    cells, changed = cleaned(cells)
+    cells, changed = clean_columns(cells)
     if mapping.rules.condition_pattern:
         cells |= conditions_of_names(cells, mapping.rules.condition_pattern)
     return cells, [*notes, *changed]
@@ -1060,7 +1066,7 @@ def _distinct_people(
     rater = cells["rater"]
     if mapping.sample:
         sample = raw.cells[mapping.sample]
-        pairs, codes = paired(rater, sample)
+        pairs, codes = distinct_pairs(rater, sample)
         named = [
             f"{name} ({clean_name(str(sample_name))})" if name else name
             for name, sample_name in pairs
@@ -1071,7 +1077,7 @@ def _distinct_people(
             f"{len(set(named))} raters, as was asked for."
         )
     if "session" in mapping.filled:
-        pairs, codes = paired(cells["session"], rater)
+        pairs, codes = distinct_pairs(cells["session"], rater)
         sessions = [session for session, _ in pairs]
         if len(set(sessions)) < len(pairs):
             distinct["session"] = Categorical(
@@ -1082,7 +1088,7 @@ def _distinct_people(
     return distinct
 
 
-def _resolved(
+def _resolve_ratings(
     table: pd.DataFrame,
     raw: Columns,
     cells: Mapping[str, Categorical],
@@ -1158,10 +1164,10 @@ def _stand_in(name: str, cells: Mapping[str, Categorical]) -> Categorical:
     if name == "item":
         return cells["stimulus"]
     if name == "stimulus":
-        return joined([cells["condition"], cells["voice"], cells["item"]])
+        return join_texts([cells["condition"], cells["voice"], cells["item"]])
     versus = cells["versus_condition"]
     compared = np.array([bool(name) for name in versus.values], dtype=bool)[versus.codes]
-    clips = joined([versus, cells["item"]])
+    clips = join_texts([versus, cells["item"]])
     places = np.where(compared, clips.codes, len(clips.values)).astype(np.int32)
     return Categorical(places, [*clips.values, ""])
 

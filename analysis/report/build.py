@@ -277,7 +277,7 @@ def _scripted_raters(ratings: pd.DataFrame) -> int:
     return int(ratings["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
 
 
-def _scripted(ratings: pd.DataFrame) -> list[str]:
+def _simulated_note(ratings: pd.DataFrame) -> list[str]:
     scripted = _scripted_raters(ratings)
     people = f"{scripted} of {ratings['rater'].nunique()} raters are simulated (codes {SCRIPTED}…)"
     return [f"{people}: a program generated their ratings."] if scripted else []
@@ -294,7 +294,7 @@ def _warnings(table: pd.DataFrame, ratings: pd.DataFrame, maker: type[Estimator]
     for method in sorted(unknown):
         count = int((ratings["method"] == method).sum())
         warnings.append(f"Not shown by {maker.key}: {counted(count, 'rating')} of method {method}.")
-    warnings += [*_scripted(ratings), *_in_words(ratings)]
+    warnings += [*_simulated_note(ratings), *_in_words(ratings)]
     if ratings["condition"].nunique() > MOST_CONDITIONS:
         warnings.append(f"Over {MOST_CONDITIONS} conditions: differences are listed overall only.")
     return warnings

@@ -40,7 +40,7 @@ def presets() -> list[str]:
     return sorted({preset for entry in catalogue().values() for preset in entry.presets})
 
 
-def offered() -> list[Entry]:
+def optional_parts() -> list[Entry]:
     """What can be asked for beside the parts that every report has and those of presets."""
     return [e for e in catalogue().values() if not e.always and not e.presets]
 

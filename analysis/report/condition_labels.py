@@ -34,7 +34,7 @@ METRIC = ("metric",)  # columns that name one in the tables of parts
 METRICS = {"alignment": ("who",), "williams": ("score", "versus")}  # … by how their keys begin
 
 
-def labelled(report: Report, metrics: bool = True, without: str = "") -> Report:
+def label_report(report: Report, metrics: bool = True, without: str = "") -> Report:
     """The report with labels where it names conditions, tasks, criteria and ``metrics``.
 
     Of a condition the label alone, or "label (key)" where another one has it too. Titles and
@@ -47,7 +47,7 @@ def labelled(report: Report, metrics: bool = True, without: str = "") -> Report:
     named: Report = {**report}
     if conditions:
         for name in NAMING:
-            rows = [_named(row, conditions) for row in report[name]]
+            rows = [_label_row(row, conditions) for row in report[name]]
             named[name] = cast("list[EstimateRow]", rows)
         if "counted" in report:
             named["counted"] = {_versus(key, conditions): n for key, n in report["counted"].items()}
@@ -148,17 +148,17 @@ def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str
     return {key: labels[key] if key in alone else name for key, name in names.items()}
 
 
-def _named(
+def _label_row(
     row: Mapping[str, Any], names: Mapping[str, str], places: frozenset[str] = PLACES
 ) -> dict[str, Any]:
     if not str(row.get("breakdown", "condition")).startswith("condition"):
         return dict(row)  # it compares systems or voices, which have no labels
     return {
-        k: _called(v, names) if k in places and isinstance(v, str) else v for k, v in row.items()
+        k: _label_of(v, names) if k in places and isinstance(v, str) else v for k, v in row.items()
     }
 
 
-def _called(name: str, names: Mapping[str, str]) -> str:
+def _label_of(name: str, names: Mapping[str, str]) -> str:
     """The label of a condition, or of both sides of a difference."""
     if name in names:
         return names[name]
@@ -181,7 +181,7 @@ def _part(part: PartRecord, names: Names, tasks: Mapping[str, str]) -> PartRecor
 
     def row_of(row: Mapping[str, Any], places: frozenset[str]) -> dict[str, Any]:
         shown = {key: text_of(value) for key, value in row.items()}
-        return _named(shown, names.conditions, places) if names.conditions else shown
+        return _label_row(shown, names.conditions, places) if names.conditions else shown
 
     def placed(row: Mapping[str, Any]) -> dict[str, Any]:
         shown = row_of(row, PLACES)

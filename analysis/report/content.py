@@ -192,20 +192,20 @@ class Content:
 
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
-        plain: dict[str, Any] = _unpacked(self)
+        plain: dict[str, Any] = _plain_fields(self)
         return plain
 
 
-def _unpacked(value: Any) -> Any:
+def _plain_fields(value: Any) -> Any:
     """As `dataclasses.asdict`, which copies each number and takes a sixth of a large report."""
     if isinstance(value, (str, float, int)) or value is None:
         return value
     if isinstance(value, (list, tuple)):
-        return type(value)([_unpacked(each) for each in value])
+        return type(value)([_plain_fields(each) for each in value])
     if isinstance(value, dict):
-        return {name: _unpacked(each) for name, each in value.items()}
+        return {name: _plain_fields(each) for name, each in value.items()}
     if is_dataclass(value):
-        return {each.name: _unpacked(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _plain_fields(getattr(value, each.name)) for each in fields(value)}
     return value
 
 
@@ -223,7 +223,7 @@ def together(parts: Iterable[Content]) -> Content:
     )
 
 
-def titled(shown: Content) -> Content:
+def add_family_titles(shown: Content) -> Content:
     """The same with what each figure and table is about in its title."""
     return replace(
         shown,
@@ -270,7 +270,7 @@ def warned_once(content: Content) -> Content:
     return replace(content, warnings=list(dict.fromkeys(content.warnings)))
 
 
-def worded(content: Content, about: str, common: Collection[str] = ()) -> Content:
+def add_family_words(content: Content, about: str, common: Collection[str] = ()) -> Content:
     """The same with the family it is about before its words and in brackets after its titles.
 
     Warnings that start with it stay, and those that are ``common`` to several contents.
@@ -289,7 +289,7 @@ def worded(content: Content, about: str, common: Collection[str] = ()) -> Conten
     )
 
 
-def picked(rows: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
+def pick_fields(rows: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
     """These fields of dataclasses, or keys of mappings, as the rows of a figure."""
     return [
         {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
-from analysis.report.parts.general_model import fitted
+from analysis.report.parts.general_model import fit_general_model
 from analysis.report.report_schema import Report
 from analysis.statistics.mixed.family_model import (
     Modelled,
@@ -89,5 +89,5 @@ def _posterior(
         return family_posterior(each, options), None
     if part == "ordinal":
         return ordinal_draws(each, options), ordinal_labels(each)[1]
-    fit = fitted(each, Breakdown(), options, part == "general_gaussian", tell)
+    fit = fit_general_model(each, Breakdown(), options, part == "general_gaussian", tell)
     return fit.posterior, ordinal_labels(each)[1] if fit.ordinal else None

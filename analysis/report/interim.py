@@ -257,7 +257,7 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
     rated = rated_by_finished(family.table)
     table = _by_rater(family.table, ["condition", "versus_condition"])
     columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
-    planned = _unordered([*columns, *map(tuple, table.columns)])
+    planned = _unordered_pairs([*columns, *map(tuple, table.columns)])
     each = 1 - (1 - level) / max(len(planned), 1)
     rows = []
     for pair in pairs_of(family, level):
@@ -278,5 +278,5 @@ def _seen_from(table: pd.DataFrame, names: Names, estimand: Estimand) -> Floats:
     return means
 
 
-def _unordered(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:
+def _unordered_pairs(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:
     return {frozenset(pair) for pair in pairs}

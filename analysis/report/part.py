@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.formatting import enumerated
 from analysis.name_spans import family_prefix
-from analysis.report.content import Content, titled, together
+from analysis.report.content import Content, add_family_titles, together
 from listening.common.registry import Registry
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class FamilyPart(Part):
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         """What it says of all, from what it says of each."""
         content = together(contents)
-        return titled(content) if len(contents) > 1 else content
+        return add_family_titles(content) if len(contents) > 1 else content
 
     def make(self, inputs: PartInput) -> Content:
         every = list(self.families(inputs))

@@ -49,7 +49,7 @@ def made_parts(
     """Each of these parts as plain values; ``problem`` where it could not be made."""
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
-        inside = replace(inputs, progress=_within(say, place, len(chosen), kind.title))
+        inside = replace(inputs, progress=_scaled_progress(say, place, len(chosen), kind.title))
         content, problem = {}, ""
         try:
             content = plain_of(kind().make(inside).plain())
@@ -69,7 +69,7 @@ def made_parts(
         yield cast(PartRecord, {**heading, **content})
 
 
-def _within(
+def _scaled_progress(
     say: Callable[[float, str], None], place: int, parts: int, title: str
 ) -> Callable[[float, str], None]:
     """Takes a part's own share (0 to 1) for its place among all parts."""

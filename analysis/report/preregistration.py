@@ -87,7 +87,7 @@ def preregistration_text(
         *_section(
             "Variables",
             ("Manipulated variables", _conditions(conditions)),
-            ("Measured variables", "\n".join(_measured(facts))),
+            ("Measured variables", "\n".join(_metric_lines(facts))),
         ),
         *_section(
             "Analysis plan",
@@ -210,7 +210,7 @@ def _conditions(names: Sequence[str]) -> str:
     return f"The system that made the clip: {enumerated(names)}." if names else GAP
 
 
-def _measured(facts: StudyFacts) -> Iterator[str]:
+def _metric_lines(facts: StudyFacts) -> Iterator[str]:
     for task in facts["tasks"]:
         for criterion in task["criteria"]:
             steps = "; ".join(words for _, words in criterion["steps"] if words)
@@ -245,7 +245,7 @@ def _hypotheses(facts: StudyFacts) -> Iterator[str]:
         if not each["declared"]
     ]
     yield from _not_registered(
-        [*added, *(_ended(each, each["text"]) for each in _ended_rules(declared))]
+        [*added, *(_ended_line(each, each["text"]) for each in _ended_rules(declared))]
     )
 
 
@@ -274,8 +274,8 @@ def _later(facts: StudyFacts) -> Iterator[str]:
                 f"- added on {rule['on']} UTC, after {rule['ratings']:,} ratings: "
                 f"`{rule['rule']}`{_because(rule)}"
             )
-    for rule in _ended_rules(_declared(facts)):
-        yield _ended(rule, f"`{rule['rule']}`")
+    for rule in _ended_rules(_declared_rules(facts)):
+        yield _ended_line(rule, f"`{rule['rule']}`")
     for out in facts["left_out"]:
         what = "system" if out["what"] == "condition" else "clip"
         yield f"- left out by name since {out['on']} UTC: {what} “{out['name']}” ({out['because']})"
@@ -299,7 +299,7 @@ def _not_registered(later: Iterable[str]) -> Iterator[str]:
         yield from ("", "Decided after the opening, so **not preregistered**:", "", *lines)
 
 
-def _declared(facts: StudyFacts) -> list[RuleFacts]:
+def _declared_rules(facts: StudyFacts) -> list[RuleFacts]:
     return [each for each in facts.get("rules", ()) if each["declared"]]
 
 
@@ -311,7 +311,7 @@ def _ended_rules(declared: Sequence[Kept]) -> list[Kept]:
     return [each for each in declared if each["ended_on"]]
 
 
-def _ended(each: DecidedFacts, words: str) -> str:
+def _ended_line(each: DecidedFacts, words: str) -> str:
     return (
         f"- ended on {each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: {words} "
         f"({each['ended_because']})"

@@ -55,7 +55,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report), *_reviews(facts)],
         ("pay", "Pay"): pay(facts),
         ("dates", "Dates"): [*_dates(facts, report), _erasing(facts)],
-        ("planned", "Planned and done"): [*conduct(facts, report), *_chosen(report)],
+        ("planned", "Planned and done"): [*conduct(facts, report), *_options_chosen(report)],
         ("software", "Software"): _software(report),
     }
     sections = (Section(*key, tuple(entries)) for key, entries in entries_of.items())
@@ -194,7 +194,7 @@ def _dates(facts: StudyFacts | None, report: Report | None) -> Iterator[Entry]:
     )
 
 
-def _chosen(report: Report | None) -> Iterator[Entry]:
+def _options_chosen(report: Report | None) -> Iterator[Entry]:
     if report is None:
         return
     origin = report["provenance"]

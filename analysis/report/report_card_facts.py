@@ -332,10 +332,10 @@ def _hypotheses(facts: StudyFacts) -> Entry:
     every = facts.get("hypotheses", [])
     if not every:
         return unknown("Hypotheses", "not known: the study names none")
-    return fact("Hypotheses", [_expected(each) for each in every], list(map(dict, every)))
+    return fact("Hypotheses", [_expected_answer(each) for each in every], list(map(dict, every)))
 
 
-def _expected(each: HypothesisFacts) -> str:
+def _expected_answer(each: HypothesisFacts) -> str:
     ended = f"; taken back on {each['ended_on']} UTC: {each['ended_because']}"
     when = "" if each["declared"] else f" (written down after {each['ratings']:,} ratings)"
     return f"{each['text']}{when}{ended if each['ended_on'] else ''}"
@@ -352,12 +352,12 @@ def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:
         return
     used = report["provenance"]["rules"]
     dropped = [f"not used: {words}" for text, words in planned.items() if text not in used]
-    added = [f"added: {_described(text)}" for text in used if text not in planned]
+    added = [f"added: {_describe_rule(text)}" for text in used if text not in planned]
     same = "all of these, and no others"
     yield fact("Rules used", [*dropped, *added] or [same], used)
 
 
-def _described(text: str) -> str:
+def _describe_rule(text: str) -> str:
     """A rule in words; of one that this version does not know, its text."""
     from analysis.statistics.screening import rule_from
 

@@ -49,25 +49,27 @@ def is_quick(run: AnalysisRun) -> bool:
 def paper_zip(run: AnalysisRun) -> bytes:
     """The paper files, with the ratings where they are still those of the run."""
     from analysis.report.exclusions import judged_csv
-    from analysis.report.writers.bundle import undated, zipped
+    from analysis.report.writers.bundle import date_by_ratings, zip_files
     from analysis.report.writers.paper_bundle import paper_bundle
 
     key, versions, report = run.study.key, run.versions, run.report()
     ratings, why = None, "there are other ones by now"
     if combined_state(key, versions)["mark"] == run.ratings_mark:
         ratings = "".join(judged_csv(combined_rows(key, versions), report))
-    return zipped(paper_bundle(undated(report), ratings, why).items())
+    return zip_files(paper_bundle(date_by_ratings(report), ratings, why).items())
 
 
 def _bundle(run: AnalysisRun) -> bytes:
-    from analysis.report.writers.bundle import Wanted, bundle_zip
+    from analysis.report.writers.bundle import BundleChoice, bundle_zip
     from analysis.report.writers.report_card import card_files
     from analysis.statistics.options import options_from
     from listening.selectors import method_facts
 
     report, key = run.report(), run.study.key
     card = card_files(report, method_facts(key))
-    return bundle_zip(report, *study_tables(key, options_from(run.parameters)), Wanted(extra=card))
+    return bundle_zip(
+        report, *study_tables(key, options_from(run.parameters)), BundleChoice(extra=card)
+    )
 
 
 KINDS: tuple[Kind, ...] = (

@@ -223,10 +223,10 @@ def _file_link(pk: int) -> Any:
 def _written(board: Leaderboard, table: Table, kind: str) -> tuple[str, str]:
     from analysis.report.writers.exports import bare_table_csv
     from analysis.report.writers.latex import latex_table
-    from analysis.report.writers.paper_tables import Named
+    from analysis.report.writers.paper_tables import NamedTable
 
     if kind == "tex":
-        return latex_table(Named(table.key, table)), "application/x-tex; charset=utf-8"
+        return latex_table(NamedTable(table.key, table)), "application/x-tex; charset=utf-8"
     made_at = board.made_at.isoformat(timespec="seconds") if board.made_at else ""
     last = {"leaderboard": board.title, "made_at": made_at, "mark": board.mark}
     return bare_table_csv(table, last), "text/csv; charset=utf-8"

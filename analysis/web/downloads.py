@@ -177,12 +177,12 @@ def _whole(report: Report, name: str) -> str:
 
 def _of_paper(report: Report, about: str, name: str) -> str | bytes:
     """One of the paper files; empty for other names."""
-    from analysis.report.html.view import View, viewed
+    from analysis.report.html.view import View, view_report
     from analysis.report.writers.paper_bundle import FIGURES, NAMES, paper_figures, paper_texts
 
     if name not in NAMES:
         return ""
-    shown = viewed(report, View(about, "")) if about else report
+    shown = view_report(report, View(about, "")) if about else report
     return (
         paper_figures(shown).get(name, b"") if name in FIGURES else paper_texts(shown).get(name, "")
     )
@@ -190,7 +190,7 @@ def _of_paper(report: Report, about: str, name: str) -> str | bytes:
 
 def _plot(report: Report, name: str) -> str | bytes:
     """A figure by its key: SVG as on the page, or PDF and PNG as in papers; empty for others."""
-    from analysis.report.condition_labels import labelled
+    from analysis.report.condition_labels import label_report
     from analysis.report.figures.all_figures import plots
     from analysis.report.figures.paper import paper_files
     from analysis.report.interim_answer import interim_report
@@ -198,7 +198,7 @@ def _plot(report: Report, name: str) -> str | bytes:
     stem, _, kind = name.rpartition(".")
     if kind not in ("svg", "pdf", "png"):
         return ""
-    drawn = next((p for p in plots(labelled(interim_report(report))) if p.key == stem), None)
+    drawn = next((p for p in plots(label_report(interim_report(report))) if p.key == stem), None)
     if drawn is None:
         return ""
     return drawn.standalone if kind == "svg" else paper_files(drawn.figure)[kind]

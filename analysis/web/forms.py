@@ -36,7 +36,7 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     by = [name.partition(":")[2] for name in parameters["by"]]
     own = [rule_text(rule) for rule in study_rules(study_key)]
     rules = [text for text in parameters["rules"] if text not in own]
-    parts = catalogue.offered()
+    parts = catalogue.optional_parts()
     return {
         "asked": parameters,
         "offered": OFFERED,
@@ -68,7 +68,9 @@ def options_of(form: QueryDict, study_key: str) -> Options:
         "seed": form.get("seed") or 0,
         "preset": form.get("preset", ""),
         "reference": form.get("reference", ""),
-        "parts": _known(form.getlist("part"), [part.key for part in catalogue.offered()], "part"),
+        "parts": _known(
+            form.getlist("part"), [part.key for part in catalogue.optional_parts()], "part"
+        ),
     }
     if form.get("rope", "").strip():
         parameters["rope"] = form.get("rope", "").strip().replace(",", ".")

@@ -17,8 +17,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun
-from analysis.report.writers.latex_text import escaped as in_latex
-from analysis.report.writers.markdown import escaped as in_markdown
+from analysis.report.writers.latex_text import escape_latex as in_latex
+from analysis.report.writers.markdown import escape_markdown as in_markdown
 from listening.common.signals import acted
 from listening.common.spreadsheets import safe_cell
 from listening.selectors import (

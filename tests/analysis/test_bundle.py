@@ -15,12 +15,12 @@ import pytest
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.build import report_of
 from analysis.report.content import Column, Content, Table
-from analysis.report.writers.bundle import Wanted, bundle, bundle_files, bundle_zip
+from analysis.report.writers.bundle import BundleChoice, bundle, bundle_files, bundle_zip
 from analysis.report.writers.latex import latex_table
-from analysis.report.writers.latex_text import escaped, letters_not_set
+from analysis.report.writers.latex_text import escape_latex, letters_not_set
 from analysis.report.writers.markdown import table_markdown
 from analysis.report.writers.methods_text import methods_in_full, methods_text
-from analysis.report.writers.paper_tables import Named, paper_tables
+from analysis.report.writers.paper_tables import NamedTable, paper_tables
 from analysis.statistics.options import Options
 from listening.common import whole_files
 from tests.analysis.drawn import CHINESE, EVERY, LONG
@@ -168,7 +168,7 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_no_part_of_a_new_one(
 
     monkeypatch.setattr(whole_files.os, "open", full)
     with pytest.raises(OSError, match="No space"):
-        bundle(report, table, None, tmp_path, Wanted(figures=False))
+        bundle(report, table, None, tmp_path, BundleChoice(figures=False))
     assert methods.read_text() == "old"
     assert not list(tmp_path.glob(".*"))
 
@@ -195,7 +195,7 @@ def test_scores_that_are_not_those_of_the_report_stay_out(table):
 
 @pytest.mark.slow
 def test_without_figures_for_papers_nothing_points_at_them(report, table):
-    files = dict(bundle_files(with_part(report), table, wanted=Wanted(figures=False)))
+    files = dict(bundle_files(with_part(report), table, wanted=BundleChoice(figures=False)))
     assert not [name for name in files if name.startswith("figures/")]
     for name in ("report.html", "report.md"):
         assert b"figures/" not in files[name]
@@ -214,7 +214,7 @@ def test_tables_of_parts_are_in_full_with_provenance_in_their_csv(written, repor
 
 def test_a_long_table_goes_on_in_further_ones_of_the_same_number():
     rows = [{"name": f"n{n}"} for n in range(60)]
-    text = latex_table(Named("k", Table("k", "Long", [Column("name", "Name")], rows)))
+    text = latex_table(NamedTable("k", Table("k", "Long", [Column("name", "Name")], rows)))
     assert text.count("\\begin{table}") == 2
     assert text.count("\\addtocounter{table}{-1}") == text.count("(continued)") == 1
     assert text.count("\\label{tab:k}") == 1
@@ -222,11 +222,13 @@ def test_a_long_table_goes_on_in_further_ones_of_the_same_number():
 
 
 def test_every_character_of_a_name_stands_for_itself_in_latex():
-    assert escaped("a_b & 5 % −1 \\x{y}") == r"a\_b \& 5 \% $-$1 \textbackslash{}x\{y\}"
-    assert escaped("ε η² Δ ω₁₀ Α") == r"$\epsilon$ $\eta$$^{2}$ $\Delta$ $\omega$$_{1}$$_{0}$ Α"
+    assert escape_latex("a_b & 5 % −1 \\x{y}") == r"a\_b \& 5 \% $-$1 \textbackslash{}x\{y\}"
+    assert (
+        escape_latex("ε η² Δ ω₁₀ Α") == r"$\epsilon$ $\eta$$^{2}$ $\Delta$ $\omega$$_{1}$$_{0}$ Α"
+    )
     assert letters_not_set(["é ł ß – “x” ε²", CHINESE]) == "".join(sorted(set(CHINESE)))
     table = Table("k", "Names", [Column("name", "Name")], [{"name": CHINESE}])
-    assert latex_table(Named("k", table)).startswith("% XeLaTeX or LuaLaTeX")
+    assert latex_table(NamedTable("k", table)).startswith("% XeLaTeX or LuaLaTeX")
 
 
 @pytest.mark.slow
@@ -269,5 +271,5 @@ def test_no_two_files_have_one_name():
     )
     report = report_of(rows, options=Options(intervals=("two_way",)))
     assert {"system:", "system:dimension"} <= set(report["provenance"]["breakdowns"])
-    names = [name for name, _ in bundle_files(report, wanted=Wanted(figures=False))]
+    names = [name for name, _ in bundle_files(report, wanted=BundleChoice(figures=False))]
     assert len(names) == len(set(names))

@@ -15,7 +15,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.pipeline import chosen_parts
-from analysis.report.writers.bundle import Wanted, bundle
+from analysis.report.writers.bundle import BundleChoice, bundle
 from analysis.report.writers.clip_files import COLUMNS, clip_files
 from analysis.statistics.agreement import subject_model
 from analysis.statistics.agreement.rater_bias import bt500
@@ -288,7 +288,7 @@ def test_a_bundle_holds_the_clips_beside_the_report(tmp_path):
     options = Options(breakdowns=both, rules=(), replicates=100)
     report = report_of(table, options=options, made_at="now")
     assert report["provenance"]["breakdowns"] == ["condition:", "condition:voice"]
-    bundle(report, table, None, tmp_path, Wanted(figures=False))
+    bundle(report, table, None, tmp_path, BundleChoice(figures=False))
     clips = pd.read_csv(tmp_path / "clips.csv")
     assert len(clips) == 12
     assert set(clips["table_hash"]) == {report["provenance"]["table_hash"]}

@@ -11,7 +11,7 @@ from analysis.report.html.part_html import table_html
 from analysis.report.pipeline import plain_of
 from analysis.report.writers.latex import latex_table
 from analysis.report.writers.markdown import table_markdown
-from analysis.report.writers.paper_tables import Named
+from analysis.report.writers.paper_tables import NamedTable
 
 ROWS = [
     {"system": "Real <1>", "voice": "human", "mos": 4.9, "wer": 0.0, UNRANKED: True},
@@ -47,7 +47,7 @@ def test_html_has_groups_as_headings_and_marks_as_elements(most: int | None) -> 
 
 
 def test_latex_has_groups_as_headings_and_marks_as_commands() -> None:
-    made = latex_table(Named("t", TABLE))
+    made = latex_table(NamedTable("t", TABLE))
     assert "\\multicolumn{3}" in made
     assert "{\\itshape One}" in made
     assert "\\textbf{4.200}" in made

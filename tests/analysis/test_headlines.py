@@ -8,7 +8,7 @@ import pytest
 
 from analysis.name_spans import resolve
 from analysis.report.build import report_of
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.parts.answer.narrative import MOST_WORDS, word_count
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
@@ -132,7 +132,7 @@ def test_no_headline_is_long_or_says_more_than_the_claimed_differences(seed):
 def test_labels_take_the_place_of_any_key_even_of_plain_words():
     report = of({"best": 4.6, "good, old": 2.2})
     report["labels"] = {"best": "A reader", "good, old": "Flite, kal"}
-    (part,) = (part for part in labelled(report)["parts"] if part["key"] == "answer")
+    (part,) = (part for part in label_report(report)["parts"] if part["key"] == "answer")
     sentence = part["headlines"][0]["sentence"]
     assert sentence.startswith("A reader scores significantly higher than “Flite, kal” (MOS 4.")
     assert "best" not in sentence

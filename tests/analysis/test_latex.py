@@ -13,7 +13,7 @@ from analysis.report.emphasis import BEST, SECOND
 from analysis.report.writers.bundle import bundle_files
 from analysis.report.writers.latex import PACKAGES, Grid, latex_grid, latex_table, sheets
 from analysis.report.writers.paper_results import results_grid
-from analysis.report.writers.paper_tables import Named
+from analysis.report.writers.paper_tables import NamedTable
 from analysis.statistics.options import Options
 from tests.analysis.drawn import CHINESE, LONG
 from tests.analysis.reference import rows_of
@@ -34,7 +34,7 @@ def hard_tables():
         rows = [{**row, "name": WORDS[n % 4], "note": WORDS[(n + 1) % 4]} for n in range(down)]
         key = f"hard-{across}"
         table = Table(key, f"{HARD} {WORDS[0]}", columns, rows, f"{HARD} " * 9, group="note")
-        yield Named(key, table)
+        yield NamedTable(key, table)
 
 
 def reports():

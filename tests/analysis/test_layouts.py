@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.ratings.cells import csv_cell, unescaped
+from analysis.ratings.cells import csv_cell, unescape_cells
 from analysis.ratings.table import RatingsError, Reading, read_csv
 from listening.common.spreadsheets import safe_cell
 from metrics.web import score_tables
@@ -496,4 +496,4 @@ def test_a_cell_that_begins_like_a_formula_is_defused_in_every_csv(sign):
     """Excel takes full-width signs, as Chinese keyboards write them, for plain ones."""
     cell = f"{sign}HYPERLINK(1)"
     assert safe_cell(cell) == csv_cell(cell) == score_tables._cell(cell) == f"'{cell}"
-    assert unescaped([f"'{cell}"], "label") == [cell]
+    assert unescape_cells([f"'{cell}"], "label") == [cell]

@@ -14,7 +14,7 @@ from analysis.name_spans import (
     starts_with_family,
 )
 from analysis.report.build import report_of
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.writers.exports import report_json, stored_json
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
@@ -45,7 +45,7 @@ def texts_of(report) -> str:
 
 @pytest.mark.medium
 def test_a_label_does_not_replace_a_number_that_is_spelt_like_a_condition(report):
-    texts = texts_of(labelled(report))
+    texts = texts_of(label_report(report))
     assert (
         "Clean (MOS 4.50) scores significantly higher than Noisy (1.50; adjusted p < 0.05)."
         in texts

@@ -21,7 +21,7 @@ from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.interim import interim_families
-from analysis.report.writers.bundle import undated
+from analysis.report.writers.bundle import date_by_ratings
 from analysis.report.writers.methods_text import methods_text
 from analysis.report.writers.paper_bundle import paper_bundle
 from analysis.statistics.options import Options
@@ -60,7 +60,7 @@ class Case:
         has_bounds = self.is_open and any(r["kind"] != "none" for r in self.report["interim"])
         self.sequential = has_bounds
         self.count = Count(self.rows, finished_only=has_bounds)
-        made = paper_bundle(undated(self.report), _judged(table, self.report), drawn=False)
+        made = paper_bundle(date_by_ratings(self.report), _judged(table, self.report), drawn=False)
         self.files = {name: content.decode() for name, content in made.items()}
         self.page = Page()
         self.page.feed(page_html(self.report, methods=methods_text(self.report)))

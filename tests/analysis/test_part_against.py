@@ -16,10 +16,10 @@ from analysis.ratings.metric_scores import (
     scores_from_file,
     scores_from_rows,
 )
-from analysis.ratings.score_joining import joined
+from analysis.ratings.score_joining import join_scores
 from analysis.ratings.table import RatingsError, RatingsWarning, from_csv, from_rows, to_csv
 from analysis.report.build import report_of, scores_hash
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.html.page import page_html
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import family_scores
@@ -125,9 +125,9 @@ def test_a_ceiling_stands_beside_every_coefficient_and_is_over_the_clips_that_we
 
 @pytest.mark.slow
 def test_readers_see_titles_and_data_have_keys(report):
-    named = labelled(report)
+    named = label_report(report)
     assert "A gappy one" in {row["metric"] for row in rows(part(named), "correlations")}
-    kept = labelled(report, metrics=False)
+    kept = label_report(report, metrics=False)
     assert "gaps" in {row["metric"] for row in rows(part(kept), "correlations")}
     assert "| A gappy one |" in report_markdown(report)
     other = scores_from_rows(scores({"a": 1.0}, title="Other"))
@@ -313,10 +313,10 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = scores_from_file(path)
     assert set(table["metric"]) == {"srmr[variant=slow]", "srmr[variant=fast]"}
-    named, _ = joined(table, ["s0", "s1"])
+    named, _ = join_scores(table, ["s0", "s1"])
     assert set(named["stimulus"]) == {"s0", "s1", "/clips/s2.wav"}
     with pytest.raises(RatingsError, match=r"ratings have a, b \(2 in all\), the scores /clips"):
-        joined(table, ["b", "a"])
+        join_scores(table, ["b", "a"])
     path.write_text('{"metric": "m"}\n')
     with pytest.raises(RatingsError, match="line 1: names no clip; give metric, value"):
         scores_from_file(path)

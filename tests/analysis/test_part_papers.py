@@ -33,7 +33,7 @@ from analysis.report.parts.nvv import (
     heading_of,
     heatmaps,
     inventories,
-    judged,
+    judge_tables,
     means_table,
 )
 from analysis.report.pipeline import chosen_parts
@@ -487,7 +487,7 @@ def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> N
         for name in ("task", "condition", "language", "criterion")
     }
     inputs = replace(given(table, scores_from_rows(scores)), order=order)
-    made, beside = judged(by_task(table, order), [], inputs).tables
+    made, beside = judge_tables(by_task(table, order), [], inputs).tables
     called = [heading_of(name) for name in order["criterion"]]
     assert [c.heading for c in made.columns] == ["System", "Language", *called]
     assert [heading for heading, _ in made.grouped()] == ["prompt", "tag"]
@@ -515,13 +515,15 @@ def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> N
     assert len(beside.rows) == len(printed)
     assert beside.rows[0]["difference"] == pytest.approx(float(printed[0]["mos"]) - 3)
     facts: Any = {"tasks": [{"task": "tag", "title": "tag", "rubric": "nvv_tags.v1"}]}
-    assert judged(by_task(table, order), [], replace(inputs, facts=facts)).warnings == []
+    assert judge_tables(by_task(table, order), [], replace(inputs, facts=facts)).warnings == []
     facts["tasks"][0]["rubric"] = "nvv_tags.v2"
-    (warning,) = judged(by_task(table, order), [], replace(inputs, facts=facts)).warnings
+    (warning,) = judge_tables(by_task(table, order), [], replace(inputs, facts=facts)).warnings
     assert in_keys(warning).startswith(
         "tag: raters read the rubric nvv_tags.v2, judges nvv_tags.v1: two"
     )
-    assert "Table 5 is not there" in judged(by_task(table, order), [], given(table)).sentences[0]
+    assert (
+        "Table 5 is not there" in judge_tables(by_task(table, order), [], given(table)).sentences[0]
+    )
 
 
 @pytest.mark.medium

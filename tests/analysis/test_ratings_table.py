@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ratings.cells import csv_cell, csv_lines, json_lines, unescaped
+from analysis.ratings.cells import csv_cell, csv_lines, json_lines, unescape_cells
 from analysis.ratings.table import (
     COLUMNS,
     RatingsError,
@@ -87,13 +87,13 @@ def test_any_text_and_number_survives_csv_and_json(tmp_path_factory, texts, scor
 def test_what_a_spreadsheet_takes_for_a_formula_is_quoted_and_comes_back(text):
     cell = csv_cell(text)
     assert cell.startswith("'")
-    assert unescaped([cell], "justification") == [text]
+    assert unescape_cells([cell], "justification") == [text]
 
 
 @pytest.mark.parametrize("text", ["-1", "+2.5", "3", "it's", "'quoted'"])
 def test_plain_numbers_and_apostrophes_stay_as_they_are(text):
     assert csv_cell(text) == text
-    assert unescaped([text], "label") == [text]
+    assert unescape_cells([text], "label") == [text]
 
 
 @pytest.mark.medium

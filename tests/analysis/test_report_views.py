@@ -10,11 +10,11 @@ import pytest
 from analysis.name_spans import condition_span, family_prefix, family_span, starts_with_family
 from analysis.report.build import report_of
 from analysis.report.catalogue import catalogue, presets
-from analysis.report.condition_labels import labelled
-from analysis.report.html.brief import brief_of, counted
+from analysis.report.condition_labels import label_report
+from analysis.report.html.brief import brief_of, count_differences
 from analysis.report.html.html_tables import Column, table
 from analysis.report.html.page import sections
-from analysis.report.html.view import View, slices, titles, viewed
+from analysis.report.html.view import View, slices, titles, view_report
 from analysis.report.part import Part
 from analysis.report.parts.answer import _marks
 from analysis.statistics.options import Options
@@ -61,7 +61,7 @@ def test_slices_and_families_are_listed_as_the_report_has_them(report):
 
 @pytest.mark.slow
 def test_a_slice_shows_its_own_numbers(report):
-    shown = viewed(report, View(within="condition:dimension=poetry"))
+    shown = view_report(report, View(within="condition:dimension=poetry"))
     expected = [r for r in report["estimates"] if r.get("dimension") == "poetry"]
     assert len(shown["estimates"]) == len(expected) > 0
     assert [r["value"] for r in shown["estimates"]] == [r["value"] for r in expected]
@@ -78,7 +78,7 @@ def test_one_family_alone(report):
     html = html_of(report, view=View(about="MOS · t · clarity"))
     assert "answer-1" in html
     assert "answer-2" not in html
-    shown = viewed(report, View(about="MOS · t · clarity"))
+    shown = view_report(report, View(about="MOS · t · clarity"))
     assert {row["criterion"] for row in shown["estimates"]} == {"clarity"}
     abouts = {t["about"] for p in shown["parts"] for t in p.get("tables", ())}
     assert "MOS · t · naturalness" not in abouts
@@ -92,7 +92,7 @@ def test_one_family_alone(report):
 
 @pytest.mark.slow
 def test_what_is_unknown_changes_nothing(report):
-    assert viewed(report, View("nothing", "condition:moon=full")) is report
+    assert view_report(report, View("nothing", "condition:moon=full")) is report
 
 
 @pytest.mark.slow
@@ -133,8 +133,8 @@ def test_a_brief_report_keeps_the_pairs_of_the_best_and_counts_all(report):
     }
     best = sorted(values, key=lambda name: (-values[name], name))[:5]
     assert pairs == {(a, b) for a in sorted(best) for b in sorted(best) if a < b}
-    assert counted(brief) == counted(report)
-    assert counted(brief)["MOS · t · clarity"][0] == 66
+    assert count_differences(brief) == count_differences(report)
+    assert count_differences(brief)["MOS · t · clarity"][0] == 66
     tables = [t for p in brief["parts"] for t in p.get("tables", ())]
     assert all(len(t["rows"]) <= 10 for t in tables)
     cut = [t for t in tables if "more rows are in the file" in t["note"]]
@@ -181,7 +181,7 @@ def test_labels_stand_in_rows_and_in_the_spans_of_sentences():
         "warnings": [],
         "parts": [part],
     }
-    shown = labelled(report)
+    shown = label_report(report)
     assert [r["condition"] for r in shown["estimates"]] == ["Tacotron", "sys-1"]
     assert shown["parts"][0]["headlines"][0]["sentence"] == "A reader leads."
     assert shown["parts"][0]["warnings"] == ["MOS · How good is it?: few"]
@@ -192,10 +192,10 @@ def test_labels_stand_in_rows_and_in_the_spans_of_sentences():
     row = made["tables"][0]["rows"][0]
     assert row == {"condition": "A reader", "letters": "a", "mark": "sys-1"}
     assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "Tacotron"}]
-    bare = labelled({**report, "labels": {}, "task_titles": {}})["parts"][0]
+    bare = label_report({**report, "labels": {}, "task_titles": {}})["parts"][0]
     assert bare["sentences"] == ["sys-1 beats human; no human is sys-12."]
     assert bare["headlines"][0]["sentence"] == "human leads."
-    twins = labelled({**report, "labels": {"sys-1": "Same", "human": "Same"}})
+    twins = label_report({**report, "labels": {"sys-1": "Same", "human": "Same"}})
     assert twins["estimates"][0]["condition"] == "Same (sys-1)"
 
 

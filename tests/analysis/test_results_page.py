@@ -400,13 +400,15 @@ def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkey
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     analysed(study)
     text = page(owner, study).content.decode()
-    assert re.findall(r'name="part" value="(\w+)"', text) == [e.key for e in catalogue.offered()]
+    assert re.findall(r'name="part" value="(\w+)"', text) == [
+        e.key for e in catalogue.optional_parts()
+    ]
     assert '<option value="cond-1">cond-1</option>' in text
     assert '<option value="att">' in text
     rules = [text for text, _ in offered_rules(kinds={"flawed", "human"})]
     assert re.findall(r'name="rule" value="([^"]+)"', text) == rules
     assert not any("attention" in text for text in rules)  # no trap of this study is of that kind
-    part = catalogue.offered()[0].key
+    part = catalogue.optional_parts()[0].key
     form = {"preset": "att", "reference": "cond-1", "rope": "0,05", "part": [part]}
     form |= {"rule": rules[:1], "interval": ["two_way"]}
     owner.post(reverse("results-run", args=[study.key]), form)

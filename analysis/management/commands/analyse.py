@@ -109,7 +109,7 @@ class Command(BaseCommand):
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
         from analysis.ratings.metric_scores import named_scores
-        from analysis.ratings.score_joining import audio_hashes, joined, unread_files
+        from analysis.ratings.score_joining import audio_hashes, join_scores, unread_files
         from analysis.ratings.table import read_csv
 
         reading = read_csv(arguments["ratings"], **wanted)
@@ -123,7 +123,7 @@ class Command(BaseCommand):
             named = {*table["stimulus"], *table["versus_stimulus"]}
             hashes = audio_hashes(arguments["audio"], named) if arguments["audio"] else None
             score_table, read = named_scores(arguments["scores"])
-            scores, notes = joined(score_table, named, hashes)
+            scores, notes = join_scores(score_table, named, hashes)
             for note in (*read, *notes, *unread_files(arguments["scores"])):
                 self.stderr.write(f"note: {note}")
         if not chose_rules:

@@ -15,7 +15,7 @@ from django.http import Http404
 from analysis.management.bundle_options import note_export
 
 if TYPE_CHECKING:
-    from analysis.ratings.published import Published
+    from analysis.ratings.published import PublishedRatings
     from analysis.report.writers.datasets import Dataset
     from listening.selectors import StudyTerms
 
@@ -113,12 +113,12 @@ def _terms(arguments: Mapping[str, Any]) -> StudyTerms:
 
 
 def _dataset(arguments: Mapping[str, Any], terms: StudyTerms) -> Dataset:
-    from analysis.ratings.published import published
+    from analysis.ratings.published import publish_ratings
     from analysis.report.writers.datasets import Dataset
     from listening.selectors import heard_clips, questions_in_words, rating_rows, scripted_raters
 
     key = arguments["study"]
-    ratings = published(
+    ratings = publish_ratings(
         rating_rows(key),
         SystemRandom(),
         scripted=scripted_raters(key),
@@ -142,7 +142,9 @@ def _dataset(arguments: Mapping[str, Any], terms: StudyTerms) -> Dataset:
     )
 
 
-def _notes(arguments: Mapping[str, Any], terms: StudyTerms, ratings: Published) -> Iterator[str]:
+def _notes(
+    arguments: Mapping[str, Any], terms: StudyTerms, ratings: PublishedRatings
+) -> Iterator[str]:
     """In words, what stayed and what the dataset rests on."""
     for why, count in sorted(ratings.stayed.items()):
         yield f"{count:,} ratings stayed: {why}."

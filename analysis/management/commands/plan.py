@@ -118,7 +118,7 @@ class Command(BaseCommand):
             for line in lines(content):
                 self.stdout.write(line)
             return
-        for path in _written(arguments["out"], content, plain(proposal, checked)):
+        for path in _plan_files(arguments["out"], content, plain(proposal, checked)):
             self.stdout.write(str(path))
 
 
@@ -190,7 +190,9 @@ def _question(arguments: Mapping[str, Any], pilot: Pilot | None) -> dict[str, st
     }
 
 
-def _written(folder: Path, plan_content: Content, everything: Mapping[str, Any]) -> Iterator[Path]:
+def _plan_files(
+    folder: Path, plan_content: Content, everything: Mapping[str, Any]
+) -> Iterator[Path]:
     from analysis.report.figures import figure_svg
     from analysis.report.pipeline import plain_of
 

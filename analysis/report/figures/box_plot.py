@@ -60,7 +60,7 @@ def boxes(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
         y = first + rows.height * place
         marks.append(scene.Group([], "plot-box", 0, box.in_words(decimals)))
         marks += rows.name(y, box.name, number_text(box.median, decimals))
-        marks += _drawn(box, y + 16, axis)
+        marks += _draw_box(box, y + 16, axis)
     words = (box.in_words(decimals) for box in drawn)
     return sheet.scene(marks, bottom + 46, words, figure.x or figure.y)
 
@@ -69,7 +69,7 @@ def _box(row: Mapping[str, Any]) -> Box:
     return Box(str(row.get("name") or ""), *(known(row.get(key)) for key in _KEYS))
 
 
-def _drawn(box: Box, middle: float, axis: Axis) -> Iterator[scene.Mark]:
+def _draw_box(box: Box, middle: float, axis: Axis) -> Iterator[scene.Mark]:
     marks: list[scene.Mark] = []
     above, below = middle - 8, middle + 8
     if box.low is not None and box.high is not None:

@@ -42,9 +42,9 @@ _MOST_COLUMNS = 40
 def figure_table(figure: Figure) -> Table:
     """The numbers of the figure; of a heatmap and of shares as a table of rows by columns."""
     if figure.drawing == "heatmap":
-        return _crossed(figure, "row", "column", figure.y or "Row")
+        return _cross_table(figure, "row", "column", figure.y or "Row")
     if figure.drawing == "shares":
-        return _crossed(figure, "name", "label", figure.y or "Name")
+        return _cross_table(figure, "name", "label", figure.y or "Name")
     columns = [_column(figure, key) for key in figure_columns(figure)]
     return Table(figure.key, figure.title, columns, figure.rows)
 
@@ -71,12 +71,12 @@ def _decimals(figure: Figure) -> int:
     return decimals_for(known(row.get(key)) for row in figure.rows for key in keys)
 
 
-def _crossed(figure: Figure, down: str, across: str, heading: str) -> Table:
+def _cross_table(figure: Figure, down: str, across: str, heading: str) -> Table:
     columns = list(dict.fromkeys(str(row[across]) for row in figure.rows))[:_MOST_COLUMNS]
     rows: dict[str, dict[str, Any]] = {}
     for row in figure.rows:
         line = rows.setdefault(str(row[down]), {"": str(row[down])})
-        line[str(row[across])] = _shown(row)
+        line[str(row[across])] = _cell_value(row)
     kind: Kind = "percent" if figure.drawing == "shares" else "number"
     if any(isinstance(value, str) for line in rows.values() for value in list(line.values())[1:]):
         kind = "text"
@@ -86,5 +86,5 @@ def _crossed(figure: Figure, down: str, across: str, heading: str) -> Table:
     return Table(figure.key, figure.title, all_columns, shaped)
 
 
-def _shown(row: Mapping[str, Any]) -> Any:
+def _cell_value(row: Mapping[str, Any]) -> Any:
     return row.get("value") if row.get("text") is None else row["text"]

@@ -29,12 +29,12 @@ _UNSEEN = {"\n", "\t", " ", "\u2066", "\u2067", "\u2068", "\u2069", "\u200d", "\
 
 def families_for(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the families that the texts need: the first, and each that adds a letter."""
-    return _chosen(_letters(texts))[0]
+    return _choose_families(_letters(texts))[0]
 
 
 def missing_letters(texts: Iterable[str]) -> str:
     """Return the letters that no family has, in order: they are drawn as boxes."""
-    return "".join(sorted(_chosen(_letters(texts))[1]))
+    return "".join(sorted(_choose_families(_letters(texts))[1]))
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def _letters(texts: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def _chosen(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+def _choose_families(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the families for the letters, and the letters that none of them has."""
     from matplotlib.font_manager import fontManager
 

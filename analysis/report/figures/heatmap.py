@@ -87,11 +87,11 @@ def _grid(figure: Figure) -> Grid | None:
     decimals = min(decimals_for(values), 2)
     cells = {(str(row["row"]), str(row["column"])): row for row in figure.rows}
     words = {place: _words(row, decimals) for place, row in cells.items()}
-    down, across = _ordered(figure.rows, "row"), _ordered(figure.rows, "column")
+    down, across = _order_keys(figure.rows, "row"), _order_keys(figure.rows, "column")
     return Grid(down, across, cells, words, decimals, *_span(figure, values))
 
 
-def _ordered(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
+def _order_keys(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return list(dict.fromkeys(str(row[key]) for row in rows))
 
 

@@ -85,7 +85,7 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
             drawn.append(heading)
         elif line.tier and before.tier and line.tier != before.tier:
             drawn.append(_between_tiers(rows, y))
-        drawn.append(_drawn(line, y, rows, axis, ends, numbers[place], decimals))
+        drawn.append(_draw_line(line, y, rows, axis, ends, numbers[place], decimals))
         y, before = y + rows.height, line
     bottom = rows.bottom(y)
     below = rows.axis_below(axis, figure, top, bottom)
@@ -101,7 +101,7 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
 def _line(row: Mapping[str, Any]) -> Line:
     name, mark, group = (str(row.get(key) or "") for key in ("name", "mark", "group"))
     if row.get("role"):
-        name = f"{scene.isolated(name)} ({SHORT_ROLES.get(row['role'], row['role'])})"
+        name = f"{scene.isolate_direction(name)} ({SHORT_ROLES.get(row['role'], row['role'])})"
     value, low, high, naive_low, naive_high = (known(row.get(key)) for key in _KEYS)
     key = str(row.get("key") or "")
     tier, ratings = row.get("tier"), row.get("n")
@@ -121,7 +121,7 @@ def _between_tiers(rows: Rows, y: float) -> scene.Path:
     return scene.hair(f"M{rows.sheet.left:g} {above:g}H{rows.sheet.right:g}")
 
 
-def _drawn(
+def _draw_line(
     line: Line, y: float, rows: Rows, axis: Axis, ends: Ends, numbers: str, decimals: int
 ) -> scene.Group:
     marks = [*rows.name(y, line.name, numbers, line.mark)]

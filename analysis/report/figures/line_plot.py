@@ -56,7 +56,7 @@ def lines(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     )
     marks = [*head, *frame(sheet, across, up, (figure.x, figure.y), figure.at, names)]
     for number, (group, places) in enumerate(series.items()):
-        drawn = [*_drawn(places, number, across, up)]
+        drawn = [*_draw_series(places, number, across, up)]
         marks.append(scene.Group(drawn, "", number, group or figure.title))
     decimals = decimals_for(edges)
     words = (
@@ -85,7 +85,9 @@ def _series(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str
     return {group: sorted(places, key=lambda p: p.x) for group, places in series.items()}
 
 
-def _drawn(places: Sequence[Place], number: int, across: Axis, up: Axis) -> Iterator[scene.Mark]:
+def _draw_series(
+    places: Sequence[Place], number: int, across: Axis, up: Axis
+) -> Iterator[scene.Mark]:
     for run in _runs(places, ("low", "high")):
         if len(run) > 1:
             there = [f"{across.place(p.x):g} {up.place(p.high or 0.0):g}" for p in run]

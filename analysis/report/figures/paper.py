@@ -84,7 +84,7 @@ def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")
             laid_out = DRAWINGS[figure.drawing](figure, sheet)
             title = f"{_letter(place)}   {figure.title}" if len(figures) > 1 else ""
             panels.append(Panel(laid_out, sheet, title))
-        return _files(_arranged(panels), kinds)
+        return _files(_arrange_panels(panels), kinds)
 
 
 def missing_letters(figures: Iterable[Figure]) -> str:
@@ -144,7 +144,7 @@ def _words(text: scene.Text, ink: str, sheet: scene.Sheet) -> Any:
     """The text, moved where it would leave the sheet on the left or right."""
     from matplotlib.text import Text as Words
 
-    words, x = scene.isolated(scene.plain(text.words)), text.x
+    words, x = scene.isolate_direction(scene.plain(text.words)), text.x
     if not text.turn:
         width = sheet.columns(words) * text.size / 2
         before = {"middle": width / 2, "end": width}.get(text.anchor, 0.0)
@@ -213,7 +213,7 @@ def _letter(place: int) -> str:
     return ("" if not rest else _letter(rest - 1)) + "abcdefghijklmnopqrstuvwxyz"[last]
 
 
-def _arranged(panels: Sequence[Panel]) -> list[Panel]:
+def _arrange_panels(panels: Sequence[Panel]) -> list[Panel]:
     """One below the other, or in two columns of about the same height."""
     total, columns = sum(panel.height for panel in panels), 1
     if total > _HIGHEST_IN * 72 / _POINTS:
@@ -251,10 +251,10 @@ def _files(panels: Sequence[Panel], kinds: Iterable[str]) -> dict[str, bytes]:
             for artist in _artists(mark, _INK, panel.sheet):
                 artist.set_transform(places)
                 drawn.add_artist(artist)
-    return {kind: _written(drawn, kind) for kind in kinds}
+    return {kind: _render_file(drawn, kind) for kind in kinds}
 
 
-def _written(drawn: Any, kind: str) -> bytes:
+def _render_file(drawn: Any, kind: str) -> bytes:
     buffer = io.BytesIO()
     drawn.savefig(buffer, format=kind, metadata={_DATES[kind]: None})
     return buffer.getvalue()

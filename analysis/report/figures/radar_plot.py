@@ -50,12 +50,12 @@ def radar(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     return sheet.scene(marks, middle[1] + radius + 34, words, "Values by axis")
 
 
-def _at(middle: Point, radius: float, place: int, places: int) -> Point:
+def _point_at(middle: Point, radius: float, place: int, places: int) -> Point:
     angle = 2 * pi * place / places
     return round(middle[0] + radius * sin(angle), 2), round(middle[1] - radius * cos(angle), 2)
 
 
-def _closed(points: Sequence[Point]) -> str:
+def _closed_path(points: Sequence[Point]) -> str:
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in points) + "Z"
 
 
@@ -69,14 +69,14 @@ def _ground(
 ) -> Iterator[scene.Mark]:
     """Rings at the ticks, axes, and the names at their ends."""
     for tick in scale.ticks:
-        ring = [_at(middle, scale.place(tick), n, len(names)) for n in range(len(names))]
-        yield scene.grid(_closed(ring))
+        ring = [_point_at(middle, scale.place(tick), n, len(names)) for n in range(len(names))]
+        yield scene.grid(_closed_path(ring))
         y = middle[1] - scale.place(tick) + 4
         yield scene.Text(middle[0] - 4, y, tick_text(tick), "plot-tick", "end", 11)
     for place, name in enumerate(names):
-        x, y = _at(middle, radius, place, len(names))
+        x, y = _point_at(middle, radius, place, len(names))
         yield scene.grid(f"M{middle[0]:g} {middle[1]:g}L{x:g} {y:g}")
-        x, y = _at(middle, radius + 9, place, len(names))
+        x, y = _point_at(middle, radius + 9, place, len(names))
         side = "middle" if abs(x - middle[0]) < 6 else "start" if x > middle[0] else "end"
         low = 10 if y > middle[1] + radius / 2 else -2 if y < middle[1] - radius / 2 else 4
         yield scene.Text(x, y + low, sheet.shortened(name, room), "plot-axis", side, 12)
@@ -87,12 +87,12 @@ def _line(
 ) -> Iterator[scene.Mark]:
     """The closed line; where an axis has no value, only what lies between neighbours."""
     places = [
-        _at(middle, scale.place(held[name]), n, len(names)) if name in held else None
+        _point_at(middle, scale.place(held[name]), n, len(names)) if name in held else None
         for n, name in enumerate(names)
     ]
     points = [place for place in places if place is not None]
     if len(points) == len(names):
-        yield scene.Path(_closed(points), "plot-path", 2, dash(number))
+        yield scene.Path(_closed_path(points), "plot-path", 2, dash(number))
     else:
         for one, other in zip(places, [*places[1:], places[0]], strict=True):
             if one is not None and other is not None:

@@ -58,7 +58,7 @@ def scatter(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     numbered = len(points) <= MOST_NUMBERED and all(point.name for point in points)
     marks = [*head, *frame(sheet, across, up, (figure.x, figure.y), figure.at)]
     for number, point in enumerate(points, start=1):
-        marks.append(_drawn(point, number if numbered else None, across, up))
+        marks.append(_draw_point(point, number if numbered else None, across, up))
     height = bottom + 60
     if numbered:
         key, tall = _key(sheet, points, left_of_plot(sheet, up), bottom + 44)
@@ -79,7 +79,7 @@ def _point(row: Mapping[str, Any], groups: Sequence[str]) -> Point | None:
     return Point(name, x, y, low, high, series, x_low, x_high, str(row.get("title") or ""))
 
 
-def _drawn(point: Point, number: int | None, across: Axis, up: Axis) -> scene.Group:
+def _draw_point(point: Point, number: int | None, across: Axis, up: Axis) -> scene.Group:
     x, y = across.place(point.x), up.place(point.y)
     marks: list[scene.Mark] = [*upright_bar(x, up, point.low, point.high, 1.2)]
     if point.x_low is not None and point.x_high is not None:
@@ -102,10 +102,12 @@ def _key(
         x, y = left, top + 18 * (place % down + 1)
         if sheet.paper:
             x = sheet.left + place // down * room
-            line = f"{place + 1}  {scene.isolated(sheet.shortened(point.name, room / 6 - 6))}"
+            line = (
+                f"{place + 1}  {scene.isolate_direction(sheet.shortened(point.name, room / 6 - 6))}"
+            )
         else:
             values = (tick_text(float(f"{value:.3g}")) for value in (point.x, point.y))
-            name = scene.isolated(sheet.shortened(point.name, 26))
+            name = scene.isolate_direction(sheet.shortened(point.name, 26))
             line = f"{place + 1}  {name}  ({', '.join(values)})"
         marks.append(scene.Text(x, y, line, "plot-key", size=12 if sheet.paper else 13))
     return marks, 18 * down

@@ -35,7 +35,7 @@ def _is_mark(letter: str) -> bool:
     return unicodedata.category(letter) in ("Mn", "Me", "Cf")
 
 
-def isolated(words: str) -> str:
+def isolate_direction(words: str) -> str:
     """The text so that its direction, if it runs right to left, moves nothing around it.
 
     Of a difference (A − B) that holds for each side, so that A stays on the left of the minus.

@@ -36,7 +36,7 @@ def figure_svg(
         f' class="{kind}" role="img" aria-labelledby="{key}-title {key}-told">'
         f'<title id="{key}-title">{clean(figure.title)}</title>'
         f'<desc id="{key}-told">{clean(laid_out.description)}</desc>{style}'
-        f"{''.join(map(rendered, laid_out.marks))}</svg>"
+        f"{''.join(map(render_mark, laid_out.marks))}</svg>"
     )
 
 
@@ -45,7 +45,7 @@ def is_wide(svg: str) -> bool:
     return f'viewBox="0 0 {scene.WIDTH} ' not in svg[:200]
 
 
-def rendered(mark: scene.Mark) -> str:
+def render_mark(mark: scene.Mark) -> str:
     """One mark as SVG."""
     match mark:
         case scene.Group():
@@ -87,7 +87,7 @@ def _group(group: scene.Group) -> str:
     title = "" if group.title is None else f"<title>{clean(group.title)}</title>"
     name = " ".join(filter(None, (group.name, series)))
     key = f' data-key="{clean(group.key)}"' if group.key else ""
-    return f"<g{_class(name)}{key}>{title}{''.join(map(rendered, group.marks))}</g>"
+    return f"<g{_class(name)}{key}>{title}{''.join(map(render_mark, group.marks))}</g>"
 
 
 def _text(text: scene.Text) -> str:
@@ -98,7 +98,8 @@ def _text(text: scene.Text) -> str:
     mark = f' <tspan class="plot-mark">{clean(text.mark)}</tspan>' if text.mark else ""
     return (
         f'<text{_class(text.name)} {place} font-size="{text.size:g}"{anchor}'
-        f' fill="{text.ink or "currentColor"}">{clean(scene.isolated(text.words))}{mark}</text>'
+        f' fill="{text.ink or "currentColor"}">'
+        f"{clean(scene.isolate_direction(text.words))}{mark}</text>"
     )
 
 

@@ -23,7 +23,7 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
     return {
         **report,
         "contrasts": list(_fewer_contrasts(report, most)),
-        "counted": counted(report),
+        "counted": count_differences(report),
         "titles": titles(report),
         "slices": [[each.key, each.group, each.name] for each in slices(report)],
         "screening": [],  # its part has them
@@ -32,7 +32,7 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
     }
 
 
-def counted(report: Report) -> dict[str, list[int]]:
+def count_differences(report: Report) -> dict[str, list[int]]:
     """For each slice and family: differences (of ratings), those tested, those claimed."""
     if "counted" in report:
         counts: dict[str, list[int]] = report["counted"]
@@ -41,10 +41,10 @@ def counted(report: Report) -> dict[str, list[int]]:
     for line in lines_of(report["contrasts"]):
         if line.weighting == "ratings":
             groups.setdefault(slice_of(line.row) + family_title(line.row), []).append(line)
-    return {key: _counted(lines) for key, lines in groups.items()}
+    return {key: _count_lines(lines) for key, lines in groups.items()}
 
 
-def _counted(lines: Sequence[Line]) -> list[int]:
+def _count_lines(lines: Sequence[Line]) -> list[int]:
     decided = [line.main.get("claimed") for line in lines if line.main]
     tested = [claimed for claimed in decided if claimed is not None]
     return [len(lines), len(tested), sum(tested)]

@@ -42,7 +42,7 @@ def first_screen(
     headline = next(iter(headlines(answer, about)), Headline(about, ""))
     figure, name = _figure(answer, about)
     warned = caveats(report, headline)
-    wide, phone = _drawn(figure, name) if figure and figure.rows else ("", "")
+    wide, phone = _draw_figure(figure, name) if figure and figure.rows else ("", "")
     html = render(
         "first_screen",
         place=place,
@@ -108,7 +108,7 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
     return next(mine, (None, ""))
 
 
-def _drawn(figure: Figure, name: str) -> tuple[str, str]:
+def _draw_figure(figure: Figure, name: str) -> tuple[str, str]:
     """The plot as SVG; intervals twice, with names beside the data and for a phone."""
     plain = replace(figure, rows=[_without_naive(row) for row in figure.rows], interval="")
     if figure.drawing != "intervals":

@@ -18,7 +18,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.report.emphasis import BEST, Emphasised
-from analysis.report.figures.scene import isolated
+from analysis.report.figures.scene import isolate_direction
 from analysis.report.html.environment import join, render
 from analysis.report.report_schema import IntervalRow
 
@@ -62,7 +62,9 @@ def table(
 def _cell(column: Column, row: Any) -> tuple[Column, str, bool]:
     """The column, the text with its mark and link, and whether it stays on one line."""
     text = column.text(row)
-    html = isolated(text)  # of names that are read from right to left, "A − B" keeps its order
+    html = isolate_direction(
+        text
+    )  # of names that are read from right to left, "A − B" keeps its order
     if isinstance(text, Emphasised):
         html = (_BEST if text.mark == BEST else _SECOND).format(html)
     if column.href and (target := column.href(row)):
@@ -96,7 +98,7 @@ def percent(line: Line | None) -> str:
     return f"{share} {interval_text(main['low'] * 100, main['high'] * 100, (0, 100), 1)}"
 
 
-def noted(
+def table_with_notes(
     lines: Sequence[Line], columns: Sequence[Column], notes_shown: set[str], caption: str = ""
 ) -> Markup:
     """The table, and below it each note once; see `notes`."""
@@ -121,7 +123,7 @@ def notes(
     for note, some in names_of.items():
         everywhere = len(some) == len(lines)
         if not (everywhere and note in notes_shown):
-            texts.append(f"{'All' if everywhere else _named(some, names)}: {note}.")
+            texts.append(f"{'All' if everywhere else _names_in_words(some, names)}: {note}.")
         if everywhere:
             notes_shown.add(note)
     return texts
@@ -138,7 +140,7 @@ def fold(title: str, line: str, html: str) -> Markup:
     return render("fold", title=title, line=line, html=html)
 
 
-def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) -> str:
+def _names_in_words(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) -> str:
     """Names in words; by their first part alone where it stands for all that have it."""
     each: dict[str, None] = {}
     for name in some:

@@ -13,11 +13,11 @@ from markupsafe import Markup
 from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.ratings.estimands import ends_of, estimand_of, family_title
 from analysis.report import interim_answer
-from analysis.report.condition_labels import CHOICE, family_labels, labelled
+from analysis.report.condition_labels import CHOICE, family_labels, label_report
 from analysis.report.content import Table, content_from
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.figures.all_figures import estimate_plots, falling, part_keys
-from analysis.report.html.brief import brief_of, counted
+from analysis.report.html.brief import brief_of, count_differences
 from analysis.report.html.environment import join, render
 from analysis.report.html.first_screen import METHODS, caveats, first_screen, headlines
 from analysis.report.html.html_tables import (
@@ -26,15 +26,15 @@ from analysis.report.html.html_tables import (
     bounds,
     fold,
     foot,
-    noted,
     notes,
     percent,
     probability,
     table,
+    table_with_notes,
 )
 from analysis.report.html.part_html import Link, content_html, no_link, part_html, table_html
 from analysis.report.html.section import ANSWER, Section
-from analysis.report.html.view import View, titles, viewed
+from analysis.report.html.view import View, titles, view_report
 from analysis.report.interim_answer import interim_report, is_interim
 from analysis.report.pivot import Line, lines_of
 from analysis.report.report_schema import (
@@ -187,7 +187,7 @@ def estimands(
     """(title, HTML) of each task, criterion and estimand; notes are added to ``notes_shown``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
-    families = by_family(_weighed(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    families = by_family(_lines_weighted(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
     compared = report.get("compared", "condition")
     for place, (title, of_family) in enumerate(families.items()):
         lines = falling(of_family)
@@ -198,7 +198,7 @@ def estimands(
         shown = _means(report, lines, notes_shown, compared, shape.most, tiers)
         shown += foot("", [shape.notes[title]] if title in shape.notes else [])
         explained = EXPLAINED_OPEN if is_interim(report) else EXPLAINED
-        parts = [_muted(explained)] if place == 0 else []
+        parts = [_muted_paragraph(explained)] if place == 0 else []
         beside = Markup('<div class="estimand">{}<div class="stack-s">{}</div></div>')
         parts.append(beside.format(figure, shown) if figure else shown)
         parts.append(_other_intervals(report, title, notes_shown, shape.most))
@@ -208,7 +208,10 @@ def estimands(
         yield title, join(parts)
     for title in _only_counted(report, families):
         shown = _share_table(_share_lines(report, title), notes_shown)
-        yield title, _muted(COUNTED) + Markup('<div class="stack-s">{}</div>').format(shown)
+        yield (
+            title,
+            _muted_paragraph(COUNTED) + Markup('<div class="stack-s">{}</div>').format(shown),
+        )
 
 
 def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
@@ -267,7 +270,9 @@ def _means(
         Column("Raters", lambda line: str(line.row["n_raters"]), numeric=True),
         Column("Items", lambda line: str(line.row["n_items"]), numeric=True),
     ]
-    return noted(lines[:most], columns, notes_shown) + _more(len(lines) - most, "estimates.csv")
+    return table_with_notes(lines[:most], columns, notes_shown) + _more(
+        len(lines) - most, "estimates.csv"
+    )
 
 
 def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
@@ -288,7 +293,7 @@ def _more(count: int, name: str) -> Markup:
     return text.format(count, name)
 
 
-def _muted(text: str) -> Markup:
+def _muted_paragraph(text: str) -> Markup:
     return Markup('<p class="muted">{}</p>').format(text)
 
 
@@ -296,7 +301,7 @@ def _other_intervals(report: Report, title: str, notes_shown: set[str], most: in
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
-    ratings, raters = (falling(_weighed(lines, name)) for name in ("ratings", "raters"))
+    ratings, raters = (falling(_lines_weighted(lines, name)) for name in ("ratings", "raters"))
     parts, names = [], []
     columns = [
         Column(heading, partial(_other, start, ends, digits), numeric=True)
@@ -308,11 +313,11 @@ def _other_intervals(report: Report, title: str, notes_shown: set[str], most: in
         bootstrap = columns[0].heading.startswith("Bootstrap")
         caption = "Bootstrap: the wide, conservative choice" if bootstrap else ""
         shown = [*_names(ratings), value, *columns]
-        parts.append(noted(ratings[:most], shown, notes_shown, caption))
+        parts.append(table_with_notes(ratings[:most], shown, notes_shown, caption))
         names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
     if raters:
         caption = "Means in which every rater weighs the same"
-        parts.append(_muted(caption) + _means(report, raters, notes_shown, most=most))
+        parts.append(_muted_paragraph(caption) + _means(report, raters, notes_shown, most=most))
         names.append("means over raters")
     return fold("Other intervals", ", ".join(names), join(parts)) if parts else join([])
 
@@ -325,7 +330,7 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
 def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) -> Iterator[Markup]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
-        lines = _weighed(lines, "ratings")
+        lines = _lines_weighted(lines, "ratings")
         if breakdown == OVERALL or not lines:
             continue
         compare, _, by = breakdown.partition(":")
@@ -340,7 +345,7 @@ def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) ->
 
 
 def _contrasts(report: Report, title: str, notes_shown: set[str]) -> Markup:
-    lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
+    lines = _lines_weighted(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
     lines = by_family(lines).get(title, [])
     if not lines:
         return join([])
@@ -357,8 +362,8 @@ def _contrasts(report: Report, title: str, notes_shown: set[str]) -> Markup:
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."
-    shown = _muted(why) + noted(lines, columns, notes_shown)
-    number_of = counted(report).get(title, [len(lines), 0, 0])
+    shown = _muted_paragraph(why) + table_with_notes(lines, columns, notes_shown)
+    number_of = count_differences(report).get(title, [len(lines), 0, 0])
     shown += _more(number_of[0] - len(lines), "contrasts.csv")
     differing = _differing(number_of, 1 - lines[0].row["level"])
     return fold("Differences between conditions", differing, shown)
@@ -437,7 +442,7 @@ def _rows(
     return [row for row in report[name] if row["breakdown"] == breakdown]
 
 
-def _weighed(lines: Iterable[Line], weighting: str) -> list[Line]:
+def _lines_weighted(lines: Iterable[Line], weighting: str) -> list[Line]:
     return [line for line in lines if line.weighting == weighting]
 
 
@@ -551,7 +556,7 @@ def sections(
     ``methods`` is the paragraph for papers (`analysis.report.writers.methods_text`). What has no
     content is left out. All but first screens and differences is folded.
     """
-    report = viewed(interim_report(report), view or View())
+    report = view_report(interim_report(report), view or View())
     names = family_labels(report)
     abouts = titles(report)
     if view and view.about in abouts:
@@ -561,8 +566,8 @@ def sections(
     for place, about in enumerate(abouts or [""], start=1):
         label = names.get(about, about)
         every += _family(report, about, place, label, notes_shown, link, most, len(abouts) > 1)
-    whole = labelled(report, without=abouts[0] if len(abouts) == 1 else "")
-    parts = [part for part in whole.get("parts", ()) if _shown(part)]
+    whole = label_report(report, without=abouts[0] if len(abouts) == 1 else "")
+    parts = [part for part in whole.get("parts", ()) if _is_shown(part)]
     every += _groups(parts, link)
     every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
     behind = _data_and_methods(report, parts, methods)
@@ -582,8 +587,8 @@ def _family(
 ) -> Iterator[Section]:
     """The sections of one family; its label follows their titles where there are several."""
     called = f": {label}" if several else ""
-    of_family = labelled(viewed(report, View(about)) if about else report, without=about)
-    parts = [part for part in of_family.get("parts", ()) if _shown(part)]
+    of_family = label_report(view_report(report, View(about)) if about else report, without=about)
+    parts = [part for part in of_family.get("parts", ()) if _is_shown(part)]
     answer = next((part for part in parts if part["key"] == ANSWER), None)
     first = first_screen(of_family, answer, about, place, link)
     yield Section(first.id, f"Main result{called}", first.html, headline=first.headline)
@@ -639,7 +644,7 @@ def page_html(report: Report, link: Link = no_link, methods: str = "") -> str:
     )
 
 
-def _shown(part: PartRecord) -> bool:
+def _is_shown(part: PartRecord) -> bool:
     return any(part.get(name) for name in ("problem", "sentences", "figures", "tables", "warnings"))
 
 

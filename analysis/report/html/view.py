@@ -87,13 +87,13 @@ def place_of_family(report: Report, title: str) -> tuple[str, str]:
     return "", ""
 
 
-def viewed(report: Report, view: View) -> Report:
+def view_report(report: Report, view: View) -> Report:
     """The report as if it were about that alone; what is unknown changes nothing."""
     if view.within in {each.key for each in slices(report)}:
         report = {
             **report,
-            "estimates": _sliced(report["estimates"], view.within),
-            "contrasts": _sliced(report["contrasts"], view.within),
+            "estimates": _slice_rows(report["estimates"], view.within),
+            "contrasts": _slice_rows(report["contrasts"], view.within),
             "shares": [],
             "counted": _counted(report, view.within),
             "compared": view.within.partition(":")[0],
@@ -139,7 +139,7 @@ def _counted(report: Report, within: str) -> dict[str, list[int]]:
     return {k.removeprefix(within): v for k, v in every.items() if k.startswith(within)}
 
 
-def _sliced(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:
+def _slice_rows(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:
     """The slice's rows as if they were overall: what they are crossed with left out."""
     sliced = []
     for row in rows:

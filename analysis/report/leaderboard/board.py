@@ -117,7 +117,10 @@ def _scores(
         Column("system", "System"),
         Column("score", question.estimand.name, "number", decimals),
         Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
-        *(Column(metrics.key(name), _headed(metrics, name), "number") for name in metrics.names),
+        *(
+            Column(metrics.key(name), _metric_heading(metrics, name), "number")
+            for name in metrics.names
+        ),
         Column("studies", "Rated in"),
         Column("ratings", "Ratings", "count"),
         Column("raters", "Raters", "count"),
@@ -131,7 +134,7 @@ def _scores(
     return Table(f"{KEY}{suffix}", title, columns, rows, note, about=about, group=group)
 
 
-def _headed(metrics: MetricColumns, name: str) -> str:
+def _metric_heading(metrics: MetricColumns, name: str) -> str:
     up, title = metrics.direction[name], metrics.titles[name]
     return title if up is None else f"{title} {'↑' if up else '↓'}"
 
@@ -240,11 +243,11 @@ def link_rows(standings: Sequence[Standing]) -> Iterator[Row]:
             "one": one,
             "other": other,
             "may": "through other studies" if same else "no: no clip in common",
-            **(_shared(homes[one].component, one, other, homes[one].level) if same else {}),
+            **(_link_row(homes[one].component, one, other, homes[one].level) if same else {}),
         }
 
 
-def _shared(component: Component, one: str, other: str, level: float) -> Row:
+def _link_row(component: Component, one: str, other: str, level: float) -> Row:
     a, b = component.units.index(one), component.units.index(other)
     shared = component.shared(a, b)
     if not shared:

@@ -73,9 +73,9 @@ def difference_rows(standing: Standing) -> list[Row]:
     nexts = list(pairwise(order))
     against = [(place, reference) for place in order if place != reference]
     return [
-        *_adjusted(standing, nexts, "Each and the next one"),
+        *_adjusted_rows(standing, nexts, "Each and the next one"),
         *(
-            _adjusted(
+            _adjusted_rows(
                 standing, [(a, b) for a, b in against if b is not None], "Each and the reference"
             )
             if reference is not None
@@ -84,7 +84,7 @@ def difference_rows(standing: Standing) -> list[Row]:
     ]
 
 
-def _adjusted(standing: Standing, pairs: Sequence[tuple[int, int]], group: str) -> list[Row]:
+def _adjusted_rows(standing: Standing, pairs: Sequence[tuple[int, int]], group: str) -> list[Row]:
     component, rows, ps = standing.component, [], []
     for a, b in pairs:
         linked = component.difference(a, b)

@@ -12,7 +12,7 @@ from analysis.citations import citation, cite_author
 from analysis.formatting import interval_text, number
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import JOINT, Family, families, labelled_families
-from analysis.report.content import Column, Content, Table, titled
+from analysis.report.content import Column, Content, Table, add_family_titles
 from analysis.report.part import Part, PartInput
 from analysis.statistics.agreement import (
     Agreement,
@@ -108,7 +108,7 @@ class AgreementPart(Part):
                 "about the numbers that are compared here."
             )
         shown = Content(sentences, tables=tables, warnings=warnings, methods=[METHODS])
-        return titled(shown) if len(every) > 1 else shown
+        return add_family_titles(shown) if len(every) > 1 else shown
 
 
 def rows_of(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Att", "compared", "means"]
+__all__ = ["Att", "means", "system_column"]
 
 _METHOD = (
     "Human-likeness scores (Human 1, Unclear 0.5, Machine 0) were modelled with systems as fixed "
@@ -59,16 +59,16 @@ class Att(Part):
         for place, family in enumerate(of_hls):
             title = family_title({"estimand": "hls", **family.group})
             inputs.progress(place / len(of_hls), title)
-            compare = compared(family.table)
+            compare = system_column(family.table)
             arguments = (family, compare, inputs, title, f"-{place + 1}" * bool(place))
             of_family = [Content(tables=systems(*arguments))]
             of_family += [by_split(*arguments), by_dimension(*arguments), by_voice(*arguments)]
-            contents += [_keyed(each, compare) for each in of_family]
+            contents += [_key_column(each, compare) for each in of_family]
         shown = together(contents)
-        return _untitled(shown, title) if len(of_hls) == 1 else shown
+        return _drop_title(shown, title) if len(of_hls) == 1 else shown
 
 
-def _keyed(shown: Content, compare: str) -> Content:
+def _key_column(shown: Content, compare: str) -> Content:
     """The tables with systems in a column of the name of what is compared: conditions have labels.
 
     In figures the keys of rows are the same for both.
@@ -84,7 +84,7 @@ def _keyed(shown: Content, compare: str) -> Content:
     return replace(shown, tables=[keyed(table) for table in shown.tables])
 
 
-def _untitled(shown: Content, title: str) -> Content:
+def _drop_title(shown: Content, title: str) -> Content:
     """Without the family in titles, where there is one alone: ``about`` has it."""
     tail = family_span(title, " · {}")
     return replace(
@@ -97,7 +97,7 @@ def _untitled(shown: Content, title: str) -> Content:
 PAPER = "the Audio Turing Test"
 
 
-def compared(table: pd.DataFrame) -> str:
+def system_column(table: pd.DataFrame) -> str:
     """The column that names the systems: ``system`` where every rating has one and some pool.
 
     Where each system has one condition, that stands for it: conditions have labels.

@@ -11,7 +11,7 @@ from analysis.citations import citation, cite
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
-from analysis.report.content import Column, Content, Table, titled, together
+from analysis.report.content import Column, Content, Table, add_family_titles, together
 from analysis.report.part import Part, PartInput
 from analysis.report.writers.clip_files import COLUMNS
 from analysis.statistics.agreement.rater_bias import LEAST
@@ -69,15 +69,15 @@ class ClipScoresPart(Part):
                 scores = clip_scores(family, by, inputs.options.level)
                 if len(scores.frame):
                     frames.setdefault(by, []).append(scores.frame)
-                contents.append(_shown(scores, by, title, inputs.options.level))
+                contents.append(_scores_content(scores, by, title, inputs.options.level))
         if not frames:
             raise ValueError("No rating names a stimulus: name the clips in the column stimulus.")
         files = {f"{FILES[by]}.csv": _csv(each) for by, each in frames.items()}
         shown = together([*contents, Content(methods=[METHODS], files=files)])
-        return titled(shown) if len(every) > 1 else shown
+        return add_family_titles(shown) if len(every) > 1 else shown
 
 
-def _shown(scores: ClipScores, by: str, title: str, level: float) -> Content:
+def _scores_content(scores: ClipScores, by: str, title: str, level: float) -> Content:
     one, many = WORDS[by]
     warnings = [f"{scores.unnamed} ratings name no {one} and are left out here."] * bool(
         scores.unnamed

@@ -121,7 +121,7 @@ def _called(what: str) -> str:
     return {"condition": "system", "stimulus": "clip"}[what]
 
 
-def _named(review: ClipReviewFacts) -> str:
+def _review_name(review: ClipReviewFacts) -> str:
     return f"{review['title']} (version {review['version']})"
 
 
@@ -131,7 +131,7 @@ def _systems(review: ClipReviewFacts, inputs: PartInput) -> Iterator[ValidatedRo
         each = by_name[name]
         low, high = each["low"], each["high"]
         yield ValidatedRow(
-            review=_named(review),
+            review=_review_name(review),
             condition=name,
             drawn=each["drawn"],
             complete=each["complete"],
@@ -159,13 +159,13 @@ def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
         return
     for name, each in nominal.measures(verdicts, "validators"):
         yield AgreementRow(
-            _named(review), name, each.value, each.low, each.high, each.items, each.note
+            _review_name(review), name, each.value, each.low, each.high, each.items, each.note
         )
     for aspect in by_aspect(review["aspects"]):
         low, high = aspect.alpha.low, aspect.alpha.high
         marked = f"marked in {aspect.by_any:,}, by all in {aspect.by_all:,}"
         yield AgreementRow(
-            review=_named(review),
+            review=_review_name(review),
             measure=f"Alpha about {aspect.aspect.lower()}",
             value=aspect.alpha.value,
             value_low=low,
@@ -179,7 +179,7 @@ def _review_sentences(review: ClipReviewFacts) -> Iterator[str]:
     people, items = count_judged(review["verdicts"])
     what = WHAT[review["kind"]]
     yield (
-        f"{_named(review)}: {counted(people, 'expert')} judged {what} of {items:,} "
+        f"{_review_name(review)}: {counted(people, 'expert')} judged {what} of {items:,} "
         f"{review['what']}, {review['share'] * 100:g} % of each system’s, drawn at random."
     )
     if not review["unblinded"]:
@@ -217,14 +217,14 @@ def _out(left_out: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _warnings(review: ClipReviewFacts) -> Iterator[str]:
     if not review["before"]:
         yield (
-            f"{_named(review)} was opened after the study: what it led to was decided when ratings "
-            "could be known."
+            f"{_review_name(review)} was opened after the study: what it led to was decided when "
+            "ratings could be known."
         )
     for each in review["systems"]:
         if each["mark"] == "missed":
             yield (
                 f"{condition_span(each['condition'])} is below the pass mark of its clips "
-                f"({_named(review)})."
+                f"({_review_name(review)})."
             )
 
 

@@ -450,7 +450,7 @@ class Numbers:
         for unit in UNITS:
             columns = [self._tables[unit][:, self.place[name]] for name in pair]
             d = columns[0] - columns[1]
-            row |= _matched(d[np.isfinite(d)], unit, self.standing.level)
+            row |= _paired_summary(d[np.isfinite(d)], unit, self.standing.level)
         return row
 
     def against(self, reference: str) -> list[dict[str, Any]]:
@@ -488,7 +488,7 @@ def _plain(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _matched(d: Floats, unit: str, level: float) -> dict[str, Any]:
+def _paired_summary(d: Floats, unit: str, level: float) -> dict[str, Any]:
     """Mean of the differences (n,) of n units with its t interval (as `matched.paired_t`)."""
     n = len(d)
     row: dict[str, Any] = {f"n_{unit}": n, unit: float(d.mean()) if n else None}

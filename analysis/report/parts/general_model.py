@@ -32,7 +32,7 @@ from analysis.report.parts.models import (
     standing_of,
     summary_cells,
 )
-from analysis.report.parts.ordinal import joined
+from analysis.report.parts.ordinal import join_contents
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
 from analysis.statistics.mixed.family_model import (
     Modelled,
@@ -94,14 +94,14 @@ class GeneralModel(Part):
         for place, (each, breakdown) in enumerate(work):
             tell = partial(_tell, inputs, place / len(work), each.title)
             try:
-                fit = fitted(each, breakdown, inputs.options, self.gaussian, tell)
+                fit = fit_general_model(each, breakdown, inputs.options, self.gaussian, tell)
             except NotEstimable as error:
                 parts.append(
                     Content(warnings=[f"{family_prefix(each.title)}no general model: {error}."])
                 )
             else:
                 parts.append(fit.shown(self.key, inputs))
-        return joined(parts)
+        return join_contents(parts)
 
 
 class GeneralGaussian(GeneralModel):
@@ -299,7 +299,7 @@ class GeneralFit:
         )
 
 
-def fitted(
+def fit_general_model(
     each: Modelled, breakdown: Breakdown, options: Options, gaussian: bool, tell: Tell
 ) -> GeneralFit:
     """The general model of a family, sampled; raises NotEstimable with reason and remedy."""

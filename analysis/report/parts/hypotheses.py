@@ -72,7 +72,7 @@ class Hypotheses(Part):
         tests = decide_hypotheses(inputs.ratings, wanted, level)
         expected = facts.get("hypotheses", []) if facts else []
         declared = {each["text"]: each for each in expected}
-        rows = [_row(test, _when(declared.get(test.hypothesis.text))) for test in tests]
+        rows = [_row(test, _declared_when(declared.get(test.hypothesis.text))) for test in tests]
         note = NOTE.format(two=f"{200 * level - 100:g} %", level=f"{level * 100:g} %")
         columns = columns_of(HypothesisRow, level=level)
         return Content(
@@ -132,20 +132,20 @@ def _row(test: HypothesisTest, declared: str) -> HypothesisRow:
         low=new.low,
         high=new.high,
         p=new.p,
-        verdict=_worded(new),
+        verdict=_verdict_words(new),
         these_low=these.low,
         these_high=these.high,
         these_p=these.p,
-        these_verdict=_worded(these),
+        these_verdict=_verdict_words(these),
         note=test.note,
     )
 
 
-def _worded(verdict: Verdict) -> str:
+def _verdict_words(verdict: Verdict) -> str:
     return SHOWN[verdict.shown]
 
 
-def _when(facts: object) -> str:
+def _declared_when(facts: object) -> str:
     """When a study's hypothesis was written down; of a file nobody knows."""
     if not isinstance(facts, dict):
         return "with the analysis"

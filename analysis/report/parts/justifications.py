@@ -20,10 +20,10 @@ from analysis.report.content import (
     Content,
     Figure,
     Table,
+    add_family_titles,
     column,
     columns_of,
     table_row,
-    titled,
     together,
 )
 from analysis.report.part import FamilyInput, FamilyPart, Part, PartInput
@@ -70,14 +70,14 @@ class Justifications(Part):
             inputs.progress(place / len(every), family.title)
             contents += _contents(reasons_of(family), inputs, first)
         content = together(contents)
-        return titled(content) if len(every) > 1 else content
+        return add_family_titles(content) if len(every) > 1 else content
 
 
 def _contents(reasons: Reasons, inputs: PartInput, first: bool) -> Iterator[Content]:
     """What depends on conditions alone once per task; what depends on labels for each criterion."""
     options = inputs.options
     if first:
-        yield written(reasons)
+        yield reasons_content(reasons)
         yield codes_by_system(reasons, inputs)
         yield codes_by_dimension(reasons, inputs)
         yield codes_together(reasons)
@@ -163,7 +163,7 @@ def reasons_of(family: Family) -> Reasons:
     )
 
 
-def written(reasons: Reasons) -> Content:
+def reasons_content(reasons: Reasons) -> Content:
     """How many ratings have a reason, per condition; and what experts said of them."""
     title, length = reasons.title, reasons.lengths
     has = length > 0
@@ -508,7 +508,7 @@ def words_by_label(reasons: Reasons, options: Options) -> Content:
         return Content(
             [f"{family_prefix(title)}no word is used by {FEWEST_RATERS} raters or more."]
         )
-    rows = tied(reasons, has, table, groups, options.level)
+    rows = term_associations(reasons, has, table, groups, options.level)
     clear = list(most_telling(rows, table))
     heading = "Most telling words of each label"
     return Content(
@@ -541,7 +541,7 @@ def codes_by_label(reasons: Reasons, level: float) -> Content:
             [f"{family_prefix(reasons.title)}codes cannot be tied to labels: {groups.why_not}."]
         )
     table = code_table(reasons.table["codes"][has].tolist(), reasons.rater[has])
-    rows = tied(reasons, has, table, groups, level)
+    rows = term_associations(reasons, has, table, groups, level)
     key, heading = "codes-by-label", "Codes by label"
     note = TERMS_NOTE.replace("word", "code").replace("Words", "Codes")
     return Content(
@@ -551,7 +551,7 @@ def codes_by_label(reasons: Reasons, level: float) -> Content:
     )
 
 
-def tied(
+def term_associations(
     reasons: Reasons, has: NDArray[np.bool_], table: TermTable, groups: Groups, level: float
 ) -> list[TermLogOdds]:
     """Every term of those reasons against every label, the most telling of each first."""
@@ -678,7 +678,7 @@ def _examples(
     holding, places = reasons_holding(table), np.flatnonzero(has)
     raters: set[int] = set()
     count: Counter[str] = Counter()
-    for row in most_telling(tied(reasons, has, table, groups, level), table):
+    for row in most_telling(term_associations(reasons, has, table, groups, level), table):
         holds = holding(row.term)
         mine = places[holds[groups.code[holds] == groups.names.index(row.label)]]
         free = [int(at) for at in mine if int(reasons.rater[at]) not in raters]

@@ -21,7 +21,7 @@ from analysis.report.parts.against_people.metric_data import FamilyScores, famil
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
     ceilings_of,
-    ordered,
+    order_metrics,
     preferences,
     top_of,
 )
@@ -269,7 +269,7 @@ def clips_of(inputs: PartInput) -> Clips | None:
     frame = frame[~unknown]
     if not len(frame):
         return None
-    return Clips(frame, inputs, _taken(taken, labels), left)
+    return Clips(frame, inputs, _scores_sentence(taken, labels), left)
 
 
 def _with_facts(scores: pd.DataFrame, inputs: PartInput) -> pd.DataFrame:
@@ -299,7 +299,7 @@ def _split_content(frame: pd.DataFrame) -> None:
     frame[WER.key] = frame[WER.key].where(~chinese)
 
 
-def _taken(taken: dict[str, str], labels: Iterable[str]) -> str:
+def _scores_sentence(taken: dict[str, str], labels: Iterable[str]) -> str:
     names = {each.key: each.name for each in MEASURES}
     scores = [f"{names[key]}: {label}" for key, label in taken.items() if label]
     absent = [names[key] for key, label in taken.items() if not label and key != CONTENT.key]
@@ -371,7 +371,9 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     """Scores and raters in one table, and whether the best score is better."""
     title, inputs = each.title, each.inputs
     units = family_scores(each.family, inputs) if metrics_of(inputs.scores) else None
-    scores = [_score(units, name, inputs) for name in ordered(units)] if units is not None else []
+    scores = (
+        [_score(units, name, inputs) for name in order_metrics(units)] if units is not None else []
+    )
     raters, left = _raters(each)
     rows = [*scores, *_mean_rater(raters), *raters]
     note = _HOW.format(", ".join(step_names(_steps(each))))
@@ -396,7 +398,7 @@ def _score(units: FamilyScores, name: str, inputs: PartInput) -> Row:
     for measure in COEFFICIENTS:
         result = units.number(name, STIMULUS, measure, AS_IS)
         if result is not None:
-            row |= _measured(measure, result)
+            row |= _measure_row(measure, result)
             row["n"] = result.n
             if measure in TOPPED:
                 top = top_of(ceilings_of(units, inputs).for_metric(name), STIMULUS, measure)
@@ -404,7 +406,7 @@ def _score(units: FamilyScores, name: str, inputs: PartInput) -> Row:
     return row
 
 
-def _measured(measure: str, result: Any) -> Row:
+def _measure_row(measure: str, result: Any) -> Row:
     return {measure: result.value, f"{measure}_low": result.low, f"{measure}_high": result.high}
 
 
@@ -427,7 +429,7 @@ def _raters(each: FamilyInput) -> tuple[list[Row], int]:
     for result in results:
         if result.rater in rows:
             rows[result.rater]["n"] = result.n_units
-            rows[result.rater] |= _measured(result.measure, result)
+            rows[result.rater] |= _measure_row(result.measure, result)
     return list(rows.values()), len(counts) - len(shown)
 
 
@@ -462,7 +464,7 @@ def own_scores(units: FamilyScores) -> list[str] | None:
     measure = measure_of(units.family.group["criterion"])
     if measure is None:
         return None
-    return [name for name in ordered(units) if settings_of(name)[0] in measure.outputs]
+    return [name for name in order_metrics(units) if settings_of(name)[0] in measure.outputs]
 
 
 def _sentence(scores: Sequence[Row], title: str, units: FamilyScores) -> str:
@@ -646,12 +648,12 @@ def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Ta
         return []
     measures = _known(frame, WITH_SD)
     rows, known = [], cells_of(frame, "condition")
-    for head, named in _headed(clips, frame):
+    for head, named in _conditions_by_heading(clips, frame):
         cells = [_cells(known[n,], measures, True) for n in named]
         rows += _headed_rows(head, named, cells, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
     note = f"{_SD} {clips.taken} {LEGEND}{_WITHIN}"
-    title = captioned(key, f"Metrics of the systems · {words}")
+    title = table_caption(key, f"Metrics of the systems · {words}")
     return [Table(key, title, columns, rows, note, group="group")]
 
 
@@ -662,7 +664,7 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
     rows: list[dict[str, Any]] = []
     known = cells_of(frame, "condition", "language")
     languages = clips.inputs.ordered("language", frame["language"].unique())
-    for head, named in _headed(clips, frame):
+    for head, named in _conditions_by_heading(clips, frame):
         language_rows: list[dict[str, Any]] = []
         for language in languages:
             there = [n for n in named if (n, language) in known]
@@ -674,7 +676,7 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
     columns = [Column("condition", "Model"), Column("language", "Language")]
     columns += _columns(measures)
     note = f"{_MEAN} {clips.taken} {LEGEND}{_WITHIN}"
-    return [Table(key, captioned(key, words), columns, rows, note, group="group")]
+    return [Table(key, table_caption(key, words), columns, rows, note, group="group")]
 
 
 def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
@@ -693,7 +695,7 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
             for n in named
             if (n, head) in known
         ]
-        rows += _marked(head_rows, measures)
+        rows += _mark_best(head_rows, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
     note = f"Means over clips. {_CONTENT} {clips.taken} {LEGEND}{_WITHIN}"
     title = f"Metrics of the systems by {words}"
@@ -701,13 +703,13 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
     return [Table(f"{words}s", title, columns, rows, note, folded=folded, group="group")]
 
 
-def captioned(key: str, words: str) -> str:
+def table_caption(key: str, words: str) -> str:
     """A table's title with its number in the paper, where it has one."""
     number = key.removeprefix("table")
     return f"Table {number} of {PAPER}: {words}" if number.isdigit() else words
 
 
-def _headed(clips: Clips, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
+def _conditions_by_heading(clips: Clips, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """The conditions under the headings of the table: their groups, then the references."""
     named, group, others = clips.conditions(frame), clips.groups(), clips.reference_names()
     heads: dict[str, list[str]] = {}
@@ -725,7 +727,7 @@ def _headed_rows(
         {"group": head, "condition": name, UNRANKED: not ranked, **own}
         for name, own in zip(named, cells, strict=True)
     ]
-    rows = _marked(rows, measures)
+    rows = _mark_best(rows, measures)
     if ranked and len(rows) > 1:
         average: dict[str, Any] = {"group": head, "condition": AVERAGE, UNRANKED: True}
         for each in measures:
@@ -754,7 +756,7 @@ def _text(measure: Measure, mean: float | None, sd: float | None) -> str | None:
     return text if sd is None else f"{text}\u00a0±\u00a0{sd:.{measure.sd_decimals}f}"
 
 
-def _marked(rows: list[dict[str, Any]], measures: Sequence[Measure]) -> list[dict[str, Any]]:
+def _mark_best(rows: list[dict[str, Any]], measures: Sequence[Measure]) -> list[dict[str, Any]]:
     for each in measures:
         mean = f"{each.key}_mean"
         rows = with_best(rows, [mean], decimals=each.decimals, lowest=[mean] if each.lowest else ())
@@ -800,7 +802,7 @@ def by_challenge(clips: Clips) -> Content:
 def _not_drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[str]:
     """Why there are no radars."""
     sentences = []
-    measures = _drawn(frame, limits)
+    measures = _drawn_measures(frame, limits)
     if len(measures) < LEAST_AXES:
         which = f" ({enumerated([each.name for each in measures])})" * bool(measures)
         sentences.append(
@@ -821,7 +823,7 @@ def _not_drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def mapped(measure: Measure, value: float, limits: Mapping[str, tuple[float, float]]) -> float:
+def radar_value(measure: Measure, value: float, limits: Mapping[str, tuple[float, float]]) -> float:
     """A mean on the radar's 1 to 5."""
     if measure.shift is not None:
         return value + measure.shift
@@ -844,7 +846,7 @@ def _limits(frame: pd.DataFrame, unit: str) -> tuple[dict[str, tuple[float, floa
     return limits, flat
 
 
-def _drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[Measure]:
+def _drawn_measures(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[Measure]:
     return [
         each
         for each in ONE_CONTENT
@@ -854,7 +856,7 @@ def _drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[Measure]:
 
 def _figure3(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figure]:
     figures: list[Figure] = []
-    measures = _drawn(clips.frame, limits)
+    measures = _drawn_measures(clips.frame, limits)
     challenges = clips.frame["challenge"]
     known = cells_of(clips.frame, "condition", "challenge")
     named = clips.heads("challenge", clips.frame)
@@ -877,7 +879,7 @@ def _figure11(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figur
     scenarios = clips.inputs.ordered("dimension", frame["dimension"].unique())
     figures: list[Figure] = []
     known = cells_of(frame, "condition", "dimension")
-    for each in _drawn(frame, limits) if len(scenarios) >= LEAST_AXES else ():
+    for each in _drawn_measures(frame, limits) if len(scenarios) >= LEAST_AXES else ():
         for head, conditions in clips.panels(frame):
             rows = []
             for name in conditions:
@@ -892,7 +894,7 @@ def _figure11(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figur
 
 def _mean(own: Mapping[str, Cell], measure: Measure, limits: Mapping[str, Any]) -> float | None:
     mean = own.get(measure.key, Cell()).mean
-    return None if mean is None else mapped(measure, mean, limits)
+    return None if mean is None else radar_value(measure, mean, limits)
 
 
 def _radar(

@@ -21,13 +21,13 @@ from analysis.report.content import (
     Content,
     Figure,
     Table,
+    add_family_words,
     column,
     columns_of,
-    picked,
+    pick_fields,
     table_row,
     together,
     warned_once,
-    worded,
 )
 from analysis.report.part import Part, PartInput
 from analysis.statistics.clustered_variance import two_way_intervals
@@ -128,7 +128,7 @@ def paragraphs(
         for one in usable
         for i, each in enumerate(within_correlates(one, level))
     ]
-    pooled, trap = _pooled(synthetic, level, mean)
+    pooled, trap = _pool_speakers(synthetic, level, mean)
     named = [one.speaker for one in synthetic] if len(synthetic) <= MOST_OPEN else []
     return Content(
         sentences=[
@@ -145,7 +145,7 @@ def paragraphs(
     )
 
 
-def _pooled(
+def _pool_speakers(
     synthetic: Sequence[ParagraphScores], level: float, mean: str
 ) -> tuple[list[CorrelateRow], list[str]]:
     """Correlations over all synthetic speakers, and the warning about the trap that they are."""
@@ -281,7 +281,7 @@ OVER = (
 FITS = "R², F and p of each model are in its heading; s1 is the first sentence."
 
 
-class Correlated(Protocol):
+class SpeakerCorrelation(Protocol):
     """A correlation of one speaker's paragraphs."""
 
     @property
@@ -334,7 +334,7 @@ def p_in_words(p: float | None) -> str:
 
 
 def table1(
-    rows: Sequence[Correlated], usable: Sequence[ParagraphScores], suffix: str, mean: str
+    rows: Sequence[SpeakerCorrelation], usable: Sequence[ParagraphScores], suffix: str, mean: str
 ) -> Table:
     """Table 1: a correlate a column, r and p a row, each speaker under its own heading."""
     cells = []
@@ -566,7 +566,7 @@ def _condition_figure(rows: Sequence[ConditionRow], suffix: str, material: Mater
         f"long_form_conditions{suffix}",
         f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
-        picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="mean score",
         ends=estimand.ends,
         at=() if estimand.neutral is None else (estimand.neutral,),
@@ -580,7 +580,7 @@ def _place_figure(rows: Sequence[PlaceRow], suffix: str) -> Figure:
         f"long_form_places{suffix}",
         "Single lines by their place in the paragraph",
         "lines",
-        picked(rows, ("group", "x", "y", "low", "high")),
+        pick_fields(rows, ("group", "x", "y", "low", "high")),
         x="place in the paragraph",
         y="mean score",
     )
@@ -769,7 +769,7 @@ class LongForm(Part):
             counts = Counter(text for content in contents for text in content.warnings)
             common = {text for text, count in counts.items() if count > 1}
             contents = [
-                worded(content, about_of(material), common)
+                add_family_words(content, about_of(material), common)
                 for material, content in zip(every, contents, strict=True)
             ]
         return warned_once(together(contents))
@@ -850,7 +850,7 @@ def contexts(material: Material, suffix: str, level: float) -> Content:
     if not effects:
         return Content()
     rows = [_row(effect) for effect in effects]
-    drawn = picked(rows, ("name", "value", "low", "high"))
+    drawn = pick_fields(rows, ("name", "value", "low", "high"))
     if len({row.speaker for row in rows}) > 1:
         drawn = [{**cells, "group": row.speaker} for cells, row in zip(drawn, rows, strict=True)]
     key, title = f"context_effects{suffix}", "The same lines after different contexts"

@@ -46,7 +46,7 @@ ALONE = (
 
 
 @dataclass(frozen=True)
-class Tested:
+class RemlInput:
     """What REML is made of: ``arrays``, and the codes of their conditions among all ``size``."""
 
     arrays: Arrays
@@ -69,15 +69,15 @@ class Tested:
         return replace(contrasts, **wide)
 
 
-def tested(modelled: Modelled, options: Options) -> tuple[Candidates, Tested]:
+def reml_input(modelled: Modelled, options: Options) -> tuple[Candidates, RemlInput]:
     """Who is a candidate, and what REML compares: all, on a large scale the systems alone."""
     among = candidates(modelled.table, modelled.names, options.reference)
     every = np.arange(len(modelled.names))
     if not (uneven(modelled) and among.exclusions_text and any(among.ranked)):
-        return among, Tested(modelled.arrays, every, len(every))
+        return among, RemlInput(modelled.arrays, every, len(every))
     systems = [name for name, ranked in zip(modelled.names, among.ranked, strict=True) if ranked]
     table = modelled.table[modelled.table["condition"].isin(systems)]
-    return among, Tested(arrays_of(table), every[np.array(among.ranked)], len(every))
+    return among, RemlInput(arrays_of(table), every[np.array(among.ranked)], len(every))
 
 
 def _spread_out(
@@ -138,7 +138,7 @@ class Fits:
         return self.comparison if isinstance(self.comparison, Comparison) else None
 
 
-def sized(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
+def family_effects(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
     """The families that a mixed model compares, and the effects that it takes in, by their size.
 
     Made once a report, for the answer and the models.
@@ -165,7 +165,7 @@ def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
         f"{condition_span(name)} has one rating: no model" for name in modelled.alone
     ]
     fit = posterior = comparison = None
-    among, compared = tested(modelled, options)
+    among, compared = reml_input(modelled, options)
     own = compared.arrays is modelled.arrays
     of_reml = effects
     if not own:
@@ -275,13 +275,13 @@ def cell_model(modelled: Modelled, breakdown: Breakdown, level: float) -> CellMo
         np.bincount(arrays.cell).tolist(),
         means(fit, level=level),
         averaged,
-        means(_Averaged(fit, weights), level=level),
+        means(_AveragedFit(fit, weights), level=level),
         fit.notes,
     )
 
 
 @dataclass(frozen=True)
-class _Averaged:
+class _AveragedFit:
     """A fit seen through fixed combinations (A, C) of its means."""
 
     fit: RemlFit
@@ -376,7 +376,7 @@ def rank_heatmap(
     rows = []
     for i in ranked:
         for rank, share in enumerate(comparison.rank_probability[i].tolist(), start=1):
-            text = _written(share) if len(ranked) <= _WRITTEN else " "
+            text = _share_words(share) if len(ranked) <= _WRITTEN else " "
             rows.append({"row": names[i], "column": str(rank), "value": share, "text": text})
     return [
         Figure(
@@ -393,7 +393,7 @@ def rank_heatmap(
     ]
 
 
-def _written(share: float) -> str:
+def _share_words(share: float) -> str:
     if share < _SMALL:
         return " "
     return ">99" if share >= 1 - _SMALL else f"{share * 100:.0f}"
@@ -477,8 +477,8 @@ def contrast_table(
         sign = 1.0 if place[a] < place[b] else -1.0
         upper, lower = (a, b) if sign > 0 else (b, a)
         row: dict[str, Any] = {"condition": names[upper], "versus": names[lower]}
-        row |= _tested(pairs, m, sign) if pairs is not None else {}
-        row |= _drawn(comparison, m, sign) if comparison is not None else {}
+        row |= _test_cells(pairs, m, sign) if pairs is not None else {}
+        row |= _posterior_cells(comparison, m, sign) if comparison is not None else {}
         rows.append((place[upper], place[lower], row))
     rows.sort(key=lambda each: each[:2])
     columns = [Column("condition", "Higher"), Column("versus", "Lower")]
@@ -556,7 +556,7 @@ def quantity_name(label: str, names: Sequence[str]) -> str:
     return label.replace("sd_", "SD of ").replace("_condition", " by condition")
 
 
-def _tested(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
+def _test_cells(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
     ends = sorted((sign * float(pairs.low[m]), sign * float(pairs.high[m])))
     return {
         "difference": sign * float(pairs.value[m]),
@@ -571,7 +571,7 @@ def _tested(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
     }
 
 
-def _drawn(comparison: Comparison, m: int, sign: float) -> Mapping[str, Any]:
+def _posterior_cells(comparison: Comparison, m: int, sign: float) -> Mapping[str, Any]:
     summary = comparison.difference
     ends = sorted((sign * float(summary.low[m]), sign * float(summary.high[m])))
     greater = float(comparison.p_greater[m])
@@ -616,7 +616,7 @@ class Models(Part):
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _ModelTables()
-        models = sized(inputs)
+        models = family_effects(inputs)
         if not models:
             raise ValueError(NOTHING)
         for place, (each, effects) in enumerate(models):

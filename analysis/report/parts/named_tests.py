@@ -121,7 +121,7 @@ class NamedTests(Part):
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NamedTest:
     """One test of one pair, with what it is called here."""
 
     key: str
@@ -179,13 +179,13 @@ class _FamilyTests:
             methods=[METHOD],
         )
 
-    def _named(self, test: str, unit: str, heading: str) -> Iterator[_Named]:
+    def _named(self, test: str, unit: str, heading: str) -> Iterator[_NamedTest]:
         tests = pair_tests(self.cell, test, unit, level=self.level)
         p_bh = benjamini_hochberg([each.result.p for each in tests])
         for each, p in zip(tests, p_bh, strict=True):
-            yield _Named(f"{test}_{unit}", heading, each, p)
+            yield _NamedTest(f"{test}_{unit}", heading, each, p)
 
-    def _by_pair(self, named: Sequence[_Named]) -> list[dict[str, Any]]:
+    def _by_pair(self, named: Sequence[_NamedTest]) -> list[dict[str, Any]]:
         """A row per pair: the clustered test, and Holm's p of every named one."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for each in named:
@@ -221,7 +221,7 @@ class _FamilyTests:
         title = "Pairs, adjusted p by each test"
         return Table("pairs", title, columns, rows, PAIRS_NOTE, folded=True)
 
-    def _long_table(self, named: Sequence[_Named]) -> Table:
+    def _long_table(self, named: Sequence[_NamedTest]) -> Table:
         rows = []
         for each in named:
             row = each.test.row()

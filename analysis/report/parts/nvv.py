@@ -26,7 +26,7 @@ from analysis.report.content import (
 )
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.att import compared, means
+from analysis.report.parts.att import means, system_column
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import t_interval
 from listening.common.command_name import command
@@ -62,13 +62,15 @@ def means_table(tasks: Tasks, inputs: PartInput) -> Content:
     if not criteria:
         return Content()
     rows: list[Row] = []
-    compare = compared(
+    compare = system_column(
         pd.concat([each.table for task_families in tasks.values() for each in task_families])
     )
     for task, task_families in tasks.items():
         for language in languages_of(task_families, inputs):
             mine = list(_mean_rows(task, language, task_families, compare, inputs))
-            rows += [_worded(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)]
+            rows += [
+                _word_row(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)
+            ]
     columns = [Column(compare, "System"), Column("language", "Language")]
     columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
     title = f"Table 4 of {PAPER}: MOS by system and language"
@@ -105,7 +107,7 @@ def _means(table: Any, compare: str, inputs: PartInput) -> dict[str, tuple[Estim
     return {row.condition: (row, naive[row.condition]) for row in own}
 
 
-def _worded(row: Row, criteria: Sequence[str]) -> Row:
+def _word_row(row: Row, criteria: Sequence[str]) -> Row:
     for name in criteria:
         if name in row:
             half = row[f"{name}_half"]
@@ -211,7 +213,7 @@ class Systems:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verifier:
     """Which scores say what was found: the metric, and the settings in its labels."""
 
     key: str
@@ -233,9 +235,9 @@ def objective(
         return Content(warnings=[_WHY_NOT])
     systems = systems_of(tasks, pairs, scores)
     scores = newest_scores(scores[scores["condition"].astype(str).isin(systems.group)])
-    verified, others = _verified(scores)
+    verified, others = _choose_verifier(scores)
     labels = sorted(map(str, scores["metric"].unique()))
-    taken = _taken(labels)
+    taken = _choose_scores(labels)
     runs = _by_run(scores, taken, verified, systems)
     rows: list[Row] = []
     languages = inputs.ordered("language", {language for _, language in runs})
@@ -246,17 +248,17 @@ def objective(
             cells = [
                 {systems.heads: group, "condition": name, "language": language}
                 | {UNRANKED: name in systems.plain}
-                | _summed(runs[name, language])
+                | _summarise_runs(runs[name, language])
                 | _coverage(known.get(name), systems.empty(name))
                 for name in sorted(there, key=lambda name: name in systems.plain)
             ]
-            rows += _marked(cells)
+            rows += _mark_best(cells)
     if not rows:
         return Content()
     settings = [f"{key}: {label}" for key, label in taken.items() if key != label]
     notes = [
         f"Measured with settings of their own: {enumerated(sorted(settings))}. " * bool(settings),
-        _who_verified(verified, others) if verified else _uncounted(labels),
+        _who_verified(verified, others) if verified else _uncounted_note(labels),
         _without(scores, runs, taken, verified),
     ]
     return Content(tables=[_table(rows, systems.heads, "".join(notes))])
@@ -309,22 +311,22 @@ def systems_of(tasks: Tasks, pairs: Sequence[Family], scores: pd.DataFrame) -> S
     return Systems(groups, heads, frozenset(plain), tagged - prompted, prompted - tagged)
 
 
-def _verified(scores: pd.DataFrame) -> tuple[Verified | None, list[str]]:
+def _choose_verifier(scores: pd.DataFrame) -> tuple[Verifier | None, list[str]]:
     """The verifier with values for the most clips, judges first; and the labels of all others."""
     values = scores.dropna(subset=["value"]).groupby("metric")["stimulus"].nunique()
-    counts: dict[Verified, int] = {}
+    counts: dict[Verifier, int] = {}
     for key in VERIFIERS:
         for label in sorted(map(str, values.index)):
             name, bracket, rest = label.partition("[")
             if name == f"{key}_{PARTS[0]}":
-                counts[Verified(key, bracket + rest)] = int(values[label])
+                counts[Verifier(key, bracket + rest)] = int(values[label])
     if not counts:
         return None, []
     best = max(counts, key=lambda each: counts[each])
     return best, [f"{each.key}{each.settings}" for each in counts if each != best]
 
 
-def _uncounted(labels: Sequence[str]) -> str:
+def _uncounted_note(labels: Sequence[str]) -> str:
     """Scores of releases that stored no counts, with the remedy."""
     old = [each for each in labels if each.partition("[")[0] in VERIFIERS]
     if not old:
@@ -335,14 +337,14 @@ def _uncounted(labels: Sequence[str]) -> str:
     )
 
 
-def _who_verified(verified: Verified, others: Sequence[str]) -> str:
+def _who_verified(verified: Verifier, others: Sequence[str]) -> str:
     sentence = (
         f"Vocalisations found: by {VERIFIERS[verified.key]} ({verified.key}{verified.settings})"
     )
     return f"{sentence}; not used: {enumerated(others)}. " if others else f"{sentence}. "
 
 
-def _taken(labels: Sequence[str]) -> dict[str, str]:
+def _choose_scores(labels: Sequence[str]) -> dict[str, str]:
     """Of each metric the scores that are used: of its usual settings, else of the first others."""
     taken: dict[str, str] = {}
     for label in labels:  # "wer" comes before "wer[beam=1]"
@@ -353,7 +355,7 @@ def _taken(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _by_run(
-    scores: pd.DataFrame, taken: Mapping[str, str], verified: Verified | None, systems: Systems
+    scores: pd.DataFrame, taken: Mapping[str, str], verified: Verifier | None, systems: Systems
 ) -> dict[tuple[str, str], Runs]:
     """The columns of every run, by condition and language."""
     names = {label: name for name, label in taken.items()}
@@ -395,7 +397,7 @@ def _columns(
     return row
 
 
-def _summed(runs: Runs) -> Row:
+def _summarise_runs(runs: Runs) -> Row:
     """Mean and standard deviation over runs of each column, as numbers and in words."""
     row: Row = {"runs": len(runs)}
     for name, decimals in DECIMALS.items():
@@ -421,7 +423,7 @@ def _without(
     scores: pd.DataFrame,
     runs: Mapping[tuple[str, str], Runs],
     taken: Mapping[str, str],
-    verified: Verified | None,
+    verified: Verifier | None,
 ) -> str:
     """Clips of these systems that have no value where others of theirs have, and why."""
     headings = dict(zip(DECIMALS, OBJECTIVE_HEADINGS, strict=True))
@@ -446,7 +448,7 @@ def _without(
     return f"Left out, as they have no value: {'; '.join(lacking_texts)}. " if lacking_texts else ""
 
 
-def _marked(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _mark_best(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     """The rows of one group and language with the best and second best of each column."""
     marked: list[dict[str, Any]] = list(rows)
     for name, decimals in DECIMALS.items():
@@ -565,7 +567,7 @@ class Nvv(Part):
         ]
         inputs.progress(0.3, "Means by system and language")
         contents.append(means_table(tasks, inputs))
-        contents.append(judged(tasks, pairs, inputs))
+        contents.append(judge_tables(tasks, pairs, inputs))
         inputs.progress(0.7, "Heat maps")
         contents.append(heatmaps(tasks, known, inputs))
         contents.append(cmos(by_criterion(pairs, inputs), inputs))
@@ -629,7 +631,7 @@ class JudgeDifferenceRow:
     clips: int = column("Clips", "count")
 
 
-def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
+def judge_tables(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
     """The judges' table and their difference from raters; or that there are no judges' scores."""
     scores = inputs.scores
     if scores is None or "condition" not in scores:
@@ -777,10 +779,13 @@ def _panel(
     if table["dimension"].nunique() < 2:
         return []
     criterion = name_of(family)
-    grid = table.groupby([compared(table), "dimension"], observed=True)["score"].mean().unstack()
+    grid = (
+        table.groupby([system_column(table), "dimension"], observed=True)["score"].mean().unstack()
+    )
     kinds = inputs.ordered("dimension", map(str, grid.columns))
     place = {
-        name: at for at, name in enumerate(inputs.ordered(compared(table), map(str, grid.index)))
+        name: at
+        for at, name in enumerate(inputs.ordered(system_column(table), map(str, grid.index)))
     }
     means = grid.mean(axis=1)
     systems = sorted(map(str, grid.index), key=lambda name: (-means[name], place[name]))

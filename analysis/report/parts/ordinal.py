@@ -63,15 +63,15 @@ class Ordinal(Part):
         for place, each in enumerate(families):
             inputs.progress(place / len(families), f"ordinal model of {each.title}")
             try:
-                parts.append(_Fitted.fit(each, inputs.options).shown(inputs.options))
+                parts.append(_OrdinalFits.fit(each, inputs.options).shown(inputs.options))
             except NotEstimable as error:
                 parts.append(
                     Content(warnings=[f"{family_prefix(each.title)}no ordinal model: {error}."])
                 )
-        return joined(parts)
+        return join_contents(parts)
 
 
-def joined(parts: list[Content]) -> Content:
+def join_contents(parts: list[Content]) -> Content:
     """Several families' shows as one."""
     return Content(
         sentences=[x for part in parts for x in part.sentences],
@@ -83,7 +83,7 @@ def joined(parts: list[Content]) -> Content:
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _OrdinalFits:
     """One family's ordinal fits beside the Gaussian posterior, which checks them."""
 
     each: Modelled
@@ -98,7 +98,7 @@ class _Fitted:
     among: Candidates
 
     @classmethod
-    def fit(cls, each: Modelled, options: Options) -> _Fitted:
+    def fit(cls, each: Modelled, options: Options) -> _OrdinalFits:
         if len(each.names) > MOST_CONDITIONS:
             many = f"{len(each.names)} conditions are more than the {MOST_CONDITIONS}"
             raise NotEstimable(

@@ -24,13 +24,13 @@ from analysis.report.content import (
     Content,
     Figure,
     Table,
+    add_family_words,
     column,
     columns_of,
-    picked,
+    pick_fields,
     table_row,
     together,
     warned_once,
-    worded,
 )
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison
@@ -92,7 +92,7 @@ class OrderRow:
     note: str
 
 
-def preferred(ratings: PairRatings, each: FamilyInput, shares: bool = False) -> Content:
+def preference_content(ratings: PairRatings, each: FamilyInput, shares: bool = False) -> Content:
     """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
     level, about = each.level, each.title
     pairs = pair_means(ratings, level)
@@ -179,7 +179,9 @@ def _figures(rows: Sequence[Mapping[str, Any]], suffix: str, shares: bool) -> li
     drawn = sorted(rows, key=lambda row: -row["value"])
     x = "share that prefers the first" if shares else "mean score of the first over the other"
     names = ("name", "value", "low", "high", "naive_low", "naive_high")
-    intervals = Figure(f"pairs{suffix}", "Pairs", "intervals", picked(drawn, names), x=x, at=(0.0,))
+    intervals = Figure(
+        f"pairs{suffix}", "Pairs", "intervals", pick_fields(drawn, names), x=x, at=(0.0,)
+    )
     if shares:
         intervals = replace(intervals, ends=(0.0, 1.0), at=(0.5,))
     parts = [
@@ -215,7 +217,7 @@ def _preference_order(
     size = f"{abs(inside.value):.2f} {'of the way from losing to winning' if shares else 'points'}"
     gains = "more" if inside.value > 0 else "less"
     effect = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
-    skewed = [_both(pair) for pair in pairs if _lopsided(ratings, pair)]
+    skewed = [_both(pair) for pair in pairs if _is_lopsided(ratings, pair)]
     if not skewed:
         return [], rows, [f"{effect}. Both orders were heard about equally often, so means hold."]
     unequal = f"and both orders were not heard equally often ({listed(skewed)})"
@@ -228,7 +230,7 @@ def _order_row(name: str, effect: Measured) -> OrderRow:
     return OrderRow(name, effect.value, effect.low, effect.high, effect.p, *naive, effect.note)
 
 
-def _lopsided(ratings: PairRatings, pair: PairMean) -> bool:
+def _is_lopsided(ratings: PairRatings, pair: PairMean) -> bool:
     a, b = ratings.names.index(pair.condition), ratings.names.index(pair.versus)
     one, other = (ratings.a == a) & (ratings.b == b), (ratings.a == b) & (ratings.b == a)
     seen = np.concatenate([ratings.order[one], -ratings.order[other]])
@@ -382,7 +384,7 @@ STRENGTHS_SHOWN = ("name", "value", "low", "mark", "naive_low")
 
 
 @dataclass(frozen=True)
-class Fitted:
+class StrengthFit:
     """One model of one group of conditions that share a scale; ``why`` where it has no fit.
 
     ``contrasts`` are None where there is no test of differences.
@@ -423,32 +425,34 @@ def main_model(ratings: PairRatings) -> str:
     return "davidson" if np.any(ratings.y == 0) else "bradley_terry"
 
 
-def _fits(ratings: PairRatings, graph: Connection, main: str, level: float) -> list[Fitted]:
+def _fits(ratings: PairRatings, graph: Connection, main: str, level: float) -> list[StrengthFit]:
     """Every model's fit: of the whole, else of what has a scale."""
     whole = []
     if len(graph.components) == 1:
-        whole = [_fitted(key, ratings, level) for key in MODELS]
+        whole = [_fit_strengths(key, ratings, level) for key in MODELS]
     if any(one.fit is not None for one in whole if one.key == main):
         return whole
-    of_parts = [_fitted(key, part, level) for part in parts(ratings) for key in MODELS]
+    of_parts = [_fit_strengths(key, part, level) for part in parts(ratings) for key in MODELS]
     fitted = [one for one in whole if one.fit is not None]
     taken = {(one.key, one.group) for one in fitted}
     return [*fitted, *(one for one in of_parts if (one.key, one.group) not in taken)]
 
 
-def _fitted(key: str, ratings: PairRatings, level: float) -> Fitted:
+def _fit_strengths(key: str, ratings: PairRatings, level: float) -> StrengthFit:
     """A model's fit, or why these ratings have none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)  # then the fit says why there is none
             fit = MODELS[key](ratings)
     except Undefined as why:
-        return Fitted(key, ratings.names, why=str(why))
+        return StrengthFit(key, ratings.names, why=str(why))
     try:
         contrasts = fit.contrasts(level=level)
     except Undefined:
         contrasts = None
-    return Fitted(key, ratings.names, fit, contrasts, _rows(fit, ratings.names, contrasts, level))
+    return StrengthFit(
+        key, ratings.names, fit, contrasts, _rows(fit, ratings.names, contrasts, level)
+    )
 
 
 def _abilities(fit: AbilityFit, level: float) -> tuple[list[Ability | None], list[Ability]]:
@@ -499,7 +503,9 @@ def _letters(
         return {}
 
 
-def _strength_order(ratings: PairRatings, shown: Sequence[Fitted], graph: Connection) -> list[str]:
+def _strength_order(
+    ratings: PairRatings, shown: Sequence[StrengthFit], graph: Connection
+) -> list[str]:
     """All conditions, the strongest first as far as there is an order."""
     ranked = [name for one in shown if one.fit is not None for name in one.fit.order()]
     if len(set(ranked)) == len(ratings.names):
@@ -508,7 +514,7 @@ def _strength_order(ratings: PairRatings, shown: Sequence[Fitted], graph: Connec
     return [ratings.names[i] for i in np.argsort(-won, kind="stable")]
 
 
-def _in_order(one: Fitted) -> str:
+def _in_order(one: StrengthFit) -> str:
     if one.fit is None:
         return ""
     if float(np.ptp(one.fit.ability)) < 1e-6:
@@ -524,7 +530,7 @@ def _in_order(one: Fitted) -> str:
     return f"Order by strength: {order}{marked}."
 
 
-def _strength_figure(shown: Sequence[Fitted], each: FamilyInput) -> list[Figure]:
+def _strength_figure(shown: Sequence[StrengthFit], each: FamilyInput) -> list[Figure]:
     names = ["name", "value", "low", "high", "naive_low", "naive_high", "mark"]
     names += ["group"] * (len(shown) > 1)
     rows = [row for one in shown for row in one.rows]
@@ -536,7 +542,7 @@ def _strength_figure(shown: Sequence[Fitted], each: FamilyInput) -> list[Figure]
             f"strengths{each.suffix}",
             "Strengths",
             "intervals",
-            picked(rows, names),
+            pick_fields(rows, names),
             x=rows[0].scale,
             at=(0.0,),
             note=note,
@@ -567,7 +573,9 @@ def _cell(
     return {"row": row, "column": column, "value": share, "text": text, "n": round(n)}
 
 
-def _tables(fits: Sequence[Fitted], shown: Sequence[Fitted], each: FamilyInput) -> list[Table]:
+def _tables(
+    fits: Sequence[StrengthFit], shown: Sequence[StrengthFit], each: FamilyInput
+) -> list[Table]:
     rows = [row for one in shown for row in one.rows]
     every = [row for one in fits for row in one.rows]
     tables = []
@@ -604,7 +612,7 @@ def _strengths(
     )
 
 
-def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
+def _differences(shown: Sequence[StrengthFit], each: FamilyInput) -> Table:
     rows = [
         DifferenceRow(
             name=f"{one.condition} − {one.versus}",
@@ -625,7 +633,7 @@ def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
     )
 
 
-def _terms(fits: Sequence[Fitted]) -> str:
+def _terms(fits: Sequence[StrengthFit]) -> str:
     """The parameters beside strengths, and why a model has none, in words."""
     phrases = [
         f"{one.fit.model}: "
@@ -638,7 +646,7 @@ def _terms(fits: Sequence[Fitted]) -> str:
 
 
 def _strength_warnings(
-    graph: Connection, fits: Sequence[Fitted], main: str, shown: Sequence[Fitted]
+    graph: Connection, fits: Sequence[StrengthFit], main: str, shown: Sequence[StrengthFit]
 ) -> list[str]:
     lines = []
     if len(graph.components) > 1:
@@ -661,7 +669,7 @@ def _strength_warnings(
     return lines
 
 
-def _method(shown: Sequence[Fitted], main: str) -> str:
+def _method(shown: Sequence[StrengthFit], main: str) -> str:
     order = any("order term" in one.fit.model for one in shown if one.fit is not None)
     term = ", with a term for the clip heard second" if order else ""
     return (
@@ -689,7 +697,7 @@ class Pairs(FamilyPart):
 
     def of_family(self, each: FamilyInput) -> Content:
         content = warned_once(together(_contents(each)))
-        return worded(content, each.title) if each.n_families > 1 else content
+        return add_family_words(content, each.title) if each.n_families > 1 else content
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         """Titles and words say already what they are about."""
@@ -706,7 +714,7 @@ def _contents(each: FamilyInput) -> Iterator[Content]:
         yield right(use, each)
     elif len(use):
         ratings = pairs_of(use)
-        yield preferred(ratings, each, shares=estimand.neutral != 0)
+        yield preference_content(ratings, each, shares=estimand.neutral != 0)
         for make in (strengths, rounds):
             try:
                 yield make(ratings, each)
@@ -784,7 +792,7 @@ def right(use: pd.DataFrame, each: FamilyInput) -> Content:
         key,
         title,
         "intervals",
-        picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="share right",
         ends=(0.0, 1.0),
         at=(CHANCE,),

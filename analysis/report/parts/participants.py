@@ -81,14 +81,14 @@ class Participants(Part):
         if paid:
             tables.append(Table.from_rows(PayRow, "pay", "Pay", paid, note=_PAY_NOTE))
         return Content(
-            [_counted(facts, inputs), *_lacking(facts, bool(paid))],
+            [_raters_sentence(facts, inputs), *_lacking(facts, bool(paid))],
             tables=tables,
             warnings=_warnings(facts, inputs),
             methods=list(_methods(facts, rows, paid)),
         )
 
 
-def _counted(facts: StudyFacts, inputs: PartInput) -> str:
+def _raters_sentence(facts: StudyFacts, inputs: PartInput) -> str:
     n_raters = inputs.ratings["rater"].nunique()
     raters = counted(facts["people"]["raters"], "rater")
     return f"{raters} gave at least one answer; ratings of {n_raters:,} are in the estimates."
@@ -143,7 +143,7 @@ def _rows(facts: StudyFacts) -> Iterator[ParticipantRow]:
         ("Recruitment source", who["sources"] if facts["sources"] or facts["recruitments"] else {}),
     ):
         if set(counts) - {NOT_ASKED}:
-            yield from _shown(name, counts, who["raters"])
+            yield from _answer_rows(name, counts, who["raters"])
 
 
 def question_rows(question: Mapping[str, Any], raters: int) -> Iterator[ParticipantRow]:
@@ -157,7 +157,7 @@ def question_rows(question: Mapping[str, Any], raters: int) -> Iterator[Particip
     else:
         counts = question["counts"]
     several = " (several answers allowed)" * (question["kind"] == "many")
-    yield from _shown(f"{name}{several}", {**counts, **silent}, raters)
+    yield from _answer_rows(f"{name}{several}", {**counts, **silent}, raters)
 
 
 def _numbers(numbers: list[float]) -> str:
@@ -167,7 +167,7 @@ def _numbers(numbers: list[float]) -> str:
     return f"median {short(middle)}, quartiles {short(low)} and {short(high)}"
 
 
-def _shown(name: str, counts: Mapping[str, int], raters: int) -> Iterator[ParticipantRow]:
+def _answer_rows(name: str, counts: Mapping[str, int], raters: int) -> Iterator[ParticipantRow]:
     cells = cells_shown(counts)
     for answer, count in cells.counts.items():
         yield ParticipantRow(name, answer, count, count / raters)

@@ -66,7 +66,7 @@ class RuleRow:
 
 
 @dataclass(frozen=True)
-class Judged:
+class RaterEstimates:
     """The raters of a family in the order of their codes, by each model that applies."""
 
     names: Sequence[str]
@@ -99,7 +99,7 @@ class RaterModels(FamilyPart):
             return Content(
                 [f"{family_prefix(each.title)}over {most} ratings, these models take too long."]
             )
-        judged = _judged(each)
+        judged = _estimate_raters(each)
         if not judged.values:
             return Content(
                 [f"{family_prefix(each.title)}no model of raters fits answers of this kind."]
@@ -111,7 +111,7 @@ class RaterModels(FamilyPart):
         )
 
 
-def _judged(each: FamilyInput) -> Judged:
+def _estimate_raters(each: FamilyInput) -> RaterEstimates:
     units = rated_units(each.family)
     rater, names = coded_column(each.family.table["rater"])
     counts = np.bincount(rater, minlength=len(names))
@@ -122,7 +122,7 @@ def _judged(each: FamilyInput) -> Judged:
     for rule, reasons in each.inputs.screened.reasons.items():
         if rule not in STRUCTURAL:
             shares[rule.key] = _share_taken(each, rule, reasons, rater, counts)
-    return Judged(names, counts.tolist(), values, shares)
+    return RaterEstimates(names, counts.tolist(), values, shares)
 
 
 def _by_labels(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
@@ -156,7 +156,7 @@ def _share_taken(
     return np.asarray(np.bincount(rater, hit, len(counts)) / np.maximum(counts, 1))
 
 
-def _sentences(judged: Judged) -> Iterator[str]:
+def _sentences(judged: RaterEstimates) -> Iterator[str]:
     informedness = judged.values.get("informedness")
     if informedness is not None:
         low = informedness < DOUBT
@@ -182,7 +182,7 @@ def _sentences(judged: Judged) -> Iterator[str]:
         )
 
 
-def _rules_table(judged: Judged, each: FamilyInput) -> Iterator[Table]:
+def _rules_table(judged: RaterEstimates, each: FamilyInput) -> Iterator[Table]:
     rows = []
     for rule, shares in judged.taken.items():
         is_taken = shares > MOST_OF
@@ -211,7 +211,7 @@ def _better(value: Floats, is_taken: np.ndarray) -> float:
     return float((ranks[~is_taken].sum() - n * (n + 1) / 2) / (n * int(is_taken.sum())))
 
 
-def _raters_table(judged: Judged, each: FamilyInput) -> Table:
+def _raters_table(judged: RaterEstimates, each: FamilyInput) -> Table:
     def value_of(name: str, code: int) -> float | None:
         return float(judged.values[name][code]) if name in judged.values else None
 

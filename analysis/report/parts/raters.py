@@ -15,7 +15,7 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
-from analysis.report.content import Column, Content, Figure, Table, titled, together
+from analysis.report.content import Column, Content, Figure, Table, add_family_titles, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.agreement import (
     Agreement,
@@ -104,7 +104,7 @@ def raters_against_rest(each: FamilyInput) -> Content:
         )
     model = subject_model(*ratings, level=level, rounds=ROUNDS)
     unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
-    rows = merged(measures, model, unbiased)
+    rows = merge_measures(measures, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
     note, heading = _note(categories, bool(steps), model), "Each rater against the rest"
     return Content(
@@ -116,7 +116,7 @@ def raters_against_rest(each: FamilyInput) -> Content:
     )
 
 
-def merged(
+def merge_measures(
     measures: Sequence[VersusRest], model: SubjectModel, unbiased: SubjectModel
 ) -> list[dict[str, Any]]:
     """A row per rater: five measures with their intervals, bias and both inconsistencies."""
@@ -906,4 +906,4 @@ class Raters(FamilyPart):
         content = together([*contents, *answer_times(inputs)])
         if not content.tables and not content.sentences:
             return Content(["There are too few ratings to say anything of single raters."])
-        return titled(content) if len(contents) > 1 else content
+        return add_family_titles(content) if len(contents) > 1 else content

@@ -18,9 +18,9 @@ from analysis.report.content import (
     Content,
     Figure,
     Table,
+    add_family_titles,
     column,
     table_row,
-    titled,
     together,
 )
 from analysis.report.part import Part, PartInput
@@ -88,7 +88,7 @@ class Robustness(Part):
             variants, same = by_rules
             contents.append(_of_one(inputs, ranking, variants.get(ranking.title, []), same))
         content = together(contents)
-        whole = titled(content) if len(contents) > 1 else content
+        whole = add_family_titles(content) if len(contents) > 1 else content
         return replace(whole, sentences=[*whole.sentences, *apart])
 
 
@@ -139,7 +139,7 @@ def _of_one(
         sentences=sentences(standing),
         figures=[*shares_figure(standing), *closest_figure(standing)],
         tables=[*claims_table(standing), *variants_table(standing, same)],
-        warnings=[*warnings(standing), *_drawn(standing)],
+        warnings=[*warnings(standing), *_sampling_notes(standing)],
         methods=[METHOD] if standing.claims else [],
     )
 
@@ -174,7 +174,7 @@ def _distinct(
             yield scheme, ratings
 
 
-def _drawn(standing: Standing) -> Iterator[str]:
+def _sampling_notes(standing: Standing) -> Iterator[str]:
     cell = standing.comparison.cell
     many = [
         f"{MOST_LEFT_OUT:,} of {len(np.unique(codes)):,} {what}"
@@ -195,7 +195,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Followed:
+class TrackedClaim:
     """One claim, the higher-scored condition first, its fates, and how few turn it round.
 
     ``raters_to_turn`` of ``raters``: so many would have to go for the difference to have the other
@@ -239,7 +239,7 @@ class Standing:
 
     ranking: Ranking
     comparison: Comparison
-    claims: Sequence[Followed]
+    claims: Sequence[TrackedClaim]
     variants: Sequence[Variant]
 
     @property
@@ -248,14 +248,14 @@ class Standing:
         there = {variant.kind for variant in self.variants}
         return [kind for kind in KINDS if kind in there]
 
-    def broken(self, variant: Variant) -> list[tuple[Followed, Outcome]]:
+    def broken(self, variant: Variant) -> list[tuple[TrackedClaim, Outcome]]:
         """The claims that do not stand in an analysis."""
         return self._fallen.get(id(variant), [])
 
     @cached_property
-    def _fallen(self) -> dict[int, list[tuple[Followed, Outcome]]]:
+    def _fallen(self) -> dict[int, list[tuple[TrackedClaim, Outcome]]]:
         """The same of all analyses, by the identity of each: there are thousands."""
-        fallen: dict[int, list[tuple[Followed, Outcome]]] = {}
+        fallen: dict[int, list[tuple[TrackedClaim, Outcome]]] = {}
         for each in self.claims:
             for fate in each.fates:
                 if fate.outcome != Outcome.STANDS:
@@ -270,20 +270,20 @@ class Standing:
 
 def standing_of(ranking: Ranking, comparison: Comparison, variants: Sequence[Variant]) -> Standing:
     """Every claim followed through every other analysis."""
-    followed = [_followed(ranking, comparison, claim, variants) for claim in comparison.claims]
+    followed = [_track_claim(ranking, comparison, claim, variants) for claim in comparison.claims]
     followed.sort(key=lambda each: (each.share, each.margin))
     return Standing(ranking, comparison, followed, variants)
 
 
-def _followed(
+def _track_claim(
     ranking: Ranking, comparison: Comparison, claim: Claim, variants: Sequence[Variant]
-) -> Followed:
+) -> TrackedClaim:
     cell = comparison.cell
     pair = cell.names.index(claim.condition), cell.names.index(claim.versus)
     raters, of_raters = fewest_to_turn(cell.y, cell.condition, cell.rater, pair)
     items, of_items = fewest_to_turn(cell.y, cell.condition, cell.item, pair)
     fates = [Fate(each, *outcome(claim, each)) for each in variants]
-    return Followed(claim, fates, raters, of_raters, items, of_items)
+    return TrackedClaim(claim, fates, raters, of_raters, items, of_items)
 
 
 MOST_SHOWN = 25  # claims in the picture, those nearest to falling first
@@ -346,7 +346,7 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
     claim = each.claim
     rows = [_line(MAIN, _pair(each), claim.value, claim.low, claim.high)]
     for kind in standing.kinds:
-        for fate in _shown(each, kind):
+        for fate in _shown_fates(each, kind):
             difference = fate.difference
             if difference is not None:
                 name = f"{fate.variant.name}{_mark(fate.outcome)}"
@@ -418,7 +418,7 @@ def variants_table(standing: Standing, same: Sequence[str]) -> Iterator[Table]:
     )
 
 
-def _claim_row(each: Followed, kinds: Sequence[str]) -> dict[str, Any]:
+def _claim_row(each: TrackedClaim, kinds: Sequence[str]) -> dict[str, Any]:
     claim, values = each.claim, [value for value, _ in each.values()]
     row: dict[str, Any] = {
         "condition": claim.condition,
@@ -441,7 +441,7 @@ def _claim_row(each: Followed, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def _variant_row(
-    kind: str, name: str, broken: Sequence[tuple[Followed, Outcome]], claims: int
+    kind: str, name: str, broken: Sequence[tuple[TrackedClaim, Outcome]], claims: int
 ) -> VariantRow:
     def claims_with(which: Outcome) -> str:
         return listed([_pair(each) for each, outcome in broken if outcome == which], 3)
@@ -450,7 +450,7 @@ def _variant_row(
     return VariantRow(kind, name, claims - len(broken), claims, *rest)
 
 
-def _shown(each: Followed, kind: str) -> list[Fate]:
+def _shown_fates(each: TrackedClaim, kind: str) -> list[Fate]:
     own = [
         f for f in each.fates if f.variant.kind == kind and f.variant.same_scale and f.difference
     ]
@@ -470,7 +470,7 @@ def _mark(outcome: Outcome) -> str:
     return "" if outcome == Outcome.STANDS else f" ({outcome.value})"
 
 
-def _pair(each: Followed) -> str:
+def _pair(each: TrackedClaim) -> str:
     return f"{each.claim.condition} − {each.claim.versus}"
 
 
@@ -540,7 +540,7 @@ def warnings(standing: Standing) -> Iterator[str]:
     for what in ("raters", "items"):
         few = [each for each in standing.claims if _few(each, what)]
         if few:
-            shown = listed([_carried(each, what, standing) for each in few], 3)
+            shown = listed([_turning_words(each, what, standing) for each in few], 3)
             yield (
                 f"{family_prefix(title)}few {what} carry {shown}: look at them before you claim it."
             )
@@ -576,35 +576,35 @@ def _nearest(standing: Standing) -> str:
     return f"Nearest to falling: {_claim(each, standing)}, elsewhere {span}."
 
 
-def _claim(each: Followed, standing: Standing) -> str:
+def _claim(each: TrackedClaim, standing: Standing) -> str:
     """A claim with its interval, the better condition first: of ranks, that is the lower one."""
     claim, decimals = each.claim, standing.ranking.decimals
     low, high, value = claim.low, claim.high, claim.value
     if standing.ranking.low_is_best:
         low, high, value = 0.0 - high, 0.0 - low, 0.0 - value
     bounds = interval_text(low, high, None, decimals)
-    return f"{_over(each, standing)} ({number(value, True, decimals)} {bounds})"
+    return f"{_claim_words(each, standing)} ({number(value, True, decimals)} {bounds})"
 
 
-def _over(each: Followed, standing: Standing) -> str:
+def _claim_words(each: TrackedClaim, standing: Standing) -> str:
     best, other = condition_span(each.claim.condition), condition_span(each.claim.versus)
     return f"{other} over {best}" if standing.ranking.low_is_best else f"{best} over {other}"
 
 
-def _few(each: Followed, what: str) -> bool:
+def _few(each: TrackedClaim, what: str) -> bool:
     count, total = _to_turn(each, what)
     return count is not None and count <= max(1, FEW * total)
 
 
-def _to_turn(each: Followed, what: str) -> tuple[int | None, int]:
+def _to_turn(each: TrackedClaim, what: str) -> tuple[int | None, int]:
     if what == "raters":
         return each.raters_to_turn, each.raters
     return each.items_to_turn, each.items
 
 
-def _carried(each: Followed, what: str, standing: Standing) -> str:
+def _turning_words(each: TrackedClaim, what: str, standing: Standing) -> str:
     count, total = _to_turn(each, what)
-    return f"{_over(each, standing)} (turned without {count} of {total} {what})"
+    return f"{_claim_words(each, standing)} (turned without {count} of {total} {what})"
 
 
 def _where(kind: str, name: str) -> str:

@@ -367,7 +367,7 @@ COMPARING = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScreeningResults:
     """What the tables and sentences are made from: rows per rule, and orders per family."""
 
     inputs: PartInput
@@ -396,7 +396,7 @@ class ScreeningPart(Part):
         main = in_force(inputs.options.rules)
         every = orders([*inputs.report["screening"], *rows])
         families = telling(every, main)
-        judged = Judged(inputs, inputs.report["exclusions"], main, families, tried)
+        judged = ScreeningResults(inputs, inputs.report["exclusions"], main, families, tried)
         return Content(
             sentences=[
                 _left_out(judged),
@@ -417,7 +417,7 @@ class ScreeningPart(Part):
         )
 
 
-def _results(judged: Judged, same: Sequence[str]) -> Iterator[Table]:
+def _results(judged: ScreeningResults, same: Sequence[str]) -> Iterator[Table]:
     """The tables of results, where any scheme differs from another."""
     families, main, tried = judged.families, judged.main, judged.tried
     if any(len(each) > 1 for each in families.values()):
@@ -442,7 +442,7 @@ def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
     return [name for name, _ in under], sensitivity(screened, inputs.options, under)
 
 
-def _left_out(judged: Judged) -> str:
+def _left_out(judged: ScreeningResults) -> str:
     data = judged.inputs.report["data"]
     excluded = data["ratings"] - data["ratings_kept"]
     if not excluded:
@@ -457,14 +457,14 @@ def _left_out(judged: Judged) -> str:
     )
 
 
-def _order_words(judged: Judged) -> list[str]:
+def _order_words(judged: ScreeningResults) -> list[str]:
     data = judged.inputs.report["data"]
     if data["ratings"] == data["ratings_kept"]:
         return []
     return order_sentences(judged.families, judged.main, judged.tried, judged.inputs.report)
 
 
-def _warnings(judged: Judged) -> list[str]:
+def _warnings(judged: ScreeningResults) -> list[str]:
     rules: Sequence[Rule] = judged.inputs.options.rules
     warnings = [f"The rule {rule.key} {COMPARING}" for rule in rules if rule.compares_raters]
     for rule in rules:
@@ -507,7 +507,7 @@ def _unused_verdicts(inputs: PartInput) -> Iterator[str]:
         )
 
 
-def _method(judged: Judged) -> str:
+def _method(judged: ScreeningResults) -> str:
     rules = judged.inputs.options.rules
     if not rules:
         return "No rating was excluded except missing scores, duplicates and repeats."
@@ -622,7 +622,7 @@ class SparedRow:
 def decided_table(inputs: PartInput) -> Iterator[Table]:
     """The study's own rules in force, and when each was decided; of a file nothing is known."""
     rows = [
-        DecidedRow(each["rule"], _when(each), each["on"], each["by"], each["why"])
+        DecidedRow(each["rule"], _decided_when(each), each["on"], each["by"], each["why"])
         for each in _facts(inputs).values()
     ]
     if rows:
@@ -690,7 +690,7 @@ def spared_table(inputs: PartInput) -> Iterator[Table]:
         yield Table.from_rows(SparedRow, "screening_spared", title, rows, note=note)
 
 
-def _when(facts: RuleFacts) -> str:
+def _decided_when(facts: RuleFacts) -> str:
     return BEFORE if facts["declared"] else f"after {facts['ratings']:,} ratings"
 
 

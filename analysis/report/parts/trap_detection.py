@@ -52,7 +52,7 @@ METHODS = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class DetectionResult:
     """One metric with its values of human and other trap clips, and what came of them."""
 
     metric: Metric
@@ -86,7 +86,9 @@ class TrapDetection(Part):
             raise ValueError(
                 f"{len(both)} clips are human traps and flawed ones at once: give each one kind"
             )
-        judged = [_judged(metric, human, other, inputs) for metric in metrics_of(inputs.scores)]
+        judged = [
+            _detect_traps(metric, human, other, inputs) for metric in metrics_of(inputs.scores)
+        ]
         scored = [each for each in judged if len(each.human) and len(each.other)]
         if not scored:
             raise ValueError(
@@ -127,7 +129,9 @@ def _clips(inputs: PartInput, rule: Callable[[str], bool]) -> set[str]:
     }
 
 
-def _judged(metric: Metric, human: set[str], other: set[str], inputs: PartInput) -> Judged:
+def _detect_traps(
+    metric: Metric, human: set[str], other: set[str], inputs: PartInput
+) -> DetectionResult:
     assert inputs.scores is not None
     scores = inputs.scores
     own = scores[(scores["metric"] == metric.metric) & (scores["version"] == metric.version)]
@@ -146,10 +150,10 @@ def _judged(metric: Metric, human: set[str], other: set[str], inputs: PartInput)
         level=inputs.options.level,
         seed=(inputs.options.seed,),
     )
-    return Judged(metric, a, b, result)
+    return DetectionResult(metric, a, b, result)
 
 
-def _row(each: Judged, clips: int) -> dict[str, Any]:
+def _row(each: DetectionResult, clips: int) -> dict[str, Any]:
     row = {"metric": each.metric.name, **each.detection.row()}
     row["n_missing"] = clips - len(each.human) - len(each.other)
     return row
@@ -161,7 +165,7 @@ def _some(column: Column, rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(row.get(key) not in (None, "") for row in rows)
 
 
-def _sentence(scored: Sequence[Judged]) -> str:
+def _sentence(scored: Sequence[DetectionResult]) -> str:
     name, best = scored[0].metric.title, scored[0].detection
     bounds = interval_text(best.auc_low or 0.0, best.auc_high or 1.0, None, 2)
     apart = " tells them apart best" if len(scored) > 1 else ""
@@ -181,7 +185,7 @@ def _few(human: int, other: int) -> Iterator[str]:
         )
 
 
-def _upside_down(scored: Sequence[Judged]) -> Iterator[str]:
+def _upside_down(scored: Sequence[DetectionResult]) -> Iterator[str]:
     for each in scored:
         if each.detection.auc_high is not None and each.detection.auc_high < 0.5:
             way = "lower" if each.falls else "higher"
@@ -191,7 +195,7 @@ def _upside_down(scored: Sequence[Judged]) -> Iterator[str]:
             )
 
 
-def _curves(scored: Sequence[Judged]) -> Iterator[Figure]:
+def _curves(scored: Sequence[DetectionResult]) -> Iterator[Figure]:
     """F1 over thresholds: metrics on 0 to 1 in one drawing, each other one in its own."""
     together = [each for each in scored if each.detection.threshold is not None][:MOST_CURVES]
     if together:
@@ -211,7 +215,7 @@ def _figure(key: str, title: str, rows: Sequence[Mapping[str, Any]], x: str) -> 
     )
 
 
-def _curve(each: Judged, group: str) -> Iterator[dict[str, Any]]:
+def _curve(each: DetectionResult, group: str) -> Iterator[dict[str, Any]]:
     edges, curve = f1_curve(each.human, each.other, each.falls)
     places = np.unique(np.linspace(0, len(edges) - 1, min(MOST_EDGES, len(edges))).round())
     for place in places.astype(int):

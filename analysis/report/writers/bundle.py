@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.first_screen import METHODS, PAPER
@@ -78,7 +78,7 @@ Again: {again}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BundleChoice:
     """What a bundle is to hold: the paper files alone or everything, and beside them.
 
     ``extra`` are more files by their names; ``width_in`` see
@@ -97,7 +97,7 @@ def bundle(
     table: pd.DataFrame | None,
     scores: Any,
     folder: Path,
-    wanted: Wanted | None = None,
+    wanted: BundleChoice | None = None,
     progress: Say = lambda share, words: None,
 ) -> list[Path]:
     """Write the bundle into the folder, which is made when absent; what was written.
@@ -123,14 +123,14 @@ def bundle_zip(
     report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
-    wanted: Wanted | None = None,
+    wanted: BundleChoice | None = None,
     progress: Say = lambda share, words: None,
 ) -> bytes:
     """The bundle as a zip file."""
-    return zipped(bundle_files(report, table, scores, wanted, progress))
+    return zip_files(bundle_files(report, table, scores, wanted, progress))
 
 
-def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
+def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Files as a zip file: names in order, no dates, so the same bytes again."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -147,11 +147,11 @@ def bundle_files(
     report: Report,
     table: pd.DataFrame | None = None,
     scores: Any = None,
-    wanted: Wanted | None = None,
+    wanted: BundleChoice | None = None,
     progress: Say = lambda share, words: None,
 ) -> Iterator[tuple[str, bytes]]:
     """Each file's name, with its folder, and its content: of everything, the paper files too."""
-    wanted, report = wanted or Wanted(), undated(report)
+    wanted, report = wanted or BundleChoice(), date_by_ratings(report)
     ratings = _ratings_csv(report, table)
     why = "they were not asked for" if table is None else "there are other ones by now"
     paper = paper_bundle(report, ratings, why, wanted.figures, dict(_clips(report)))
@@ -162,14 +162,14 @@ def bundle_files(
     yield from paper.items()
     rows = _score_rows(report, scores)
     shown = interim_report(report)
-    drawn = plots(labelled(shown))
+    drawn = plots(label_report(shown))
     link = _file_links(drawn, wanted.figures)
     yield "report.html", page_html(report, link, methods_text(report)).encode()
     for name, text in _texts(report, wanted.figures):
         yield name, text.encode()
     notes = ""
     if wanted.figures:
-        yield from _drawn(report, drawn, wanted.width_in, progress)
+        yield from _figure_files(report, drawn, wanted.width_in, progress)
         notes = boxes([plot.figure for plot in drawn])
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
@@ -180,7 +180,7 @@ def bundle_files(
     yield README, _readme(report, files, more, notes).encode()
 
 
-def _drawn(
+def _figure_files(
     report: Report, drawn: Sequence[Plot], width_in: float | None, progress: Say
 ) -> Iterator[tuple[str, bytes]]:
     """Each figure of the report, in every format."""
@@ -193,7 +193,7 @@ def _drawn(
             yield f"{FIGURES}/{plot.key}.{kind}", content
 
 
-def undated(report: Report) -> Report:
+def date_by_ratings(report: Report) -> Report:
     """The report dated by its newest rating, not by the moment it was made."""
     return {**report, "made_at": report["provenance"].get("ratings_until", "")}
 
@@ -224,7 +224,7 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
     for named in paper_tables(shown):
         yield f"{SHOWN}/{named.key}.md", table_markdown(named.table)
         yield f"{SHOWN}/{named.key}.tex", latex_table(named)
-    for named in part_tables(labelled(shown, metrics=False)):  # data name metrics by their keys
+    for named in part_tables(label_report(shown, metrics=False)):  # data name metrics by their keys
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
     for part in shown["parts"]:

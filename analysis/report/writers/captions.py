@@ -35,7 +35,7 @@ class Families:
         question = _question(row)
         study, task = _place(row)
         if question in self.several:
-            question += f" in the task {_spoken(task)}" if task else ""
+            question += f" in the task {_key_words(task)}" if task else ""
             question += f" of {study}" if study else ""
         versus = row.get("versus_condition")
         return f"{question}, against {self.names.get(versus, versus)}" if versus else question
@@ -49,7 +49,7 @@ class Families:
 
     def question(self, row: Mapping[str, Any]) -> str:
         """What was asked, without a quantity: the criterion or the task, and where."""
-        task, criterion = _spoken(row.get("task", "")), _spoken(row.get("criterion", ""))
+        task, criterion = _key_words(row.get("task", "")), _key_words(row.get("criterion", ""))
         where = f" in the task {task}" if criterion and task not in ("", criterion) else ""
         return f"{criterion or task or 'the question'}{where}"
 
@@ -73,7 +73,7 @@ def _row_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _question(row: Mapping[str, Any]) -> str:
-    name, criterion = name_of(row["estimand"]), _spoken(row.get("criterion", ""))
+    name, criterion = name_of(row["estimand"]), _key_words(row.get("criterion", ""))
     return f"{name} for {criterion}" if criterion and criterion != name else name
 
 
@@ -81,7 +81,7 @@ def _place(row: Mapping[str, Any]) -> tuple[str, str]:
     return row.get("study", ""), row.get("task", "")
 
 
-def _spoken(key: str) -> str:
+def _key_words(key: str) -> str:
     """A key as words: human_likeness is human likeness."""
     return key.replace("_", " ").replace("-", " ").strip()
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.ratings.cells import unescaped
+from analysis.ratings.cells import unescape_cells
 from analysis.report.report_schema import PartRecord, Report
 
 KEY = "clip_scores"  # of the part
@@ -64,7 +64,7 @@ def _csv(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -
 
 
 def _json(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) -> str:
-    columns = [_typed(name, [line[i] for line in lines]) for i, name in enumerate(header)]
+    columns = [_typed_cells(name, [line[i] for line in lines]) for i, name in enumerate(header)]
     rows = [dict(zip(header, values, strict=True)) for values in zip(*columns, strict=True)]
     metadata = {"provenance": dict(origin), "columns": COLUMNS}
     head = json.dumps(metadata, ensure_ascii=False, allow_nan=False)[:-1]
@@ -72,8 +72,8 @@ def _json(header: list[str], lines: list[list[str]], origin: Mapping[str, Any]) 
     return f'{head}, "rows": [\n' + ",\n".join(each) + "\n]}\n"
 
 
-def _typed(name: str, cells: list[str]) -> list[Any]:
+def _typed_cells(name: str, cells: list[str]) -> list[Any]:
     if name not in COLUMNS or name == "note":
-        return unescaped(cells, "condition")
+        return unescape_cells(cells, "condition")
     kind: type[int] | type[float] = int if name in _COUNTS else float
     return [kind(cell) if cell else None for cell in cells]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.ratings.cells import csv_lines
-from analysis.ratings.published import ABOUT, Published
+from analysis.ratings.published import ABOUT, PublishedRatings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class Dataset:
     key: str
     title: str
     language: str
-    ratings: Published
+    ratings: PublishedRatings
     clips: Sequence[Mapping[str, Any]]
     ratings_licence: str
     audio_licence: str

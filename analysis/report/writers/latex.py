@@ -8,8 +8,8 @@ from itertools import pairwise
 from textwrap import wrap
 
 from analysis.report.emphasis import BEST, SECOND, Emphasised
-from analysis.report.writers.latex_text import breakable, escaped, letters_not_set, pieces
-from analysis.report.writers.paper_tables import Named, cells_of, is_number
+from analysis.report.writers.latex_text import breakable, escape_latex, letters_not_set, pieces
+from analysis.report.writers.paper_tables import NamedTable, cells_of, is_number
 
 PACKAGES = ("booktabs", "array", "graphicx")
 EMPHASIS = {BEST: "\\textbf", SECOND: "\\underline"}
@@ -73,12 +73,12 @@ class Sheet:
     rows: Sequence[Sequence[str] | str]
 
 
-def latex_table(named: Named) -> str:
+def latex_table(named: NamedTable) -> str:
     """A table of the report as LaTeX; see `latex_grid`. Its key, after ``tab:``, is its label."""
     return latex_grid(grid_of(named))
 
 
-def grid_of(named: Named) -> Grid:
+def grid_of(named: NamedTable) -> Grid:
     """A table of the report as texts."""
     table = named.table
     numeric = [is_number(column) for column in table.columns]
@@ -133,7 +133,7 @@ def _widths(grid: Grid) -> list[int]:
     if _total(whole) <= ONE_COLUMN:
         return whole
     stacked = [_width(grid, place, grid.heads[place].split(" ")) for place in places]
-    return _narrowed(grid, stacked) if grid.narrow else stacked
+    return _narrow_widths(grid, stacked) if grid.narrow else stacked
 
 
 def _width(grid: Grid, place: int, head_lines: Sequence[str]) -> int:
@@ -142,10 +142,10 @@ def _width(grid: Grid, place: int, head_lines: Sequence[str]) -> int:
     longest = max(map(len, cells), default=0)
     if grid.numeric[place]:
         return max(longest, *map(len, head_lines))
-    return max(1, _unbroken(grid, place), min(max(longest, len(head)), WRAPPED))
+    return max(1, _longest_word(grid, place), min(max(longest, len(head)), WRAPPED))
 
 
-def _unbroken(grid: Grid, place: int) -> int:
+def _longest_word(grid: Grid, place: int) -> int:
     """The longest piece of a column's texts that LaTeX cannot break."""
     words = (word for text in (*grid.cells(place), grid.heads[place]) for word in text.split(" "))
     return max((len(piece) for word in words for piece in pieces(word)), default=0)
@@ -155,14 +155,14 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
-def _narrowed(grid: Grid, widths: Sequence[int]) -> list[int]:
+def _narrow_widths(grid: Grid, widths: Sequence[int]) -> list[int]:
     """The widths with texts wrapped earlier, so that the table fits one column as it is."""
     texts = [n for n, numeric in enumerate(grid.numeric) if not numeric]
     narrowed = list(widths)
     for place in sorted(texts, key=lambda n: -widths[n]):
         spare = _total(narrowed) - ONE_COLUMN
         narrowed[place] = max(min(narrowed[place] - max(spare, 0), narrowed[place]), NARROWEST)
-        narrowed[place] = min(max(narrowed[place], _unbroken(grid, place)), widths[place])
+        narrowed[place] = min(max(narrowed[place], _longest_word(grid, place)), widths[place])
     return narrowed
 
 
@@ -249,10 +249,10 @@ def _heads(grid: Grid, sheet: Sheet) -> Iterator[str]:
         if not grid.numeric[column]:
             yield breakable(head)
         elif len(lines) > 1:
-            stacked = "\\\\".join(map(escaped, lines))
+            stacked = "\\\\".join(map(escape_latex, lines))
             yield f"\\begin{{tabular}}[b]{{@{{}}r@{{}}}}{stacked}\\end{{tabular}}"
         else:
-            yield escaped(head)
+            yield escape_latex(head)
 
 
 def _body(grid: Grid, sheet: Sheet) -> Iterator[str]:
@@ -270,7 +270,7 @@ def _body(grid: Grid, sheet: Sheet) -> Iterator[str]:
 
 def _cell(text: str, wrapped: bool) -> str:
     """A cell; one that begins with a bracket is held apart from the row's end before it."""
-    latex = breakable(text) if wrapped else escaped(text)
+    latex = breakable(text) if wrapped else escape_latex(text)
     if isinstance(text, Emphasised):
         return f"{EMPHASIS[text.mark]}{{{latex}}}"
     return f"{{}}{latex}" if text.startswith("[") else latex

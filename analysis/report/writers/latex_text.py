@@ -59,14 +59,14 @@ _PLAIN = frozenset("ßæœøłÆŒØŁıÅå“”‘’„¡¿£§¶†‡")  #
 _BREAKS = re.compile(r"(?<=[_/.:=,;+\u2e80-\uffef-])")  # behind signs and Chinese letters
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text in which every character that LaTeX takes for a command stands for itself."""
     return "".join(map(_command, text))
 
 
 def breakable(text: str) -> str:
     """The same, where long words may be broken after their signs or after so many letters."""
-    words = (r"\allowbreak{}".join(map(escaped, pieces(word))) for word in text.split(" "))
+    words = (r"\allowbreak{}".join(map(escape_latex, pieces(word))) for word in text.split(" "))
     return " ".join(words)
 
 

@@ -16,7 +16,7 @@ from analysis.report.content import content_from
 from analysis.report.exclusion_words import left_out_in_a_paper
 from analysis.report.interim_answer import interim_words, is_interim
 from analysis.report.report_schema import EstimateRow, PartRecord, Report, TaskDesign
-from analysis.report.writers.latex_text import escaped
+from analysis.report.writers.latex_text import escape_latex
 
 MOST_WORDS = 250
 # Tasks and rules by their names, and words of a rule, as many as fit.
@@ -49,7 +49,7 @@ def methods_with_spans(report: Report) -> str:
     """The paragraph of `methods_text` with its citations as spans."""
     software, sentences, room = _software(report), [""], 0
     for limits in _NAMED:
-        sentences = list(_needed(report, *limits))
+        sentences = list(_needed_sentences(report, *limits))
         room = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
         if room >= 0:
             break
@@ -71,9 +71,9 @@ def methods_tex(report: Report) -> str:
             text, after = text[:-2], after[1:]
         else:
             text += written.partition(" (")[0]
-        tex += escaped(resolve(text)) + rf"~\cite{{{key}}}"
+        tex += escape_latex(resolve(text)) + rf"~\cite{{{key}}}"
         text = after
-    return tex + escaped(resolve(text)) + "\n"
+    return tex + escape_latex(resolve(text)) + "\n"
 
 
 def references_bib(report: Report) -> str:
@@ -102,7 +102,7 @@ def methods_in_full(report: Report) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _needed(report: Report, tasks: int, rules: int, words: int) -> Iterator[str]:
+def _needed_sentences(report: Report, tasks: int, rules: int, words: int) -> Iterator[str]:
     data = report["data"]
     yield from filter(None, [interim_words(report)])
     if not data["ratings_kept"]:

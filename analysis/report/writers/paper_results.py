@@ -177,7 +177,7 @@ def differences(report: Report) -> list[Entry]:
         value = -(each.value or 0.0)
         return order.index(each.question), each.family != REFERENCE, value
 
-    return sorted(_turned(entries), key=place)
+    return sorted(_turn_entries(entries), key=place)
 
 
 def _differences_so_far(report: Report) -> list[Entry]:
@@ -212,7 +212,7 @@ def _differences_so_far(report: Report) -> list[Entry]:
     return entries
 
 
-def _turned(entries: Sequence[Entry]) -> Iterator[Entry]:
+def _turn_entries(entries: Sequence[Entry]) -> Iterator[Entry]:
     """Each minus the reference, where the family has one; else the higher minus the lower."""
     for heading in dict.fromkeys(entry.heading for entry in entries):
         mine = [entry for entry in entries if entry.heading == heading]
@@ -261,7 +261,7 @@ def results_grid(report: Report) -> Grid:
         return [entry.name, _value(entry), _bounds(entry), *[entry.mark] * marked, count]
 
     caption = f"{_interim(report)}{_subject(entries, 'Means')} {_basis(report)}"
-    rows = list(_grouped(entries, cells))
+    rows = list(_group_rows(entries, cells))
     note = " ".join(_notes(report, rows, panels))
     return Grid("results", sentence(caption), heads, numeric, rows, note, narrow=True)
 
@@ -269,9 +269,9 @@ def results_grid(report: Report) -> Grid:
 def differences_grid(report: Report) -> Grid:
     """The table of differences; of many, those with the reference and with the highest mean."""
     every = differences(report)
-    entries = _printed(every, results(report))
+    entries = _printed_entries(every, results(report))
     heads = ["Difference", f"Δ {_estimand(entries)}" if entries else "Δ", _level(report)]
-    heads += [_tested(report)]
+    heads += [_significance_heading(report)]
 
     def cells(entry: Entry) -> list[str]:
         return [entry.name, _value(entry), _bounds(entry), entry.mark or p_value(entry.p)]
@@ -280,7 +280,7 @@ def differences_grid(report: Report) -> Grid:
     if _several_at_once(every):
         caption += ", with simultaneous intervals"
         caption += " and adjusted p values" * (not is_interim(report))
-    rows = list(_grouped(entries, cells))
+    rows = list(_group_rows(entries, cells))
     notes = list(_of_differences(report, every))
     notes += legend_of_marks(" ".join(cell for row in rows for cell in row))
     left = len(every) - len(entries)
@@ -334,7 +334,7 @@ def _level(report: Report) -> str:
     return f"{report['provenance']['level'] * 100:g} % {kind}"
 
 
-def _tested(report: Report) -> str:
+def _significance_heading(report: Report) -> str:
     """What the column is called that says which differences are significant."""
     return SIGNIFICANT if is_interim(report) else "p, adjusted"
 
@@ -345,7 +345,7 @@ def _interim(report: Report) -> str:
     return f"{words} " if words else ""
 
 
-def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
+def _printed_entries(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
     """All differences of a family; of many among systems those with the highest mean."""
     from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE
 
@@ -375,7 +375,7 @@ def differences_csv(report: Report) -> str:
     """Every difference as CSV, rounded as it is printed."""
     level = _level(report)
     heads = ["Of what", "Difference", "Value", f"{level}, lower", f"{level}, upper"]
-    heads += [_tested(report), "Ratings", "Raters", "Items"]
+    heads += [_significance_heading(report), "Ratings", "Raters", "Items"]
     rows = (
         [*_numbers(e), e.mark or p_value(e.p), e.n_ratings, e.n_raters, e.n_items]
         for e in differences(report)
@@ -423,7 +423,7 @@ def _marks(entries: Sequence[Entry]) -> str:
     return "Letters" if marks and all(mark.isalpha() for mark in marks) else "Mark"
 
 
-def _grouped(
+def _group_rows(
     entries: Sequence[Entry], cells: Callable[[Entry], Sequence[str]]
 ) -> Iterator[Sequence[str] | str]:
     """The rows, under a heading each time that another question or family begins."""

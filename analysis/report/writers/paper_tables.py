@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.formatting import enumerated
 from analysis.ratings.estimands import estimand_of, family_title
-from analysis.report.condition_labels import labelled
+from analysis.report.condition_labels import label_report
 from analysis.report.content import Column, Table, content_from
 from analysis.report.figures.all_figures import ANSWER, falling, part_keys, slug
 from analysis.report.html.html_tables import percent
@@ -23,7 +23,7 @@ _PLACES = ("condition", "versus_condition")
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedTable:
     """A table, the name of its files without ending, and the part that it is of, if any."""
 
     key: str
@@ -31,15 +31,19 @@ class Named:
     part: PartRecord | None = None
 
 
-def paper_tables(report: Report) -> list[Named]:
+def paper_tables(report: Report) -> list[NamedTable]:
     """All tables in the order of the page; notes of rows are gathered below their table.
 
     Conditions have their labels, captions say in words what they are about. The overall means of
     what the answer has a table for are there alone.
     """
-    shown, families = labelled(report), Families(report)
+    shown, families = label_report(report), Families(report)
     parts = [
-        Named(named.key, replace(named.table, title=_titled(families, named.table)), named.part)
+        NamedTable(
+            named.key,
+            replace(named.table, title=_title_in_words(families, named.table)),
+            named.part,
+        )
         for named in part_tables(shown)
     ]
     answered = {n.table.about for n in parts if n.part is not None and n.part["key"] == ANSWER}
@@ -51,17 +55,17 @@ def paper_tables(report: Report) -> list[Named]:
     ]
 
 
-def part_tables(report: Report) -> Iterator[Named]:
+def part_tables(report: Report) -> Iterator[NamedTable]:
     """The tables of the parts, under the names that `part_keys` gives them."""
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
         tables = content_from(part).tables
         for key, table in zip(part_keys(part["key"], [t.key for t in tables]), tables, strict=True):
-            yield Named(key, table, part)
+            yield NamedTable(key, table, part)
 
 
-def _titled(families: Families, table: Table) -> str:
+def _title_in_words(families: Families, table: Table) -> str:
     """The table's title in words, with what it is about where it does not say so."""
     about = families.of_title(table.about)
     return f"{table.title} ({about})" if about and about not in table.title else table.title
@@ -77,7 +81,9 @@ def is_number(column: Column) -> bool:
     return column.kind not in ("text", "mark")
 
 
-def _estimates(report: Report, families: Families, answered: Collection[str]) -> Iterator[Named]:
+def _estimates(
+    report: Report, families: Families, answered: Collection[str]
+) -> Iterator[NamedTable]:
     for breakdown in report["provenance"]["breakdowns"]:
         rows = [row for row in report["estimates"] if row["breakdown"] == breakdown]
         compare, _, rest = breakdown.partition(":")
@@ -89,7 +95,7 @@ def _estimates(report: Report, families: Families, answered: Collection[str]) ->
             words = f"{families.words(lines[0].row)} per {compare}"
             words += f" by {enumerated(by)}" if by else ""
             key = slug(f"{kind}-{number}-{title}")
-            yield Named(key, _means(key, words, lines if by else falling(lines), by))
+            yield NamedTable(key, _means(key, words, lines if by else falling(lines), by))
 
 
 def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Table:
@@ -110,7 +116,7 @@ def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Ta
     return Table(key, title, columns, [_row(line) for line in lines], note)
 
 
-def _contrasts(report: Report, families: Families) -> Iterator[Named]:
+def _contrasts(report: Report, families: Families) -> Iterator[NamedTable]:
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
     for number, (title, lines) in enumerate(_families(rows), start=1):
         key = slug(f"differences-{number}-{title}")
@@ -131,10 +137,10 @@ def _contrasts(report: Report, families: Families) -> Iterator[Named]:
         ]
         note = f"Interval: {_interval_kind(lines)}. {_notes(lines)}".strip()
         words = f"Differences of {families.words(lines[0].row)}"
-        yield Named(key, Table(key, words, columns, pair_rows, note))
+        yield NamedTable(key, Table(key, words, columns, pair_rows, note))
 
 
-def _shares(report: Report, families: Families) -> Iterator[Named]:
+def _shares(report: Report, families: Families) -> Iterator[NamedTable]:
     """A row per condition, a column per label; the estimand of a share is its label."""
     lines_of_family: dict[str, list[Line]] = {}
     for line in lines_of(report["shares"]):
@@ -153,7 +159,9 @@ def _shares(report: Report, families: Families) -> Iterator[Named]:
             *(Column(f"label {name}", name.removeprefix("share:"), "text") for name in labels),
         ]
         question = families.question(lines[0].row)
-        yield Named(key, Table(key, f"Labels given for {question}", columns, list(rows.values())))
+        yield NamedTable(
+            key, Table(key, f"Labels given for {question}", columns, list(rows.values()))
+        )
 
 
 def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from analysis.report.report_card import report_card
 from analysis.report.report_card_entries import Card, Entry
 from analysis.report.report_schema import Report
-from analysis.report.writers.latex_text import escaped
-from analysis.report.writers.markdown import escaped as markdown_escaped
+from analysis.report.writers.latex_text import escape_latex
+from analysis.report.writers.markdown import escape_markdown as markdown_escaped
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
@@ -36,17 +36,17 @@ def card_files(report: Report | None, facts: StudyFacts | None = None) -> dict[s
 
 def card_markdown(card: Card) -> str:
     """The card as Markdown: a list per section, longer facts as lists of their own."""
-    lines = [f"# {_marked(card.title)}", ""]
+    lines = [f"# {_mark_text(card.title)}", ""]
     for section in card.sections:
         lines += [f"## {section.title}", ""]
         for entry in section.entries:
             if len(entry.lines) == 1:
-                lines.append(f"- **{_marked(entry.label)}:** {_marked(entry.lines[0])}")
+                lines.append(f"- **{_mark_text(entry.label)}:** {_mark_text(entry.lines[0])}")
             else:
-                lines.append(f"- **{_marked(entry.label)}:**")
-                lines += [f"  - {_marked(line)}" for line in entry.lines]
+                lines.append(f"- **{_mark_text(entry.label)}:**")
+                lines += [f"  - {_mark_text(line)}" for line in entry.lines]
         lines.append("")
-    lines += [f"{_marked(note)}\n" for note in _notes(card)]
+    lines += [f"{_mark_text(note)}\n" for note in _notes(card)]
     return "\n".join(lines)
 
 
@@ -74,24 +74,24 @@ def card_latex(card: Card) -> str:
     No row is wider than a column: it may stand in an article of one or two columns.
     """
     lines = [
-        f"% {escaped(card.title)}: to be read in where a text may stand, such as an appendix",
+        f"% {escape_latex(card.title)}: to be read in where a text may stand, such as an appendix",
         _ROW,
-        f"{{\\footnotesize\\noindent\\textbf{{{_broken(card.title)}}}\\par",
+        f"{{\\footnotesize\\noindent\\textbf{{{_breakable(card.title)}}}\\par",
     ]
     for section in card.sections:
         lines.append(f"\\medskip\\hrule\\smallskip\\noindent\\textbf{{{section.title}}}\\par")
         for entry in section.entries:
             lines += _rows(entry)
     lines.append("\\medskip\\hrule\\smallskip")
-    lines += [f"\\noindent {{\\raggedright {_broken(note)}\\par}}" for note in _notes(card)]
+    lines += [f"\\noindent {{\\raggedright {_breakable(note)}\\par}}" for note in _notes(card)]
     return "\n".join([*lines, "}", ""])
 
 
 def _rows(entry: Entry) -> Iterator[str]:
-    label = _broken(entry.label)
+    label = _breakable(entry.label)
     for line in entry.lines:
         for piece in _pieces(line):
-            yield f"\\cardrow{{{label}}}{{{_broken(piece)}}}"
+            yield f"\\cardrow{{{label}}}{{{_breakable(piece)}}}"
             label = ""
 
 
@@ -106,13 +106,13 @@ def _pieces(line: str) -> Iterator[str]:
     yield held
 
 
-def _broken(text: str) -> str:
+def _breakable(text: str) -> str:
     """LaTeX in which a long word, such as a hash, may be broken anywhere."""
     words = []
     for word in text.split():
         if len(word) > _LONGEST_WORD:
             word = "\u200b".join(word[n : n + 8] for n in range(0, len(word), 8))
-        words.append("\\hspace{0pt}".join(escaped(part) for part in word.split("\u200b")))
+        words.append("\\hspace{0pt}".join(escape_latex(part) for part in word.split("\u200b")))
     return " ".join(words)
 
 
@@ -121,5 +121,5 @@ def _notes(card: Card) -> list[str]:
     return [*card.notes, *([f"Not known: {missing}."] if missing else [])]
 
 
-def _marked(text: str) -> str:
+def _mark_text(text: str) -> str:
     return markdown_escaped(" ".join(text.split()))

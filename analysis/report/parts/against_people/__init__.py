@@ -13,7 +13,7 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import name_of
 from analysis.ratings.metric_scores import metrics_of, reasons
-from analysis.report.content import Content, Figure, titled, together
+from analysis.report.content import Content, Figure, add_family_titles, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores
 from analysis.report.parts.against_people.metric_tables import (
@@ -28,7 +28,7 @@ from analysis.report.parts.against_people.metric_tables import (
     holm_of,
     mapped_table,
     number_table,
-    ordered,
+    order_metrics,
     point_rows,
     point_table,
     preferences,
@@ -92,7 +92,7 @@ class AgainstPeople(Part):
                 "them in the file of scores as in the ratings (column stimulus)."
             )
         shown = together(contents)
-        return titled(shown) if len(every) > 1 else shown
+        return add_family_titles(shown) if len(every) > 1 else shown
 
 
 def _of_family(scores: FamilyScores, inputs: PartInput, suffix: str) -> Content:
@@ -117,7 +117,7 @@ def _of_family(scores: FamilyScores, inputs: PartInput, suffix: str) -> Content:
         sentences=[*sentences(scores, ceilings.for_metric), *preferred.sentences],
         figures=list(figures(scores, level, ceilings.for_metric, suffix)),
         tables=tables,
-        warnings=[*warnings(scores, inputs), *unscored(scores, inputs)],
+        warnings=[*warnings(scores, inputs), *unscored_metrics(scores, inputs)],
         methods=[METHODS, *[METHODS_OF_PAIRS] * scores.units.signed],
     )
 
@@ -128,7 +128,7 @@ _MOST_NAMED = 3
 
 def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
-    names = ordered(scores)
+    names = order_metrics(scores)
     first = scores.number(names[0], STIMULUS, "srcc", AS_IS)
     what = words_of(STIMULUS, scores)
     if first is None or first.value is None:
@@ -150,7 +150,7 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     closely = " most closely" if len(names) > 1 else ""
     sentence = (
         f"{family_prefix(scores.title)}{among} correlates{closely} with human ratings per "
-        f"{what}: {_valued(first)} over {first.n}"
+        f"{what}: {_value_words(first)} over {first.n}"
     )
     sentence += _clear(first) + _rivals(scores, names, first)
     own = ceilings(names[0])
@@ -160,7 +160,7 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     of_conditions = scores.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if scores.units.compared else "conditions"
-        sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        sentence += f". Over these {of_conditions.n} {kinds} it has {_value_words(of_conditions)}"
         sentence += _reachable(own)
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
@@ -241,7 +241,7 @@ def warnings(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
             yield (
                 f"{family_prefix(scores.title)}{metric.title} goes against its direction: "
                 f"{ways[0]} is meant to "
-                f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
+                f"be better, and people prefer clips where it is {ways[1]} ({_value_words(first)})."
             )
 
 
@@ -276,7 +276,7 @@ def _goes_against(first: Correlated, rises: bool) -> bool:
     return first.high < 0 if rises else first.low > 0
 
 
-def unscored(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
+def unscored_metrics(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Metrics that have no value for anything that was rated here."""
     missing: dict[str, list[str]] = {}  # by why
     for metric in metrics_of(inputs.scores):
@@ -325,7 +325,7 @@ def _clear(first: Correlated) -> str:
     return "" if first.high > 0 else " (the higher the metric, the worse for people)"
 
 
-def _valued(each: Correlated) -> str:
+def _value_words(each: Correlated) -> str:
     ends = "no interval" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
     return f"SRCC {each.value:.2f} {ends}".replace("-", "−")
 
@@ -339,7 +339,7 @@ def figures(
     scores: FamilyScores, level: float, ceilings: CeilingsFor, suffix: str
 ) -> Iterator[Figure]:
     """The metrics that follow people most closely, per condition and per stimulus."""
-    names = ordered(scores)
+    names = order_metrics(scores)
     human = name_of(scores.units.estimand)
     if len(scores.units.conditions) > 1:
         for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):

@@ -71,7 +71,7 @@ def _ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
     by_metric: dict[str, Ceilings] = {}
     rows = _rows(over_all, scores, "")
     untold = []
-    for metric in ordered(scores):
+    for metric in order_metrics(scores):
         has_value = np.isfinite(scores.values[metric])
         if has_value.all():
             continue
@@ -304,7 +304,7 @@ def correlation_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) 
     """Each metric per condition, per stimulus and within conditions, beside the noise ceiling."""
     adjusted = holm_of(scores.correlations)
     rows = []
-    for metric in ordered(scores):
+    for metric in order_metrics(scores):
         for unit in UNITS:
             first = scores.number(metric, unit, "srcc", AS_IS)
             if first is None:
@@ -412,7 +412,7 @@ def mapped_table(scores: FamilyScores, suffix: str) -> list[Table]:
         return []
     rows = [
         row
-        for metric in ordered(scores)
+        for metric in order_metrics(scores)
         for unit in (CONDITION, STIMULUS)
         if "n" in (row := _mapped_row(scores, metric, unit))
     ]
@@ -539,7 +539,7 @@ def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str
 
 def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
     """The points of the figures per condition, of every metric."""
-    rows = [row for metric in ordered(scores) for row in point_rows(scores, metric, level)]
+    rows = [row for metric in order_metrics(scores) for row in point_rows(scores, metric, level)]
     columns = [
         Column("metric", "Metric"),
         Column("condition", "Condition"),
@@ -572,7 +572,7 @@ def holm_of(correlated: Iterable[Correlated]) -> dict[tuple[str, str, str], floa
     }
 
 
-def ordered(scores: FamilyScores) -> list[str]:
+def order_metrics(scores: FamilyScores) -> list[str]:
     """The metrics by the size of their SRCC per stimulus; those with few values come last."""
     most = max((each.n for each in scores.correlations if each.unit == STIMULUS), default=0)
 

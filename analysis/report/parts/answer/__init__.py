@@ -14,7 +14,7 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, narrative
 from analysis.report.parts.answer.caveats import Caveat
 from analysis.report.parts.answer.narrative import ranking_sentences
-from analysis.report.parts.models import TOO_NARROW, sized
+from analysis.report.parts.models import TOO_NARROW, family_effects
 from analysis.report.ranking import Ranking, key_of, rankings
 from analysis.statistics.intervals import TWO_WAY
 
@@ -58,7 +58,7 @@ class Answer(Part):
             answers.add(family)
         for family in labelled_families(inputs.ratings):
             answers.add_chosen(family)
-        for each, effects in sized(inputs):
+        for each, effects in family_effects(inputs):
             if effects.too_large:
                 answers.too_narrow(each.family)
         return answers.shown()

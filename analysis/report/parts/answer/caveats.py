@@ -63,7 +63,7 @@ def merge_caveats(named_caveats: Iterable[tuple[str, Caveat]]) -> list[str]:
     names_of: dict[str, list[str]] = {}
     for name, caveat in named_caveats:
         names_of.setdefault(caveat.text, []).append(name)
-    return [f"{_listed(names)}: {text}" for text, names in names_of.items()]
+    return [f"{_list_names(names)}: {text}" for text, names in names_of.items()]
 
 
 def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
@@ -86,7 +86,7 @@ def of_ranking(s: Ranking) -> Iterator[Caveat]:
     """What weakens differences: raters or items not shared, imbalance, weighting, many pairs."""
     if len(s.tested) > 1:
         yield from _apart(s)
-        yield from _unbalanced(s)
+        yield from _unbalanced_design(s)
         yield from _busy_raters(s)
         yield from _many_pairs(s)
 
@@ -110,11 +110,11 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         apart.setdefault(estimand, {}).setdefault(task, []).append(name)
     for each in apart.values():
         if len(each) > 1:
-            listing = _listed([name for some in each.values() for name in some])
+            listing = _list_names([name for some in each.values() for name in some])
             yield Caveat(APART, f"Scores of {listing} are of different tasks: do not compare them.")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     if len(names) == 1:
         return family_span(names[0])
     return listed([family_span(name, "“{}”" if ", " in name else "{}") for name in names])
@@ -192,7 +192,7 @@ def _pairs(s: Ranking, some: Sequence[tuple[int, int]], n_pairs: int) -> str:
     return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {n_pairs} pairs have"
 
 
-def _unbalanced(s: Ranking) -> Iterator[Caveat]:
+def _unbalanced_design(s: Ranking) -> Iterator[Caveat]:
     tested = [s.by_name[name] for name in s.tested]
     most, least = (end(tested, key=lambda mean: mean.n_ratings) for end in (max, min))
     if most.n_ratings > UNBALANCED * least.n_ratings:

@@ -75,8 +75,8 @@ def _nothing_tested(s: Ranking) -> str:
     notes = dict.fromkeys(mean.note for mean in s.means if mean.note)
     return (
         f"Nothing can be said beyond these raters and items: {'; '.join(notes)}. "
-        f"Here the means run from {_valued(s, s.means[0].condition, s.name)} to "
-        f"{_valued(s, s.means[-1].condition)}."
+        f"Here the means run from {_with_mean(s, s.means[0].condition, s.name)} to "
+        f"{_with_mean(s, s.means[-1].condition)}."
     )
 
 
@@ -85,7 +85,7 @@ def _no_test(s: Ranking) -> str:
     if y.min() == y.max():
         return f"Every rating is {y.min():g}: these ratings do not tell the conditions apart."
     notes = dict.fromkeys(s.between(a, b).note for a, b in combinations(s.tested, 2))
-    values = listed([_valued(s, name) for name in s.tested])
+    values = listed([_with_mean(s, name) for name in s.tested])
     return f"{s.name}: {values}. No difference can be tested: {'; '.join(filter(None, notes))}."
 
 
@@ -104,32 +104,36 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     part = [name for name in far if name not in clear]
     if not any(s.differ(a, b) for a, b in combinations(top, 2)):
         values = listed([_value(s, name) for name in top])
-        lead = f"{_listed(top)} {_first(s, len(top))} ({s.name} {values}) and are {SAME}."
+        lead = f"{_list_names(top)} {_first(s, len(top))} ({s.name} {values}) and are {SAME}."
     else:
         lead = (
-            f"{_valued(s, best, s.name)} {_first(s)} but is {SAME} from "
-            f"{listed([_valued(s, name) for name in near])}, some of which differ from each other."
+            f"{_with_mean(s, best, s.name)} {_first(s)} but is {SAME} from "
+            f"{listed([_with_mean(s, name) for name in near])}, some of which differ "
+            "from each other."
         )
     if not clear:
-        denied = f"{_listed(near)} {s.what.verb_denied(len(near))} {_higher(s)}"
-        return f"{lead} {_over(s, best)} than {_listed(far)} ({how}); {denied} than all of these."
+        denied = f"{_list_names(near)} {s.what.verb_denied(len(near))} {_higher(s)}"
+        return (
+            f"{lead} {_than_words(s, best)} than {_list_names(far)} ({how}); "
+            f"{denied} than all of these."
+        )
     every = all_of(len(top)).capitalize()
-    also = f", and {_over(s, best)} than {_listed(part)} too" if part else ""
-    return f"{lead} {every} {_verb(s, _higher(s), 2)} than {_listed(clear)}{also} ({how})."
+    also = f", and {_than_words(s, best)} than {_list_names(part)} too" if part else ""
+    return f"{lead} {every} {_verb(s, _higher(s), 2)} than {_list_names(clear)}{also} ({how})."
 
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
     if len(rest) == 1:
         other = f"{condition_span(rest[0])} ({_value(s, rest[0])}; {how})"
-        return f"{_valued(s, best, s.name)} {_verb(s, _higher(s), 1)} than {other}."
-    lead = f"{_valued(s, best, s.name)} {_first(s)}"
-    follow = listed([_valued(s, name) for name in rest])
+        return f"{_with_mean(s, best, s.name)} {_verb(s, _higher(s), 1)} than {other}."
+    lead = f"{_with_mean(s, best, s.name)} {_first(s)}"
+    follow = listed([_with_mean(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
         return f"{lead}, followed by {follow}. Each differs significantly from every other ({how})."
     return (
         f"{lead}. It {_verb(s, _higher(s), 1)} than all {len(rest)} others ({how}). "
-        f"Next is {_valued(s, rest[0])}."
+        f"Next is {_with_mean(s, rest[0])}."
     )
 
 
@@ -137,18 +141,18 @@ def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_valued(s, best, s.name)} {_first(s)} but is {SAME} from any other system. "
+            f"{_with_mean(s, best, s.name)} {_first(s)} but is {SAME} from any other system. "
             "Some of the others differ from each other (see the letters)."
         )
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
-        both = f"{_valued(s, best, s.name)} and {_valued(s, last)}"
+        both = f"{_with_mean(s, best, s.name)} and {_with_mean(s, last)}"
         return f"{both} are {SAME}: the difference is {gap}. {NO_PROOF}"
     return (
         f"None of the {len(others)} systems is significantly different from another "
-        f"(adjusted p ≥ {s.alpha:.2g}). The means run from {_valued(s, best, s.name)} to "
-        f"{_valued(s, last)}, a difference of {gap}. {NO_PROOF}"
+        f"(adjusted p ≥ {s.alpha:.2g}). The means run from {_with_mean(s, best, s.name)} to "
+        f"{_with_mean(s, last)}, a difference of {gap}. {NO_PROOF}"
     )
 
 
@@ -160,7 +164,7 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
-        parts.append(f"{_listed(better)} {_verb(s, _higher(s), len(better))}")
+        parts.append(f"{_list_names(better)} {_verb(s, _higher(s), len(better))}")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
         equal = "it is equal" if len(same) == 1 else "they are equal"
@@ -168,23 +172,23 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     if worse:
         names = [gap.condition for gap in worse]
         every = all_of(len(names))
-        all_ = every if len(names) == len(others) > 1 else _listed(names)
+        all_ = every if len(names) == len(others) > 1 else _list_names(names)
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
         parts.append(f"{all_} {_verb(s, _lower(s), len(worse))}{nearest}")
-    valued = _valued(s, reference.name, s.name)
+    valued = _with_mean(s, reference.name, s.name)
     return f"Relative to {valued}, {reference.why}: {'; '.join(parts)}."
 
 
 def _outside(s: Ranking) -> list[str]:
     """The conditions that are in no comparison, and why."""
     anchors = [name for name in s.tested if name in s.anchors]
-    named = listed([_valued(s, name) for name in anchors])
+    named = listed([_with_mean(s, name) for name in anchors])
     are, what = _are(anchors), "an anchor" if len(anchors) == 1 else "anchors"
     sentence = f"{named} {are} {what} and {are} excluded from the comparisons."
     return [sentence] * bool(anchors) + [
-        f"{_valued(s, mean.condition)} is excluded from the comparisons ({mean.note})."
+        f"{_with_mean(s, mean.condition)} is excluded from the comparisons ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
     ]
@@ -205,7 +209,7 @@ def _with_gap(s: Ranking, gap: Difference) -> str:
     )
 
 
-def _valued(s: Ranking, name: str, what: str = "") -> str:
+def _with_mean(s: Ranking, name: str, what: str = "") -> str:
     """A condition with its mean in brackets, after what the mean is of."""
     value = f"{what} {_value(s, name)}" if what else _value(s, name)
     return f"{condition_span(name)} ({value})"
@@ -215,7 +219,7 @@ def _value(s: Ranking, name: str) -> str:
     return number(s.by_name[name].value, False, s.decimals)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return listed(list(map(condition_span, names)))
 
 
@@ -233,7 +237,7 @@ def _first(s: Ranking, systems: int = 1) -> str:
     return f"{best} of the systems" if s.reference.name in s.tested else best
 
 
-def _over(s: Ranking, name: str) -> str:
+def _than_words(s: Ranking, name: str) -> str:
     """One condition that is significantly better, before “than”."""
     return f"{condition_span(name)} {_verb(s, _higher(s), 1)}"
 
@@ -360,7 +364,7 @@ def pairs_of(family: Family, level: float) -> list[Pair]:
     table, rows = table[known], known.to_numpy(dtype=bool)
     pairs = []
     if len(table):
-        make = _told_apart if estimand_of(family.estimand).discriminates else _compared
+        make = _told_apart if estimand_of(family.estimand).discriminates else _compare_pairs
         pairs = make(family, rows, level)
     if estimand_of(family.estimand).prefers and len({pair.versus for pair in pairs}) > 1:
         draw = _neutral(family)
@@ -378,15 +382,15 @@ def pair_sentences(family: Family, pairs: Sequence[Pair], level: float) -> str:
         return f"No pair can be tested: {'; '.join(notes) or 'the ratings do not vary'}."
     tested = sum(pair.p is not None for pair in pairs)
     how = f"(p < {alpha:.2g}, adjusted for {tested} pairs)" if tested > 1 else f"(p < {alpha:.2g})"
-    won = [pair for pair in pairs if _decided(pair, alpha) and pair.value > draw]
-    lost = [pair for pair in pairs if _decided(pair, alpha) and pair.value < draw]
+    won = [pair for pair in pairs if _is_decided(pair, alpha) and pair.value > draw]
+    lost = [pair for pair in pairs if _is_decided(pair, alpha) and pair.value < draw]
     bare = [pair for pair in pairs if pair.p is None]
     even = [pair for pair in pairs if pair not in (*won, *lost, *bare)]
     if estimand_of(family.estimand).discriminates:
         return _pair_heard(pairs, won, how)
     others = {pair.versus for pair in pairs}
     if len(others) == 1:
-        return f"{_pair_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
+        return f"{_pair_one_side(family, won, even, lost, how)} {_untested_pairs(bare)}".strip()
     sentence = f"{_pairs_differ(len(won) + len(lost), tested)} {how}"
     if won or lost:
         sentence += f". {_most(pairs, won, lost)}"
@@ -396,7 +400,7 @@ def pair_sentences(family: Family, pairs: Sequence[Pair], level: float) -> str:
             f". The largest difference is {condition_span(turned.condition)} over "
             f"{condition_span(turned.versus)} ({_pair_value(family, turned)})"
         )
-    return f"{sentence}. {_more(family)} {_untested(bare)}".strip()
+    return f"{sentence}. {_more(family)} {_untested_pairs(bare)}".strip()
 
 
 def pair_figure(
@@ -412,7 +416,7 @@ def pair_figure(
             "high": pair.high,
             "naive_low": pair.naive_low,
             "naive_high": pair.naive_high,
-            "mark": "*" if _decided(pair, 1 - level) else "",
+            "mark": "*" if _is_decided(pair, 1 - level) else "",
             "n": pair.n_ratings,
             "n_raters": pair.n_raters,
             "n_items": pair.n_items,
@@ -442,7 +446,7 @@ def _made_by(pairs: Sequence[Pair]) -> str:
     return f"{kinds}, {SIMULTANEOUS.format(len(tested))}" if len(tested) > 1 else kinds
 
 
-def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
+def _compare_pairs(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
     """Pairs by `analysis.statistics.pairs`, which the part on pairs shows too."""
     draw, use = _neutral(family), family.table[rows]
     ratings = pair_ratings(
@@ -497,7 +501,7 @@ def _pair(names: tuple[str, str], measured: Measured, counts: tuple[int, int, in
     )
 
 
-def _decided(pair: Pair, alpha: float) -> bool:
+def _is_decided(pair: Pair, alpha: float) -> bool:
     return pair.p is not None and pair.p < alpha
 
 
@@ -507,11 +511,11 @@ def _pair_one_side(
     versus = condition_span(next(iter([*won, *even, *lost])).versus)
     parts = []
     if won:
-        parts.append(f"{_named(family, won)} {_are(won)} preferred {how}")
+        parts.append(f"{_pair_names(family, won)} {_are(won)} preferred {how}")
     if even:
-        parts.append(f"{_named(family, even)} {_are(even)} {SAME}")
+        parts.append(f"{_pair_names(family, even)} {_are(even)} {SAME}")
     if lost:
-        parts.append(f"{_named(family, lost)} {_are(lost)} not as good {how}")
+        parts.append(f"{_pair_names(family, lost)} {_are(lost)} not as good {how}")
     return f"Against {versus}: {'; '.join(parts)}. {_more(family)}".strip()
 
 
@@ -522,7 +526,7 @@ def _pairs_differ(clear: int, tested: int) -> str:
     return f"{number_of} {counted(tested, 'pair')} {verb} significantly"
 
 
-def _untested(pairs: Sequence[Pair]) -> str:
+def _untested_pairs(pairs: Sequence[Pair]) -> str:
     """The pairs of which nothing can be said, and why."""
     if not pairs:
         return ""
@@ -571,7 +575,7 @@ def _shares(pairs: Sequence[Pair]) -> str:
     return listed([f"{pair.spans} ({percent(pair.value)} right)" for pair in pairs])
 
 
-def _named(family: Family, pairs: Sequence[Pair]) -> str:
+def _pair_names(family: Family, pairs: Sequence[Pair]) -> str:
     return listed(
         [f"{condition_span(pair.condition)} ({_pair_value(family, pair)})" for pair in pairs]
     )
@@ -658,7 +662,7 @@ def word_count(sentence: str) -> int:
 
 def _of_ranking(s: Ranking) -> str:
     if len(s.means) == 1:
-        only = _valued(s, s.means[0].condition, s.name)
+        only = _with_mean(s, s.means[0].condition, s.name)
         return f"{only} is the only system: nothing to compare it with."
     if len(s.tested) < 2:
         return "Too few raters or sentences to say anything beyond these very ratings."
@@ -681,7 +685,7 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
     near = [name for name in rest if not s.differ(best, name)]
     far = [name for name in rest if s.differ(best, name)]
     if not far:
-        return _undivided(s, systems)
+        return _undivided_groups(s, systems)
     if len(systems) == 2:
         values = f"({s.name} {_value(s, best)} and {_value(s, far[0])})"
         other = condition_span(far[0])
@@ -709,7 +713,7 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def _undivided(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
+def _undivided_groups(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
     best, last = systems[0], systems[-1]
     if len(systems) == 2:
         names = f"{condition_span(best)} and {condition_span(last)}"
@@ -724,13 +728,13 @@ def _undivided(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
 
 def _only_system(s: Ranking, name: str) -> str:
     if not s.reference or s.reference.name not in s.tested:
-        return f"{_valued(s, name, s.name)} is the only system: nothing to compare it with."
+        return f"{_with_mean(s, name, s.name)} is the only system: nothing to compare it with."
     gap = s.between(name, s.reference.name)
-    other = _valued(s, s.reference.name)
+    other = _with_mean(s, s.reference.name)
     if not gap.claimed:
-        return f"{_valued(s, name, s.name)} is {SAME} from the reference, {other}."
+        return f"{_with_mean(s, name, s.name)} is {SAME} from the reference, {other}."
     how = _higher(s) if _is_better(s, gap) else _lower(s)
-    return f"{_valued(s, name, s.name)} {s.what.verb()} {how} than the reference, {other}."
+    return f"{_with_mean(s, name, s.name)} {s.what.verb()} {how} than the reference, {other}."
 
 
 def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
