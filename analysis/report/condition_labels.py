@@ -61,7 +61,7 @@ def label_report(report: Report, metrics: bool = True, without: str = "") -> Rep
 
 
 def condition_names(report: Report) -> dict[str, str]:
-    """How a report calls each condition with a label, by its key: see `labelled`."""
+    """How a report calls each condition with a label, by its key: see `label_report`."""
     labels = report.get("labels") or {}
     names = {key: f"{label} ({key})" for key, label in labels.items() if label not in ("", key)}
     return _short(names, labels)

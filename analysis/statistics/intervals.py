@@ -108,7 +108,7 @@ def rating_weights(condition: Codes, n_conditions: int) -> Floats:
 
 def rater_weights(condition: Codes, rater: Codes, n_conditions: int) -> Floats:
     """Weights (n,) that make each condition's mean the mean over its raters' own means."""
-    pairs = _paired(condition, rater)
+    pairs = _pair_codes(condition, rater)
     _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
     raters = _distinct(condition, rater, n_conditions)
     return np.asarray(1.0 / (counts[inverse] * raters[condition]), dtype=np.float64)
@@ -135,7 +135,7 @@ def clustered(
     value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
     apart = y - value[condition]
     contribution = w * apart
-    both = np.unique(_paired(rater, item), return_inverse=True)[1]
+    both = np.unique(_pair_codes(rater, item), return_inverse=True)[1]
     return Clustered(
         value=value,
         by_rater=_cross_products(contribution, condition, rater, n_conditions),
@@ -149,8 +149,8 @@ def clustered(
         n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
         n_raters=_distinct(condition, rater, n_conditions),
         n_items=_distinct(condition, item, n_conditions),
-        shared_raters=_shared(condition, rater, n_conditions),
-        shared_items=_shared(condition, item, n_conditions),
+        shared_raters=_shared_groups(condition, rater, n_conditions),
+        shared_items=_shared_groups(condition, item, n_conditions),
         groups=(len(np.unique(rater)), len(np.unique(item))),
         ends=ends,
     )
@@ -307,8 +307,8 @@ def _inverse(values: Floats) -> Floats:
     return np.divide(1.0, values, out=np.zeros(len(values)), where=values > 0)
 
 
-def _shared(condition: Codes, group: Codes, n: int) -> Codes:
-    first = np.unique(_paired(condition, group), return_index=True)[1]
+def _shared_groups(condition: Codes, group: Codes, n: int) -> Codes:
+    first = np.unique(_pair_codes(condition, group), return_index=True)[1]
     once = np.ones(len(first))
     return np.rint(_cross_products(once, condition[first], group[first], n)).astype(np.int64)
 
@@ -319,10 +319,10 @@ def _quadratic(gram: Floats, a: int, b: int | None) -> float:
     return float(gram[a, a] + gram[b, b] - 2 * gram[a, b])
 
 
-def _paired(first: Codes, second: Codes) -> Codes:
+def _pair_codes(first: Codes, second: Codes) -> Codes:
     return first * (int(second.max(initial=0)) + 1) + second
 
 
 def _distinct(condition: Codes, group: Codes, n_conditions: int) -> Codes:
-    first = np.unique(_paired(condition, group), return_index=True)[1]
+    first = np.unique(_pair_codes(condition, group), return_index=True)[1]
     return np.bincount(condition[first], minlength=n_conditions).astype(np.int64)

@@ -52,17 +52,17 @@ def label_groups(table: pd.DataFrame, estimand: str) -> Groups:
         return _by_side(table, known.centred(score))
     if known.discriminates:
         words = [known.answers.get(each, f"{each:g}") for each in score.tolist()]
-        return _chosen(np.asarray(words, dtype=object), score)
+        return _choose_groups(np.asarray(words, dtype=object), score)
     distinct = set(label.tolist())
     named = "" not in distinct and max(map(len, distinct), default=0) <= LONGEST
     if named and len(distinct) <= MOST_LABELS:
-        return _chosen(label, score)
+        return _choose_groups(label, score)
     if known.maybe_without_score or np.isnan(score).any():
         return Groups((), np.empty(0, dtype=np.int64), "there are too many different answers")
     return _by_score(score)
 
 
-def _chosen(label: np.ndarray, score: Floats) -> Groups:
+def _choose_groups(label: np.ndarray, score: Floats) -> Groups:
     mean = {}
     for name in sorted(set(label.tolist())):
         known = score[label == name]
@@ -437,12 +437,14 @@ def _log_odds(
         w**2 * (count * (1 - 2 * share) + size * share**2)
         for w, count, share, size in zip(weight, counts, q, sizes, strict=True)
     )  # a rater's reasons of one item as one each
-    by_rater, by_item = (_clustered(has, mine, group, q, weight) for group in (rater, item))
+    by_rater, by_item = (
+        _clustered_variance(has, mine, group, q, weight) for group in (rater, item)
+    )
     variance = np.maximum.reduce([own, by_rater + by_item - single, by_rater, by_item])
     return delta, np.asarray(variance, dtype=np.float64), counts[0], counts[1]
 
 
-def _clustered(
+def _clustered_variance(
     has: Matrix, mine: np.ndarray, group: Codes, q: Sequence[Floats], weight: Sequence[Floats]
 ) -> Floats:
     """The sum over groups of squared summed influence on the log-odds ratio, per term (V,)."""

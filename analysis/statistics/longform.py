@@ -85,7 +85,7 @@ def in_words(speaker: str) -> str:
     return speaker
 
 
-def over(form: Form, other: Form) -> Form | None:
+def compare_forms(form: Form, other: Form) -> Form | None:
     """The form of a comparison of the two, seen from the first; None of different settings."""
     if (form.setting, form.lines, form.key) != (other.setting, other.lines, other.key):
         return None
@@ -203,7 +203,7 @@ def _effect(material: Material, a: int, b: int, level: float) -> ContextEffect:
     count = np.bincount(side * len(both) + line, minlength=2 * len(both))
     weight = 1 / (len(both) * count[side * len(both) + line])
     sums = clustered(y, side, rater, cluster, 2, weight, material.ends)
-    t, t_df, t_p = _paired(means[0], means[1], level)
+    t, t_df, t_p = _paired_interval(means[0], means[1], level)
     value = float(np.mean(means[0] - means[1]))
     one = ContextEffect(
         *names,
@@ -234,7 +234,9 @@ def _line_means(y: Floats, side: Codes, line: Codes, lines: int) -> Floats:
     return np.asarray((total / np.bincount(cell, minlength=2 * lines)).reshape(2, lines))
 
 
-def _paired(a: Floats, b: Floats, level: float) -> tuple[float | None, float | None, float | None]:
+def _paired_interval(
+    a: Floats, b: Floats, level: float
+) -> tuple[float | None, float | None, float | None]:
     try:
         test = paired_t(a, b, level, "items")
     except Undefined:
@@ -318,8 +320,8 @@ def materials(table: pd.DataFrame) -> Iterator[Material]:
 
     MOS and context MOS stand together, for that is the comparison of Clark et al. (2019); criteria
     are kept apart only where a task has several. Preferences between two clips stand by the form
-    that both have, from the side that is named first (`over`); other comparisons are left out. A
-    score beside an open reference (MUSHRA, DCR) is that of its own clip.
+    that both have, from the side that is named first (`compare_forms`); other comparisons are left
+    out. A score beside an open reference (MUSHRA, DCR) is that of its own clip.
     """
     use = rated(table)
     in_pairs = use["estimand"].isin(keys_where("in_pairs"))
@@ -340,7 +342,7 @@ def materials(table: pd.DataFrame) -> Iterator[Material]:
 def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material]:
     names = ["condition", "versus_condition", "task", "method"]
     kinds = rows[names].drop_duplicates().itertuples(index=False)
-    named = {tuple(map(str, kind)): _named(str(kind[0]), str(kind[1])) for kind in kinds}
+    named = {tuple(map(str, kind)): _form_named(str(kind[0]), str(kind[1])) for kind in kinds}
     forms = [_form(key, named) for key in _tuples(rows, names, "context", "paragraph", "item")]
     known = np.array([form is not None for form in forms], dtype=bool)
     key = np.array([form.key if form else "" for form in forms], dtype=object)
@@ -350,12 +352,12 @@ def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material
         yield _material(rows[mine], [form for form in chosen if form], each, study, criterion)
 
 
-def _named(condition: str, versus: str) -> Form | None:
+def _form_named(condition: str, versus: str) -> Form | None:
     """The form of a condition, or the one of two that are compared in it."""
     form, other = form_of(condition), form_of(versus)
     if not versus or form is None or other is None:
         return None if versus else form
-    return over(form, other)
+    return compare_forms(form, other)
 
 
 def _tuples(rows: pd.DataFrame, names: list[str], *more: str) -> Iterator[tuple[str, ...]]:

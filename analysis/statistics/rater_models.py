@@ -9,7 +9,7 @@ import numpy as np
 from analysis.arrays import Codes, Floats
 
 
-def counted(group: Codes, label: Codes, weight: Floats, n_groups: int, n_labels: int) -> Floats:
+def sum_weights(group: Codes, label: Codes, weight: Floats, n_groups: int, n_labels: int) -> Floats:
     """Weights (n,) summed by group and label (G, K)."""
     sums = np.bincount(group * n_labels + label, weights=weight, minlength=n_groups * n_labels)
     return np.asarray(sums.reshape(n_groups, n_labels), dtype=np.float64)
@@ -54,14 +54,14 @@ def dawid_skene(
     not taken for certain; 0 is maximum likelihood, as published.
     """
     n_units, n_raters = int(unit.max(initial=-1)) + 1, int(rater.max(initial=-1)) + 1
-    posterior = counted(unit, label, np.ones(len(label)), n_units, n_labels)
+    posterior = sum_weights(unit, label, np.ones(len(label)), n_units, n_labels)
     posterior /= posterior.sum(axis=1, keepdims=True)
     likelihood, done = -np.inf, 0
     for done in range(1, rounds + 1):  # noqa: B007
         prior = posterior.mean(axis=0)
         confusion = np.zeros((n_raters, n_labels, n_labels))
         for k in range(n_labels):
-            confusion[:, k] = counted(rater, label, posterior[unit, k], n_raters, n_labels)
+            confusion[:, k] = sum_weights(rater, label, posterior[unit, k], n_raters, n_labels)
         confusion += pseudo
         total = confusion.sum(axis=2, keepdims=True)
         confusion = np.divide(
@@ -136,7 +136,7 @@ def severity(
             samples["noise"].append(np.sqrt(state.variance))
             samples["weight"].append(1 / state.variance)
             samples["quality"].append(state.quality)
-    return _summed(samples, level)
+    return _summarise_samples(samples, level)
 
 
 class _State:
@@ -182,7 +182,7 @@ class _State:
         self.spread_bias = _variance(self.rng, float((self.bias**2).sum()), self.raters)
 
 
-def _summed(samples: dict[str, list[Floats]], level: float) -> Severity:
+def _summarise_samples(samples: dict[str, list[Floats]], level: float) -> Severity:
     ends = [(1 - level) / 2, (1 + level) / 2]
     draws = {name: np.array(each) for name, each in samples.items()}
     bias, noise = (np.quantile(draws[name], ends, axis=0) for name in ("bias", "noise"))

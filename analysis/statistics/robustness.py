@@ -157,7 +157,7 @@ def outcome(claim: Claim, variant: Variant) -> tuple[Outcome, VariantDifference 
     difference = variant.differences.get(claim.names)
     if difference is None:
         other = variant.differences.get((claim.versus, claim.condition))
-        difference = None if other is None else _turned(other)
+        difference = None if other is None else _turn_difference(other)
     if difference is None:
         return Outcome.GONE, None
     if difference.value <= 0:
@@ -165,7 +165,7 @@ def outcome(claim: Claim, variant: Variant) -> tuple[Outcome, VariantDifference 
     return (Outcome.STANDS if difference.claimed else Outcome.OPEN), difference
 
 
-def _turned(difference: VariantDifference) -> VariantDifference:
+def _turn_difference(difference: VariantDifference) -> VariantDifference:
     low, high = (None if end is None else 0.0 - end for end in (difference.high, difference.low))
     return VariantDifference(0.0 - difference.value, low, high, difference.claimed)
 

@@ -67,7 +67,7 @@ def rule_effects(
     ratings = screened.kept(options.rules)
     rated = table[table["trap"] == ""]
     tell(0.5, "Counting what they take")
-    excluded = _excluded(screened, options.rules)
+    excluded = _excluded_raters(screened, options.rules)
     changes = None
     if tried is not None:
         tell(0.6, "Comparing the means")
@@ -77,7 +77,7 @@ def rule_effects(
         "kept": len(ratings),
         "raters": int(rated["rater"].nunique()),
         "raters_kept": int(ratings["rater"].nunique()),
-        "taken": _taken(screened, every, options.rules),
+        "taken": _effects_of_rules(screened, every, options.rules),
         "overlap": _overlap(screened, options.rules),
         "sessions": _sessions(table, ratings),
         "excluded": excluded[:MOST_EXCLUDED],
@@ -86,7 +86,9 @@ def rule_effects(
     }
 
 
-def _taken(screened: Screened, every: Sequence[Rule], in_force: Sequence[Rule]) -> list[Taken]:
+def _effects_of_rules(
+    screened: Screened, every: Sequence[Rule], in_force: Sequence[Rule]
+) -> list[Taken]:
     table = screened.table
     hits = screened.hits([*STRUCTURAL, *every])
     touched = np.sum([hits[rule] for rule in (*STRUCTURAL, *in_force)], axis=0)
@@ -141,7 +143,7 @@ def _share(part: int, whole: int) -> str:
     return "none" if part == 0 else "all" if part == whole else "some"
 
 
-def _excluded(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]:
+def _excluded_raters(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     """Of each rule in force and rater: how many ratings, and the first reason."""
     rows = []
     for rule, hit in screened.hits(rules).items():

@@ -163,7 +163,7 @@ def _one_way_round(family: Family) -> tuple[pd.DataFrame, Floats, bool]:
     if not family.in_pairs:
         return table, y, False
     sides = ("condition", "versus_condition", "stimulus", "versus_stimulus")
-    turned = _turned(*(table[name].to_numpy(dtype=object) for name in sides))
+    turned = _is_turned(*(table[name].to_numpy(dtype=object) for name in sides))
     swapped = {one: table[one].where(~turned, table[other]) for one, other in _SIDES}
     swapped |= {other: table[other].where(~turned, table[one]) for one, other in _SIDES}
     y = np.where(turned, estimand_of(family.estimand).mirrored(y), y)
@@ -195,7 +195,7 @@ def _without_dust(apart: Floats, y: Floats) -> Floats:
     return np.where(np.abs(apart) < 1e-12 * size, 0.0, apart)
 
 
-def _turned(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
+def _is_turned(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
     """Which ratings (n,) stand the other way round than most of their pair of conditions."""
     met: dict[tuple[str, str], int] = {}
     for pair in zip(condition, versus, strict=True):

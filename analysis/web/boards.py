@@ -60,7 +60,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     """All leaderboards that one may see, and a form for a new one."""
     if request.method == "POST":
         try:
-            board = _saved(request, Leaderboard(owner_id=int(request.user.pk or 0)))
+            board = _save_board(request, Leaderboard(owner_id=int(request.user.pk or 0)))
         except BoardError as error:
             messages.error(request, str(error))
             return redirect("leaderboards")
@@ -93,7 +93,7 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     content = content_of(board)
     for table in content.tables if content else ():
         if table.key == stem and kind in ("csv", "tex"):
-            text, of_kind = _written(board, table, kind)
+            text, of_kind = _table_file(board, table, kind)
             return _download(text, of_kind, _name_of(board, table, kind))
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
@@ -112,7 +112,7 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
         messages.success(request, f"“{board.title}” is deleted. Its studies are as they were.")
         return redirect("leaderboards")
     try:
-        _saved(request, board)
+        _save_board(request, board)
     except BoardError as error:
         messages.error(request, str(error))
     return redirect("leaderboard", pk=pk)
@@ -220,7 +220,7 @@ def _file_link(pk: int) -> Any:
     return link
 
 
-def _written(board: Leaderboard, table: Table, kind: str) -> tuple[str, str]:
+def _table_file(board: Leaderboard, table: Table, kind: str) -> tuple[str, str]:
     from analysis.report.writers.exports import bare_table_csv
     from analysis.report.writers.latex import latex_table
     from analysis.report.writers.paper_tables import NamedTable
@@ -251,7 +251,7 @@ def _form(request: HttpRequest, board: Leaderboard | None = None) -> dict[str, A
     }
 
 
-def _saved(request: HttpRequest, board: Leaderboard) -> Leaderboard:
+def _save_board(request: HttpRequest, board: Leaderboard) -> Leaderboard:
     """The leaderboard as the form says; each study's log tells of it."""
     title = " ".join(request.POST.get("title", "").split())
     if not 1 <= len(title) <= 120:

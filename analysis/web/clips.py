@@ -54,7 +54,7 @@ def clips(request: HttpRequest, key: str) -> HttpResponse:
         "place": place,
         "conditions": condition_labels(key).items(),
         **filters,
-        "rows": [_shown(row) for row in clip_page["clips"]],
+        "rows": [_clip_row(row) for row in clip_page["clips"]],
         "total": clip_page["total"],
         "counted_at": clip_page["counted_at"],
         "sort": sort,
@@ -86,7 +86,7 @@ def _page_number(request: HttpRequest) -> int:
     return max(int(text), 1) if text.isdecimal() and len(text) < 7 else 1
 
 
-def _shown(row: ClipAnswers) -> dict[str, Any]:
+def _clip_row(row: ClipAnswers) -> dict[str, Any]:
     """A clip with its histogram: a bar for each answer, its share of this clip's ratings."""
     bars = [
         {

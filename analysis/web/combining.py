@@ -52,10 +52,10 @@ def combined_rows(study: str, versions: Sequence[str] = ()) -> Iterator[RatingRo
         changed = set(matches[key]["changed"]) if key in matches else set()
         for row in rating_rows(key):
             if row["task"] in shared_tasks:
-                yield _renamed(row, changed) | {"study": name}
+                yield _rename_row(row, changed) | {"study": name}
 
 
-def _renamed(row: RatingRow, changed: set[str]) -> Any:
+def _rename_row(row: RatingRow, changed: set[str]) -> Any:
     clips = cast("dict[str, Any]", row)
     apart = {
         name: f"{clips[name]} (version {row['version']})"

@@ -34,7 +34,7 @@ KINDS = {
 IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
 
 
-def _taken(request: HttpRequest, key: str, file: str, only: str = "") -> None:
+def _note_download(request: HttpRequest, key: str, file: str, only: str = "") -> None:
     """Check that a file may be exported and note that in the study's log; `only` names a part."""
     head = study_head_or_404(key, request.user, "analyse")
     by, details = request.user.get_username(), {"file": file} | ({"only": only} if only else {})
@@ -59,7 +59,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     except ValueError as error:  # all ratings are not what was asked for
         return HttpResponse(f"{error}\n", content_type="text/plain; charset=utf-8", status=400)
     name = f"ratings.{kind}" if chosen is None else f"ratings-filtered.{kind}"
-    _taken(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
+    _note_download(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
     rows = rating_rows(key, chosen)
     pieces = in_pieces(judged_csv(rows, _report_of_now(key)) if kind == "csv" else json_lines(rows))
     response = StreamingHttpResponse(
@@ -83,7 +83,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.study_scores import sessions_csv
 
-    _taken(request, key, "sessions.csv")
+    _note_download(request, key, "sessions.csv")
     response = StreamingHttpResponse(
         in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -97,7 +97,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.study_scores import questionnaires_csv
 
-    _taken(request, key, "questionnaires.csv")
+    _note_download(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(
         in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
@@ -112,8 +112,8 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
-    _taken(request, key, "scores.csv")
-    return _attached(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
+    _note_download(request, key, "scores.csv")
+    return _attachment(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
 @login_required
@@ -124,19 +124,19 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     ``?about=`` narrows the paper files to one task and criterion, by its title.
     """
     study_head_or_404(key, request.user)
-    finished = _finished(key, request.GET.get("run", ""))
+    finished = _finished_run(key, request.GET.get("run", ""))
     run_file = RunFile.objects.filter(run=finished, name=name, state=RunFile.State.DONE).first()
     if run_file is not None:  # a bundle holds all ratings
-        _taken(request, key, name)
+        _note_download(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
-        return _attached(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
+        return _attachment(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
     if name == PAPER:  # it holds all ratings, too
-        _taken(request, key, name)
+        _note_download(request, key, name)
         return _paper(request, key, finished)
     content = file_of(finished, name, request.GET.get("about", ""))
     if not content:
         raise Http404(f"There is no file {name}.")
-    return _attached(content, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
+    return _attachment(content, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
 
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
@@ -152,7 +152,7 @@ def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
 def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:
     """The paper files, made now where that is quick; else the page says who makes them."""
     if is_quick(finished):
-        return _attached(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
+        return _attachment(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
     messages.info(request, f"There are many ratings: a worker makes {PAPER}. Press its button.")
     return redirect(f"{reverse('results', args=[key])}?run={finished.pk}#files-title")
 
@@ -235,7 +235,7 @@ def _part_csv(report: Report, stem: str) -> str:
     return figure_csv(report, drawn[0]) if drawn else ""
 
 
-def _finished(key: str, run_asked: str) -> AnalysisRun:
+def _finished_run(key: str, run_asked: str) -> AnalysisRun:
     run = shown_run(key, run_asked)
     if run is None:
         page = reverse("results", args=[key])
@@ -243,7 +243,7 @@ def _finished(key: str, run_asked: str) -> AnalysisRun:
     return run
 
 
-def _attached(content: str | bytes, kind: str, name: str) -> HttpResponse:
+def _attachment(content: str | bytes, kind: str, name: str) -> HttpResponse:
     charset = "; charset=utf-8" if isinstance(content, str) else ""
     response = HttpResponse(content, content_type=f"{kind}{charset}")
     response["Content-Disposition"] = f'attachment; filename="{name}"'

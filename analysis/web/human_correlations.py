@@ -91,12 +91,16 @@ def _is(table: TableRecord, key: str, title: str) -> bool:
 def ceiling_of(table: TableRecord | None) -> Bounded | None:
     """The SRCC per stimulus that a perfect metric could reach; None where none is known."""
     for row in table["rows"] if table else ():
-        if row["unit"] in UNITS and row["statistic"] == "SRCC" and (top := _bounded(row)):
+        if (
+            row["unit"] in UNITS
+            and row["statistic"] == "SRCC"
+            and (top := _bounded_coefficient(row))
+        ):
             return top
     return None
 
 
-def _bounded(row: Mapping[str, Any]) -> Bounded | None:
+def _bounded_coefficient(row: Mapping[str, Any]) -> Bounded | None:
     ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
     return None if None in ends else Bounded(*ends)  # type: ignore[arg-type]
 
@@ -109,7 +113,7 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     ``told_against``: and so has all of its interval.
     """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
-    top = _bounded(row) or top
+    top = _bounded_coefficient(row) or top
     ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
     directed = row.get("sign") in ("+", "−")
     against = directed and (own["srcc"] or 0) * _way(row["sign"]) < 0

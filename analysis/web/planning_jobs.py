@@ -60,7 +60,7 @@ def check_state(question: Mapping[str, Any]) -> State | None:
 
 
 def _give_up(why: str, name: str, _given: Any) -> None:
-    _keep(name, _ended(FAILED, problem=why), 60)
+    _keep(name, _ended_state(FAILED, problem=why), 60)
 
 
 # The settings route it to queue analysis.
@@ -78,14 +78,14 @@ def estimate_pilot(name: str, study: str) -> None:
         ratings = screen(from_study(study), rules, study_spared(study)).kept(rules)
         rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(ratings)]
     except (ValueError, KeyError) as error:
-        _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
+        _keep(name, _ended_state(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
         problem = failure(error, "analysis", log, f"The pilot of {study}")
-        _keep(name, _ended(FAILED, problem=problem))
+        _keep(name, _ended_state(FAILED, problem=problem))
     else:
         if _withdrawn(study) != withdrawn:  # what was read is deleted by now
             return estimate_pilot(name, study)
-        _keep(name, _ended(DONE, pilots=rows))
+        _keep(name, _ended_state(DONE, pilots=rows))
 
 
 @asked_job("analysis.jobs.check_plan", _give_up)
@@ -99,12 +99,12 @@ def check_plan(name: str, question: dict[str, Any]) -> None:
         requirements = requirements_from(question["form"], Components(**question["components"]))
         checked = check(propose(requirements))
     except (ValueError, KeyError, TypeError) as error:
-        _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
+        _keep(name, _ended_state(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
         problem = failure(error, "analysis", log, "The check of a plan")
-        _keep(name, _ended(FAILED, problem=problem))
+        _keep(name, _ended_state(FAILED, problem=problem))
     else:
-        _keep(name, _ended(DONE, check=checked.row()))
+        _keep(name, _ended_state(DONE, check=checked.row()))
 
 
 def _withdrawn(study: str) -> int:
@@ -129,7 +129,7 @@ def _last_done(name: str) -> State | None:
     return done
 
 
-def _ended(state: str, **result: Any) -> State:
+def _ended_state(state: str, **result: Any) -> State:
     return {"state": state, "at": timezone.now().isoformat(), **result}
 
 
@@ -148,6 +148,6 @@ def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
 def _queue(job: Any, name: str, *arguments: Any) -> None:
     def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
-        _keep(name, _ended(FAILED, problem=problem), 60)
+        _keep(name, _ended_state(FAILED, problem=problem), 60)
 
     ask(job, name, *arguments, unreachable=unreachable)

@@ -339,7 +339,7 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
         shared_level,
     )
     from analysis.statistics.planning.study_design import design_of
-    from analysis.statistics.planning.variance_components import assumed
+    from analysis.statistics.planning.variance_components import assumed_components
 
     estimand = estimand_of(plan["estimand"])
     row: dict[str, Any] = {"title": plan["title"], "name": estimand.name}
@@ -347,7 +347,7 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
     if low is None or high is None:
         return row | {"problem": "its answers have no numbers"}
     try:
-        components = assumed(estimand.key, low, high, plan["answers"])
+        components = assumed_components(estimand.key, low, high, plan["answers"])
         design = design_of(
             plan["ratings_per_stimulus"],
             items=plan["items"],

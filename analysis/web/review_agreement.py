@@ -69,7 +69,7 @@ def _measures(first: Said, head: ReviewHead, key: str) -> dict[str, Any]:
     if head["several"]:
         return {"codes": _by_code(first, head)}
     same, several = nominal.same(first)
-    measures = [(name, _shown(each)) for name, each in nominal.measures(first, "reviewers")]
+    measures = [(name, _measure_cells(each)) for name, each in nominal.measures(first, "reviewers")]
     measures = measures[: MOST_ROWS + 2]  # so many pairs, after the two of all reviewers
     return {
         "measures": measures if several else [],
@@ -106,7 +106,7 @@ def _by_aspect(
 
     return [
         {
-            **_shown(each.alpha),
+            **_measure_cells(each.alpha),
             "aspect": each.aspect,
             "by_any": each.by_any,
             "by_all": each.by_all,
@@ -142,11 +142,11 @@ def _against(
         "people": sum(code in people for people, _ in both.values()),
         "judge": sum(code in judge for _, judge in both.values()),
         "both": sum(code in people and code in judge for people, judge in both.values()),
-        **_shown(nominal.cohen_kappas(verdicts, ("given", "not"))[0, 1]),
+        **_measure_cells(nominal.cohen_kappas(verdicts, ("given", "not"))[0, 1]),
     }
 
 
-def _shown(measure: Any) -> dict[str, Any]:
+def _measure_cells(measure: Any) -> dict[str, Any]:
     if measure.value is None:
         return {"value": "", "interval": "", "n": measure.items, "note": measure.note}
     interval = (
@@ -200,7 +200,7 @@ def _splits(rows: Sequence[ReviewVerdict], head: ReviewHead) -> list[dict[str, A
                 percent(sum(c in row["category"].split("|") for row in mine) / len(mine))
                 for c in categories
             ]
-            measure = {} if head["several"] else _shown(nominal.alpha(first, whole))
+            measure = {} if head["several"] else _measure_cells(nominal.alpha(first, whole))
             body.append({"name": name, "n": len(mine), "shares": shares, "alpha": measure})
         words = [head["words"].get(each, each) for each in categories]
         tables.append({"what": what, "categories": words, "rows": body})

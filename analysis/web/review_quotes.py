@@ -45,7 +45,7 @@ KINDS = {"csv": "text/csv", "md": "text/markdown", "tex": "application/x-tex"}
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "analyse")
-    wanted = _wanted(request)
+    wanted = _quote_filter(request)
     quotes = review_quotes(key, pk, wanted)
     shown = Paginator(quotes.found, PER_PAGE).get_page(request.GET.get("page"))
     rows = list(shown)
@@ -75,7 +75,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """What the filters of the page leave."""
     study = study_head_or_404(key, request.user, "analyse")
-    wanted = _wanted(request)
+    wanted = _quote_filter(request)
     head = review_head_or_404(key, int(pk))
     quotes = review_quotes(key, int(pk), wanted).found
     rows = quotes if form == "csv" else quotes[:MOST_IN_TEXT]
@@ -99,7 +99,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     return response
 
 
-def _wanted(request: HttpRequest) -> QuoteFilter:
+def _quote_filter(request: HttpRequest) -> QuoteFilter:
     named = ("code", "label", "dimension", "system", "verdict")
     which = "given" if request.GET.get("which") == "given" else "held"
     return QuoteFilter(which=which, **{name: request.GET.get(name, "") for name in named})
@@ -137,7 +137,7 @@ def _csv(quotes: Sequence[Quote], _about: Sequence[str]) -> str:
 def _markdown(quotes: Sequence[Quote], about: Sequence[str]) -> str:
     lines = ["# Quotes", "", *(in_markdown(each) for each in about), ""]
     for quote in quotes:
-        words = "".join(_around(in_markdown(w), w, "**", "**", m) for w, m in quote.pieces)
+        words = "".join(_mark_around(in_markdown(w), w, "**", "**", m) for w, m in quote.pieces)
         lines += [f"> {words.strip()}", ">", f"> – {in_markdown(source(quote))}. "]
         lines[-1] += in_markdown(coded(quote))
         lines.append("")
@@ -150,7 +150,7 @@ def _latex(quotes: Sequence[Quote], about: Sequence[str]) -> str:
         "% Other scripts than Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
     ]
     for quote in quotes:
-        words = "".join(_around(_flat(w), w, r"\emph{", "}", m) for w, m in quote.pieces)
+        words = "".join(_mark_around(_flat(w), w, r"\emph{", "}", m) for w, m in quote.pieces)
         lines += [r"\begin{quote}", f"``{words.strip()}''", rf"\hfill ({in_latex(source(quote))};"]
         lines += [f"{in_latex(coded(quote))})", r"\end{quote}", ""]
     return "\n".join(lines)
@@ -162,7 +162,7 @@ def _flat(words: str) -> str:
     return start + in_latex(" ".join(words.split())) + end
 
 
-def _around(shown: str, words: str, left: str, right: str, marked: bool) -> str:
+def _mark_around(shown: str, words: str, left: str, right: str, marked: bool) -> str:
     """Marks stand at the words themselves: blanks at the edges stay outside."""
     if not marked or not words.strip():
         return shown

@@ -68,7 +68,7 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
         made_by_id=request.user.pk,
         name=request.POST.get("name", "").strip()[:80],
         token_hash=hash_of(token),
-        run=_pinned(key, request.POST.get("run", "")),
+        run=_pinned_run(key, request.POST.get("run", "")),
         audio=request.POST.get("audio") == "1",
         reasons=request.POST.get("reasons") == "1",
         expires_at=timezone.now() + timedelta(days=days),
@@ -102,7 +102,7 @@ def days_of(text: str) -> tuple[int, str]:
     return 0, f"A link lasts 1 to {MOST_LINK_DAYS} whole days."
 
 
-def _pinned(key: str, run_asked: str) -> AnalysisRun | None:
+def _pinned_run(key: str, run_asked: str) -> AnalysisRun | None:
     return shown_run(key, run_asked) if run_asked else None
 
 
@@ -162,7 +162,7 @@ def _page(request: HttpRequest, link: ResultsLink, token: str) -> dict[str, Any]
     from analysis.report.shared_report import held_back, shared_report
     from listening.selectors import ratings_state
 
-    run = _shown(link)
+    run = _linked_run(link)
     context: dict[str, Any] = {"study": link.study, "link": link, "shown": run}
     if run is None:
         return context
@@ -180,7 +180,7 @@ def _page(request: HttpRequest, link: ResultsLink, token: str) -> dict[str, Any]
     }
 
 
-def _shown(link: ResultsLink) -> AnalysisRun | None:
+def _linked_run(link: ResultsLink) -> AnalysisRun | None:
     """The analysis that the link names, else the newest finished one; none once it was deleted."""
     done = AnalysisRun.objects.filter(study_id=link.study_id, state=AnalysisRun.State.DONE)
     return done.filter(pk=link.run_id).first() if link.run_id else done.first()

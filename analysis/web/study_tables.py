@@ -106,18 +106,18 @@ def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.Dat
     return combined_table(study_key, options), scores_from_rows(study_scores(study_key))
 
 
-class Told(TypedDict):
+class StudyTables(TypedDict):
     """What a study tells its report beside the ratings; see `analysis.report.part.PartInput`."""
 
     order: dict[str, list[str]]
     facts: StudyFacts
 
 
-def told_of(study: str) -> Told:
+def told_of(study: str) -> StudyTables:
     """The order of its names, and what it was."""
     from listening.selectors import method_facts, names_in_order
 
-    return Told(order=names_in_order(study), facts=method_facts(study))
+    return StudyTables(order=names_in_order(study), facts=method_facts(study))
 
 
 def study_labels(study: str) -> StudyLabels:

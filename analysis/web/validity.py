@@ -49,7 +49,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     effects = state.get("effects") or state.get("before")
     every = study_rules(key)
     own = _rules(key, effects)
-    tried = _tried(request, key, every)
+    tried = _trial_context(request, key, every)
     context = {
         "study": head,
         "declared": declared_state(key),
@@ -62,8 +62,8 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "always": _always(every, own, effects),
         "overlap": (effects or {}).get("overlap", []),
         "ended": [each for each in analysis_rules(key) if each["ended_on"]],
-        "offered": _offered(key, every),
-        "excluded": _excluded(key, effects),
+        "offered": _offered_rules(key, every),
+        "excluded": _excluded_raters(key, effects),
         "spared": spared_raters(key),
         "hypotheses": [{**each, "tested": can_be_tested(each["text"])} for each in hypotheses(key)],
         "sessions": _sessions(key, effects),
@@ -95,7 +95,7 @@ def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     return response
 
 
-def _tried(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:
+def _trial_context(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:
     """What the form asks to be tried: a rule more, or one less; and what would change."""
     add, end = (request.GET.get(name, "").strip()[:500] for name in ("rule", "end"))
     if not add and not end:
@@ -117,13 +117,13 @@ def _tried(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, A
         "ending": _in_force(key, rule_text(rule)) if end else None,
         "tried_state": state,
         "tried_waits": state["state"] == RUNNING,
-        "tried": _labelled(key, effects["tried"]) if effects else None,
+        "tried": _label_effects(key, effects["tried"]) if effects else None,
         "tried_of": effects,
         "tried_takes": _row(effects, rule_text(rule)),
     }
 
 
-def _labelled(key: str, tried: Mapping[str, Any]) -> dict[str, Any]:
+def _label_effects(key: str, tried: Mapping[str, Any]) -> dict[str, Any]:
     """What would change, with labels of conditions and titles of tasks in place of keys."""
     names = {each: label for each, label in condition_labels(key).items() if label}
     titles = task_titles(key)
@@ -185,12 +185,12 @@ def _always(
     return [{"rule": rule, "takes": _row(effects, rule_text(rule))} for rule in rules]
 
 
-def _offered(key: str, every: Sequence[Rule]) -> list[tuple[str, str]]:
+def _offered_rules(key: str, every: Sequence[Rule]) -> list[tuple[str, str]]:
     held = {rule_text(rule) for rule in every}
     return [(text, words) for text, words in rules_on_offer(key) if text not in held]
 
 
-def _excluded(key: str, effects: Mapping[str, Any] | None) -> dict[str, Any]:
+def _excluded_raters(key: str, effects: Mapping[str, Any] | None) -> dict[str, Any]:
     """Raters of whom a rule that can be undone leaves something out."""
     undone_elsewhere = ("session_status", "not_counted")
     rows = [r for r in (effects or {}).get("excluded", []) if r["rule"] not in undone_elsewhere]

@@ -45,7 +45,7 @@ def forget_effects(study: str) -> None:
 
 
 def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str) -> None:
-    _keep(_name(study, kind), _ended(FAILED, mark, problem=why))
+    _keep(_name(study, kind), _ended_state(FAILED, mark, problem=why))
 
 
 # The settings route it to queue analysis.
@@ -56,12 +56,12 @@ def count_rules(study: str, kind: str, change: dict[str, str], mark: str) -> Non
     try:
         effects = _rule_effects(study, change)
     except (ValueError, KeyError) as error:
-        _keep(name, _ended(FAILED, mark, problem=str(error) or type(error).__name__))
+        _keep(name, _ended_state(FAILED, mark, problem=str(error) or type(error).__name__))
     except Exception as error:
         problem = failure(error, "analysis", log, f"The count by rules of {study}")
-        _keep(name, _ended(FAILED, mark, problem=problem))
+        _keep(name, _ended_state(FAILED, mark, problem=problem))
     else:
-        _keep(name, _ended(DONE, mark, effects=effects))
+        _keep(name, _ended_state(DONE, mark, effects=effects))
 
 
 def _rule_effects(study: str, change: dict[str, str]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _state(study: str, kind: str, change: dict[str, str]) -> State:
         state: State | None = cache.get(name)
         if state is not None and state["mark"] == mark:
             return state
-        fresh = {"state": RUNNING, "mark": mark, "before": _done(state)}
+        fresh = {"state": RUNNING, "mark": mark, "before": _last_effects(state)}
         cache.set(name, fresh, timeout=WAITED_S)
     except RedisError:
         return {"state": AWAY, "mark": mark}
@@ -93,7 +93,7 @@ def _state(study: str, kind: str, change: dict[str, str]) -> State:
     return fresh
 
 
-def _done(state: State | None) -> dict[str, Any] | None:
+def _last_effects(state: State | None) -> dict[str, Any] | None:
     """What was found before, so that a page has something to show while a job runs."""
     return (state.get("effects") or state.get("before")) if state else None
 
@@ -112,7 +112,7 @@ def _name(study: str, kind: str) -> str:
     return f"validity/{kind}/{study}"
 
 
-def _ended(state: str, mark: str, **result: Any) -> State:
+def _ended_state(state: str, mark: str, **result: Any) -> State:
     return {"state": state, "mark": mark, "at": timezone.now().isoformat(), **result}
 
 
@@ -126,6 +126,6 @@ def _keep(name: str, state: State) -> None:
 def _queue(study: str, kind: str, change: dict[str, str], mark: str) -> None:
     def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
-        _keep(_name(study, kind), _ended(FAILED, mark, problem=problem))
+        _keep(_name(study, kind), _ended_state(FAILED, mark, problem=problem))
 
     ask(count_rules, study, kind, change, mark, unreachable=unreachable)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
+from analysis.statistics.comparisons.p_adjustment import adjust_p, tukey
 from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE as AGAINST_REFERENCE
 from analysis.statistics.comparisons.pairwise_contrasts import (
     SYSTEMS,
@@ -19,21 +19,21 @@ P = [0.01, 0.04, None, 0.03, 0.02, 0.5]
 
 
 def test_bonferroni_holm_and_bh_by_hand_skip_what_has_no_test():
-    assert adjusted(P, "none") == P
-    assert adjusted(P, "bonferroni") == pytest.approx([0.05, 0.2, None, 0.15, 0.1, 1.0])
-    assert adjusted(P, "holm") == pytest.approx([0.05, 0.09, None, 0.09, 0.08, 0.5])
-    assert adjusted(P, "bh") == pytest.approx([0.05, 0.05, None, 0.05, 0.05, 0.5])
+    assert adjust_p(P, "none") == P
+    assert adjust_p(P, "bonferroni") == pytest.approx([0.05, 0.2, None, 0.15, 0.1, 1.0])
+    assert adjust_p(P, "holm") == pytest.approx([0.05, 0.09, None, 0.09, 0.08, 0.5])
+    assert adjust_p(P, "bh") == pytest.approx([0.05, 0.05, None, 0.05, 0.05, 0.5])
 
 
 def test_no_p_at_all_is_no_error():
     for method in ("none", "bonferroni", "holm", "bh"):
-        assert adjusted([], method) == []
-        assert adjusted([None, None], method) == [None, None]
+        assert adjust_p([], method) == []
+        assert adjust_p([None, None], method) == [None, None]
 
 
 def test_an_unknown_adjustment_is_told():
     with pytest.raises(Undefined, match="known are none, bonferroni, holm, bh"):
-        adjusted([0.5], "sidak")
+        adjust_p([0.5], "sidak")
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_tukey_and_holm_are_emmeans(name):
     assert tukey(t, k, df) == pytest.approx(told, rel=1e-4, abs=5e-9)
     plain = [row["p.value"] for row in fit["pairs_none"]]
     told = [row["p.value"] for row in fit["pairs_holm"]]
-    assert adjusted(plain, "holm") == pytest.approx(told, rel=1e-6)
+    assert adjust_p(plain, "holm") == pytest.approx(told, rel=1e-6)
 
 
 @pytest.mark.parametrize("adjustment", ["bonferroni", "holm", "bh"])

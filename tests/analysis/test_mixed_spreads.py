@@ -8,7 +8,12 @@ from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import exact_sampler
 from analysis.statistics.mixed.exact_sampler import sd_of, slope
-from analysis.statistics.mixed.family_model import gaussian_prior, large_scale, modelled, uneven
+from analysis.statistics.mixed.family_model import (
+    gaussian_prior,
+    has_own_spreads,
+    large_scale,
+    modelled,
+)
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior
 from analysis.statistics.mixed.heteroscedastic import _MarginalPosterior, rounding, spread_posterior
 from analysis.statistics.mixed.model_errors import NotEstimable
@@ -196,7 +201,7 @@ def test_the_ranking_never_says_best_where_the_answer_finds_no_difference():
 @pytest.mark.medium
 def test_large_scales_have_spreads_and_others_none():
     (each,) = modelled(table(np.random.default_rng(6), 4, 1))
-    assert uneven(each)
+    assert has_own_spreads(each)
     assert gaussian_prior(each).ends == (0, 100)
     scores = {(c, f"r{r}", f"i{i}"): float(r + i) for c in "AB" for r in range(2) for i in range(3)}
     (mos,) = modelled(rows_of({key: 1 + value for key, value in scores.items()}))

@@ -214,7 +214,7 @@ def test_the_catalogue_is_that_of_the_registry():
 @pytest.mark.medium
 def test_the_catalogue_loads_no_pandas():
     code = (
-        "import sys; from analysis.report.catalogue import offered; offered();"
+        "import sys; from analysis.report.catalogue import optional_parts; optional_parts();"
         "sys.exit(', '.join(m for m in ('pandas', 'scipy', 'numpy.linalg') if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -38,16 +38,16 @@ from analysis.statistics.mixed.family_model import (
     Modelled,
     comparable,
     gaussian_prior,
+    has_own_spreads,
     large_scale,
     ordinal_labels,
-    uneven,
 )
 from analysis.statistics.mixed.linear_model import Effects
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import (
     RESIDUAL,
     SD_NAMES,
-    Sampled,
+    SampledPosterior,
     Sampling,
     general_gaussian,
     general_ordinal,
@@ -122,7 +122,7 @@ class GeneralFit:
     breakdown: Breakdown
     arrays: Arrays
     effects: Effects
-    sampled: Sampled
+    sampled: SampledPosterior
     among: Candidates
     ordinal: bool
 
@@ -312,7 +312,7 @@ def fit_general_model(
     sampling = Sampling(options.chains, options.draws, _tune(options), each.seed(options))
     among = candidates(each.table, [name[0] for name in arrays.names], options.reference)
     if gaussian or large_scale(each):
-        condition = arrays.condition if uneven(each) else None
+        condition = arrays.condition if has_own_spreads(each) else None
         prior = gaussian_prior(each)
         posterior = general_gaussian(
             arrays.y, arrays.cell, effects.codes, prior, sampling, tell, condition

@@ -13,7 +13,7 @@ from analysis.statistics.comparisons.declared_hypotheses import (
     HypothesisTest,
     Verdict,
     decide_hypotheses,
-    named,
+    name_conditions,
 )
 from analysis.statistics.comparisons.hypothesis_sentences import hypothesis_from
 
@@ -67,7 +67,7 @@ class Hypotheses(Part):
         labels = {each["condition"]: each["label"] for each in conditions if each["label"]}
         names = {*inputs.ratings["condition"], *inputs.ratings["versus_condition"]}
         hypotheses = [hypothesis_from(text) for text in inputs.options.hypotheses]
-        wanted = [named(each, names, labels) for each in hypotheses if each is not None]
+        wanted = [name_conditions(each, names, labels) for each in hypotheses if each is not None]
         level = inputs.options.level
         tests = decide_hypotheses(inputs.ratings, wanted, level)
         expected = facts.get("hypotheses", []) if facts else []

@@ -25,9 +25,9 @@ from analysis.statistics.mixed.family_model import (
     Modelled,
     comparable,
     family_posterior,
+    has_own_spreads,
     model_effects,
     modelled,
-    uneven,
 )
 from analysis.statistics.mixed.linear_model import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pair_matrix, pairs
@@ -73,7 +73,7 @@ def reml_input(modelled: Modelled, options: Options) -> tuple[Candidates, RemlIn
     """Who is a candidate, and what REML compares: all, on a large scale the systems alone."""
     among = candidates(modelled.table, modelled.names, options.reference)
     every = np.arange(len(modelled.names))
-    if not (uneven(modelled) and among.exclusions_text and any(among.ranked)):
+    if not (has_own_spreads(modelled) and among.exclusions_text and any(among.ranked)):
         return among, RemlInput(modelled.arrays, every, len(every))
     systems = [name for name, ranked in zip(modelled.names, among.ranked, strict=True) if ranked]
     table = modelled.table[modelled.table["condition"].isin(systems)]
@@ -222,7 +222,7 @@ def _posterior(
 ) -> Posterior:
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
-    large = size > MOST_CELLS and (uneven(modelled) or not effects.of_texts)
+    large = size > MOST_CELLS and (has_own_spreads(modelled) or not effects.of_texts)
     if (large or len(arrays.names) > MANY) and MODELS not in options.parts:
         raise NotEstimable(
             "so many raters and conditions take too long for every report",

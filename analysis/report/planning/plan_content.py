@@ -24,7 +24,7 @@ from analysis.statistics.planning.precision import (
     power_curve,
     power_of,
 )
-from analysis.statistics.planning.proposal import Proposal, around, half_width_of
+from analysis.statistics.planning.proposal import Proposal, half_width_of, nearby_designs
 from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck
 
@@ -229,7 +229,7 @@ def _around_table(proposal: Proposal) -> Table:
         "◀ is the plan. Per stimulus: ratings of each clip or pair. Half width: of the interval "
         "that is planned for. Found: the smallest true difference that is found four times in five."
     )
-    rows = around(need, proposal.plan)
+    rows = nearby_designs(need, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)
 
 
@@ -249,7 +249,7 @@ def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str
     return {
         "plan": proposal.row(),
         "check": checked.row() if checked else None,
-        "around": around(proposal.requirements, proposal.plan),
+        "around": nearby_designs(proposal.requirements, proposal.plan),
         "assumptions": assumptions(proposal),
         "shown": asdict(content_of(proposal, checked)),
     }

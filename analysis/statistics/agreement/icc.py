@@ -88,10 +88,10 @@ def intraclass_correlations(
     complete, note = ratings.complete()
     why = _squares_unfit(ratings, complete)
     if why:
-        return [_undefined(form, ratings, level, why) for form in FORMS]
+        return [_undefined_icc(form, ratings, level, why) for form in FORMS]
     squares = _squares(complete)
     if squares.between <= 0 and squares.within <= 0:
-        return [_undefined(form, ratings, level, ALL_EQUAL) for form in FORMS]
+        return [_undefined_icc(form, ratings, level, ALL_EQUAL) for form in FORMS]
     numbers = _forms(squares, level)
     return [_form(form, *numbers[form], squares, level, note) for form in FORMS]
 
@@ -137,9 +137,9 @@ def _forms(s: _Squares, level: float) -> dict[str, Form]:
         "ICC1": (one, *_single(within, k), f_one),
         "ICC2": (two, *absolute, f_two),
         "ICC3": (three, *_single(error, k), f_two),
-        "ICC1k": (one_k, *_averaged(within), f_one),
+        "ICC1k": (one_k, *_average_bounds(within), f_one),
         "ICC2k": (two_k, *(_stepped_up(end, k) for end in absolute), f_two),  # type: ignore[dict-item]
-        "ICC3k": (three_k, *_averaged(error), f_two),
+        "ICC3k": (three_k, *_average_bounds(error), f_two),
     }
 
 
@@ -166,7 +166,7 @@ def _single(bounds: Pair, k: int) -> Pair:
     return (low - 1) / (low + k - 1), (high - 1) / (high + k - 1)
 
 
-def _averaged(bounds: Pair) -> Pair:
+def _average_bounds(bounds: Pair) -> Pair:
     low, high = bounds
     if low is None or high is None or low <= 0:  # F of 0: the mean is the same for every unit
         return None, None
@@ -231,7 +231,9 @@ def _form(
     )
 
 
-def _undefined(form: str, ratings: CodedRatings, level: float, note: str) -> IntraclassCorrelation:
+def _undefined_icc(
+    form: str, ratings: CodedRatings, level: float, note: str
+) -> IntraclassCorrelation:
     nothing = (None, None, None, None)
     return IntraclassCorrelation(
         form, None, None, None, level, F_INTERVAL, *nothing, *ratings.counts, note

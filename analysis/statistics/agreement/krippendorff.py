@@ -59,7 +59,7 @@ def krippendorff_alpha(
         value, bounds = nominal_alpha(counts, level=level, replicates=replicates, seed=seed)
     else:
         estimator = _Interval(unit_code, y) if metric == "interval" else _Ordinal(unit_code, y)
-        value, bounds = _bootstrapped(estimator, int(unit_code.max()) + 1, level, replicates, seed)
+        value, bounds = _bootstrap(estimator, int(unit_code.max()) + 1, level, replicates, seed)
     if value is None:
         return ratings.undefined(name, level, ALL_EQUAL)
     note = "" if bounds else "too few units that differ: no interval"
@@ -74,7 +74,7 @@ def nominal_alpha(
     Every unit has two ratings or more. No value where all ratings are equal, no bounds where too
     few units differ.
     """
-    return _bootstrapped(_Nominal(counts), len(counts), level, replicates, seed)
+    return _bootstrap(_Nominal(counts), len(counts), level, replicates, seed)
 
 
 class _Alpha(Protocol):
@@ -82,7 +82,7 @@ class _Alpha(Protocol):
         """Alpha of these units (with repetition); NaN where all their ratings are equal."""
 
 
-def _bootstrapped(
+def _bootstrap(
     alpha: _Alpha, n_units: int, level: float, replicates: int, seed: int
 ) -> tuple[float | None, Bounds]:
     value = alpha.estimate(np.arange(n_units))

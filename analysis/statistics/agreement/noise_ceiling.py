@@ -76,7 +76,7 @@ def noise_ceiling(
         return [ratings.undefined(name, level, ALL_EQUAL, BOOTSTRAP) for name in names]
     few = halves[: max(2, min(20, _MOST_GATHERED // len(paired.units)))]
     if statistic == "spearman":
-        few = _ranked(few, signed)  # once: of units drawn again it would take long
+        few = _rank_halves(few, signed)  # once: of units drawn again it would take long
     drawn = np.full(replicates, np.nan)
     for b in range(replicates):
         units = rng.integers(0, few.shape[2], few.shape[2])
@@ -137,13 +137,13 @@ def _without_means(halves: Floats, groups: Names) -> Floats:
     return np.asarray(np.round(apart[:, :, size[code] > 1], 12), dtype=np.float64)
 
 
-def _ranked(halves: Floats, signed: bool) -> Floats:
+def _rank_halves(halves: Floats, signed: bool) -> Floats:
     return signed_ranks(halves, 2) if signed else np.asarray(stats.rankdata(halves, axis=2))
 
 
 def _correlations(halves: Floats, statistic: str, signed: bool) -> Floats:
     """The correlation (S,) of the halves; NaN where one is constant, or favours no side."""
-    x = _ranked(halves, signed) if statistic == "spearman" else halves
+    x = _rank_halves(halves, signed) if statistic == "spearman" else halves
     x = x if signed else x - x.mean(axis=2, keepdims=True)
     a, b = x[:, 0], x[:, 1]
     size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))

@@ -98,11 +98,11 @@ def cohen_kappas(
         for by_reviewer in verdicts.values():
             if a in by_reviewer and b in by_reviewer:
                 table[place[by_reviewer[a]], place[by_reviewer[b]]] += 1
-        by_pair[a, b] = _cohen(table, seed)
+        by_pair[a, b] = _cohen_kappa(table, seed)
     return by_pair
 
 
-def _cohen(table: Floats, seed: int) -> Measure:
+def _cohen_kappa(table: Floats, seed: int) -> Measure:
     items = int(table.sum())
     if not items:
         return NOTHING

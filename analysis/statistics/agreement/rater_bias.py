@@ -152,7 +152,7 @@ def _alternate(
             room = _means((1 - share)[shared], rater[shared], n_raters)
             room -= 1 / np.maximum(counts, 2)  # the bias
             square = square / np.maximum(room, 1e-6)
-        noise = _floored(np.sqrt(square), counts)
+        noise = _floor_noise(np.sqrt(square), counts)
         weight = 1 / noise[rater] ** 2
         before = quality
         total = np.bincount(unit, weights=weight, minlength=n_units)
@@ -162,7 +162,7 @@ def _alternate(
     return quality, bias, noise, rounds
 
 
-def _floored(noise: Floats, counts: Codes) -> Floats:
+def _floor_noise(noise: Floats, counts: Codes) -> Floats:
     """Noise SDs kept off 0; a rater with fewer than 3 shared ratings gets the panel's median."""
     middle = _median(noise, counts)
     filled = np.where(counts >= 3, noise, middle)

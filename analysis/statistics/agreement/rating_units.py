@@ -55,8 +55,8 @@ def rated_units(family: Family) -> Rated:
     unit = stimulus
     if compared:
         turned = versus < stimulus
-        unit = np.where(turned, _joined(versus, stimulus), _joined(stimulus, versus))
-        condition = np.where(turned, _joined(other, condition), _joined(condition, other))
+        unit = np.where(turned, _join_names(versus, stimulus), _join_names(stimulus, versus))
+        condition = np.where(turned, _join_names(other, condition), _join_names(condition, other))
         score = np.where(turned, estimand.mirrored(score), score)
     if (context != "").any():
         unit = unit + np.where(context != "", " after ", "") + context
@@ -131,5 +131,5 @@ def texts(table: pd.DataFrame, name: str) -> Words:
     return np.asarray(table[name].to_numpy(dtype=object))
 
 
-def _joined(first: Words, second: Words) -> Words:
+def _join_names(first: Words, second: Words) -> Words:
     return np.asarray(first + np.where(second != "", " – ", "") + second)

@@ -74,7 +74,7 @@ def decide_hypotheses(
     results = []
     for each in hypotheses:
         mine = [place for owner, place in places if owner is each]
-        results += [_tested(each, *place, level, m) for place in mine] or [
+        results += [_test_hypothesis(each, *place, level, m) for place in mine] or [
             _absent(each, ratings, level)
         ]
     return results
@@ -125,7 +125,7 @@ def _of_pairs(family: Family, pair: tuple[str, str]) -> Iterator[Place]:
     yield family, means, row
 
 
-def _tested(
+def _test_hypothesis(
     hypothesis: Hypothesis, family: Family, means: Clustered, row: Floats, level: float, m: int
 ) -> HypothesisTest:
     new, these = (
@@ -184,7 +184,9 @@ def _absent(hypothesis: Hypothesis, ratings: pd.DataFrame, level: float) -> Hypo
     return HypothesisTest(hypothesis, hypothesis.task, None, level, none, none, note)
 
 
-def named(hypothesis: Hypothesis, names: Iterable[str], labels: dict[str, str]) -> Hypothesis:
+def name_conditions(
+    hypothesis: Hypothesis, names: Iterable[str], labels: dict[str, str]
+) -> Hypothesis:
     """The hypothesis with conditions by their names in the ratings, where it has their labels."""
     known = set(names)
     by_label = {label.casefold(): key for key, label in labels.items()}

@@ -109,11 +109,11 @@ def _noncentrality(t: float, df: float, tail: float) -> float:
         return float(stats.nct.cdf(t, df, nc)) - tail
 
     step = 4.0 + abs(t) / df**0.5
-    low, high = _widened(excess, t - step, t + step, step)
+    low, high = _widen(excess, t - step, t + step, step)
     return float(optimize.brentq(excess, low, high, xtol=1e-10))
 
 
-def _widened(
+def _widen(
     excess: Callable[[float], float], low: float, high: float, step: float
 ) -> tuple[float, float]:
     while excess(low) < 0:

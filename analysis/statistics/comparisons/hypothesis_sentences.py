@@ -57,10 +57,10 @@ def hypothesis_from(text: str) -> Hypothesis | None:
     return Hypothesis(
         words,
         kind,
-        _unquoted(match["condition"]),
-        _unquoted(match["versus"]),
+        _unquote(match["condition"]),
+        _unquote(match["versus"]),
         margin,
-        _unquoted(match["task"] or ""),
+        _unquote(match["task"] or ""),
         match["items"] is not None,
     )
 
@@ -73,7 +73,7 @@ def can_be_tested(text: str) -> bool:
         return False
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     pairs = ('""', "''", "“”", "‘’")
     inside = len(name) > 2 and name[0] + name[-1] in pairs
     return name[1:-1] if inside else name

@@ -54,7 +54,7 @@ ADJUSTMENTS: dict[str, Callable[[Ps], list[float | None]]] = {
 }
 
 
-def adjusted(p: Ps, method: str = "holm") -> list[float | None]:
+def adjust_p(p: Ps, method: str = "holm") -> list[float | None]:
     """p adjusted by name: none, bonferroni, holm or bh; Undefined names the known ones."""
     if method not in ADJUSTMENTS:
         raise Undefined(f"no adjustment {method!r}; known are {', '.join(ADJUSTMENTS)}")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.statistics.comparisons.p_adjustment import adjusted
+from analysis.statistics.comparisons.p_adjustment import adjust_p
 
 Pair = tuple[int, int]
 NO_VARIANCE = "the difference has no variance: a test is undefined"
@@ -62,7 +62,7 @@ def compare(
     """Wald contrasts of estimates (k,) with a covariance (k, k), adjusted over the given pairs.
 
     ``pairs`` (all by default) index the names. The variance of a - b is C_aa + C_bb - 2 C_ab, or
-    that of a matrix in ``floors`` where it is larger; ``adjustment`` as in `adjusted`. Source:
+    that of a matrix in ``floors`` where it is larger; ``adjustment`` as in `adjust_p`. Source:
     Hothorn, Bretz and Westfall (2008), Simultaneous inference in general parametric models.
     """
     family = all_pairs(len(names)) if pairs is None else list(pairs)
@@ -75,7 +75,7 @@ def compare(
         variance = max(_variance(matrix, a, b) for matrix in matrices)
         se = float(np.sqrt(variance)) if variance > _NO_WIDTH else None
         wald.append((value, se, None if se is None else float(2 * stats.t.sf(abs(value / se), df))))
-    p_adjusted = adjusted([p for _, _, p in wald], adjustment)
+    p_adjusted = adjust_p([p for _, _, p in wald], adjustment)
     return [
         Comparison(
             condition=names[a],

@@ -106,7 +106,7 @@ def decide(
     """
     rows = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
     value = rows @ means.value
-    notes = [_untested(row, means) for row in rows]
+    notes = [_untested_reason(row, means) for row in rows]
     testable = np.array([not note for note in notes], dtype=bool)
     limits = limits_of(rows[testable], means)
     if not limits.known.all():
@@ -120,7 +120,7 @@ def decide(
         seed,
         p_alone=limits.p_against(null),
     )
-    results = _decided(family, limits)
+    results = _contrast_results(family, limits)
     decisions = []
     for i, (condition, versus) in enumerate(labels):
         decision = Decision(condition, versus, float(value[i]), null=null, level=level)
@@ -132,7 +132,7 @@ def decide(
     return decisions
 
 
-def _decided(family: Family, limits: Limits) -> Iterator[dict[str, Any]]:
+def _contrast_results(family: Family, limits: Limits) -> Iterator[dict[str, Any]]:
     """What each contrast says, for the whole family and alone, by the fields of `Decision`."""
     low, high = limits.bounds(family.local_alpha)
     low_alone, high_alone = limits.bounds(1 - family.level)
@@ -285,7 +285,7 @@ def _directions(rank: int, seed: int) -> NDArray[np.float32]:
     return directions
 
 
-def _untested(row: Floats, means: Clustered) -> str:
+def _untested_reason(row: Floats, means: Clustered) -> str:
     """Why a contrast has no test before its variance is known; empty where it has."""
     involved = np.flatnonzero(row)
     if means.n_ratings[involved].min() < 2:

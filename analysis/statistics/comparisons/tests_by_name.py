@@ -19,7 +19,7 @@ from scipy import linalg, stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.effect_sizes import no_spread
-from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
+from analysis.statistics.comparisons.p_adjustment import adjust_p, tukey
 from analysis.statistics.comparisons.pairwise_contrasts import Pair, all_pairs
 from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined, finite
 from analysis.statistics.comparisons.two_sample_tests import (
@@ -153,7 +153,7 @@ def friedman(matrix: ArrayLike, level: float = 0.95, unit: str = "raters") -> Te
 
 def nemenyi(matrix: ArrayLike) -> list[PostHoc]:
     """Nemenyi's (1963) tests of mean ranks after Friedman: studentised range, all pairs at once."""
-    x = _ranked(matrix)
+    x = _rank_rows(matrix)
     n, k = x.shape
     means, pairs = x.mean(axis=0), all_pairs(k)
     difference = np.array([means[a] - means[b] for a, b in pairs])
@@ -163,7 +163,7 @@ def nemenyi(matrix: ArrayLike) -> list[PostHoc]:
 
 def conover(matrix: ArrayLike, adjustment: str = "holm") -> list[PostHoc]:
     """Conover's (1999, p. 371) t tests of rank sums after Friedman, on (n - 1)(k - 1) df."""
-    x = _ranked(matrix)
+    x = _rank_rows(matrix)
     n, k = x.shape
     sums, pairs, df = x.sum(axis=0), all_pairs(k), (n - 1) * (k - 1)
     variance = 2 * (n * float(np.sum(x**2)) - float(np.sum(sums**2))) / df
@@ -183,7 +183,7 @@ def _post_hoc(
     p: Floats,
     adjustment: str,
 ) -> list[PostHoc]:
-    p_adjusted = adjusted([float(value) for value in p], adjustment)
+    p_adjusted = adjust_p([float(value) for value in p], adjustment)
     return [
         PostHoc(
             first=a,
@@ -224,7 +224,7 @@ def _ranks_within(x: Floats) -> Floats:
     return np.asarray(stats.rankdata(np.round(x / scale, 12), axis=1), dtype=np.float64)
 
 
-def _ranked(matrix: ArrayLike) -> Floats:
+def _rank_rows(matrix: ArrayLike) -> Floats:
     x = _matrix(matrix)
     if min(x.shape) < 2:
         raise Undefined(TOO_FEW_UNITS)
@@ -424,13 +424,13 @@ def pair_tests(
         raise Undefined(f"no test of pairs {test!r}; known are {', '.join(PAIR_TESTS)}")
     chosen = all_pairs(len(scores.names)) if pairs is None else pairs
     if test in MATCHED:
-        results = _matched(scores, test, unit or "raters", chosen, level)
+        results = _matched_tests(scores, test, unit or "raters", chosen, level)
     else:
         unit = unit or RATINGS
         samples = samples_of(scores, unit)
         make = INDEPENDENT[test]
         results = [make(samples[a], samples[b], level, unit) for a, b in chosen]
-    p = adjusted([result.p for result in results], adjustment)
+    p = adjust_p([result.p for result in results], adjustment)
     return [
         PairTest(scores.names[a], scores.names[b], result, p[i], adjustment)
         for i, ((a, b), result) in enumerate(zip(chosen, results, strict=True))
@@ -496,7 +496,7 @@ def within_raters(scores: Scores) -> list[WithinEffect]:
     return rm_anova(cube, ("condition", "item"))
 
 
-def _matched(
+def _matched_tests(
     scores: Scores, test: str, unit: str, pairs: Sequence[Pair], level: float
 ) -> list[TestResult]:
     table = means_table(scores, unit)

@@ -133,7 +133,7 @@ class MeanScore(Estimator):
             if family.in_pairs and not self.breakdown.by:
                 pools = {weighting: _pool(family, weighting) for weighting in self.weightings}
             for cell in cells(family, self.breakdown):
-                model = _Mixed(cell) if "mixed" in self.intervals else None
+                model = _MixedModel(cell) if "mixed" in self.intervals else None
                 for weighting in self.weightings:
                     yield _WeightedCell(
                         family,
@@ -147,7 +147,7 @@ class MeanScore(Estimator):
                     )
 
 
-class _Mixed:
+class _MixedModel:
     """The mixed model of a cell, or why there is none."""
 
     def __init__(self, cell: Cell) -> None:
@@ -178,7 +178,7 @@ class _WeightedCell:
         weighting: str,
         intervals: Sequence[str],
         draws: PigeonholeWeights | None,
-        model: _Mixed | None = None,
+        model: _MixedModel | None = None,
         reference: str = "",
         pool: Clustered | None = None,
     ) -> None:

@@ -100,7 +100,7 @@ def _log_density(residual: Residual, tau: float) -> float:
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedContrast:
     """A contrast of linked means: its variance by sampling with ``df``, and tau's part in it."""
 
     value: float
@@ -109,7 +109,9 @@ class Linked:
     of_tau: float  # its variance per tau squared; 0: no linking error enters
 
 
-def bounds(linked: Linked, spread: Heterogeneity | None, level: float) -> tuple[float, float]:
+def bounds(
+    linked: LinkedContrast, spread: Heterogeneity | None, level: float
+) -> tuple[float, float]:
     """The interval over what may be believed of tau: quantiles of a mixture of t distributions."""
     se, df, weight = _mixture(linked, spread)
     if not se.max() > 0:
@@ -126,7 +128,7 @@ def bounds(linked: Linked, spread: Heterogeneity | None, level: float) -> tuple[
     return linked.value - high, linked.value + high
 
 
-def p_of(linked: Linked, spread: Heterogeneity | None) -> float | None:
+def p_of(linked: LinkedContrast, spread: Heterogeneity | None) -> float | None:
     """Two-sided p of the contrast against 0 under the same mixture; None without a spread."""
     se, df, weight = _mixture(linked, spread)
     if not se.min() > 0:
@@ -134,7 +136,7 @@ def p_of(linked: Linked, spread: Heterogeneity | None) -> float | None:
     return float(2 * weight @ special.stdtr(df, -abs(linked.value) / se))
 
 
-def _mixture(linked: Linked, spread: Heterogeneity | None) -> tuple[Floats, Floats, Floats]:
+def _mixture(linked: LinkedContrast, spread: Heterogeneity | None) -> tuple[Floats, Floats, Floats]:
     if spread is None or linked.of_tau <= _NEAR:
         one = np.ones(1)
         return one * max(linked.variance, 0.0) ** 0.5, one * linked.df, one

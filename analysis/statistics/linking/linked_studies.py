@@ -28,7 +28,7 @@ from analysis.statistics.clustered_variance import both_codes
 from analysis.statistics.intervals import clustered
 from analysis.statistics.linking.heterogeneity import (
     Heterogeneity,
-    Linked,
+    LinkedContrast,
     Residual,
     heterogeneity,
 )
@@ -80,7 +80,7 @@ def same_systems(clips: Iterable[Clip]) -> Same:
     }
     labels = {(clip.study, clip.condition): clip.label for clip in every}
     links, notes = _without_doubt(list(labels), links)
-    systems, naming_notes = _named(groups_of(list(labels), links), labels)
+    systems, naming_notes = _name_systems(groups_of(list(labels), links), labels)
     return Same(systems, _items(every), (*notes, *naming_notes))
 
 
@@ -114,7 +114,7 @@ def _without_doubt(
     return links, notes
 
 
-def _named(
+def _name_systems(
     groups: list[list[Place]], labels: Mapping[Place, str]
 ) -> tuple[dict[Place, str], list[str]]:
     systems: dict[Place, str] = {}
@@ -343,19 +343,19 @@ class Component:
 
     # --- What is asked of it ---------------------------------------------------------------------
 
-    def contrast(self, row: Floats) -> Linked:
+    def contrast(self, row: Floats) -> LinkedContrast:
         """A contrast of cells; tau enters where it spans more than one study."""
         row = np.where(np.abs(row) > _RANK, row, 0.0)
         variance, df = self.influence.spread(row)
         spans = len(np.unique(self.cells.unit[row != 0])) > 1
         of_tau = float(np.sum((row @ self.between) ** 2)) if spans else 0.0
-        return Linked(float(row @ self.mean), variance, df, of_tau)
+        return LinkedContrast(float(row @ self.mean), variance, df, of_tau)
 
-    def score(self, system: int) -> Linked:
+    def score(self, system: int) -> LinkedContrast:
         """The mean of a system on the scale of the first study."""
         return self.contrast(self.rows[system])
 
-    def difference(self, a: int, b: int) -> Linked:
+    def difference(self, a: int, b: int) -> LinkedContrast:
         """System a minus system b."""
         return self.contrast(self.rows[a] - self.rows[b])
 
@@ -369,14 +369,14 @@ class Component:
         common = np.isin(self.cells.node, list(nodes[0] & nodes[1]))
         return sorted({int(each) for each in self.cells.system[common]})
 
-    def shift(self, a: int, b: int, system: int) -> tuple[Linked, int]:
+    def shift(self, a: int, b: int, system: int) -> tuple[LinkedContrast, int]:
         """Study b minus study a for a system's shared clips, by sampling alone; and their number.
 
         Each clip weighs the same.
         """
         row, clips = self.shift_row(a, b, system)
         variance, df = self.influence.spread(row)
-        return Linked(float(row @ self.mean), variance, df, 0.0), clips
+        return LinkedContrast(float(row @ self.mean), variance, df, 0.0), clips
 
     def shift_row(self, a: int, b: int, system: int) -> tuple[Floats, int]:
         """The same as a contrast of cells; and the number of clips."""

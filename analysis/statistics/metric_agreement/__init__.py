@@ -7,9 +7,9 @@ from analysis.statistics.metric_agreement.metric_ceiling import (
     one_against_others,
 )
 from analysis.statistics.metric_agreement.metric_correlations import (
-    Correlated,
     CorrelationOptions,
     Cubic,
+    MetricCorrelation,
     correlations,
     monotonic_cubic,
 )
@@ -20,18 +20,18 @@ from analysis.statistics.metric_agreement.metric_units import (
     Units,
     units_of,
 )
-from analysis.statistics.metric_agreement.preference_accuracy import Preferred, preferred_share
+from analysis.statistics.metric_agreement.preference_accuracy import PreferredShare, preferred_share
 
 __all__ = [
     "CONDITION",
     "STIMULUS",
     "WITHIN",
     "Ceiling",
-    "Correlated",
     "CorrelationOptions",
     "Cubic",
     "Detection",
-    "Preferred",
+    "MetricCorrelation",
+    "PreferredShare",
     "Units",
     "condition_ceiling",
     "correlations",

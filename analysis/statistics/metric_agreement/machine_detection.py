@@ -75,7 +75,9 @@ def detection(
         auc_high=high,
         note="one value for all clips" if np.ptp(np.concatenate([a, b])) == 0 else "",
     )
-    return result if threshold is None else _at(result, a, b, sign * threshold, level, seed)
+    return (
+        result if threshold is None else _at_threshold(result, a, b, sign * threshold, level, seed)
+    )
 
 
 def f1_curve(human: Floats, other: Floats, falls: bool = False) -> tuple[Floats, Floats]:
@@ -116,7 +118,7 @@ def _curve(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return edges, np.asarray(2 * hits / (hits + alarms + len(a)), dtype=np.float64)
 
 
-def _at(
+def _at_threshold(
     result: Detection, a: Floats, b: Floats, threshold: float, level: float, seed: Sequence[int]
 ) -> Detection:
     """With F1, its bounds, precision and recall where human means at least the threshold."""

@@ -51,7 +51,7 @@ def condition_ceiling(
     n, raters = len(units.conditions), units.n_raters
     if n < FEWEST or raters < 4:
         why = f"{n} conditions and {raters} raters: at least {FEWEST} and 4 are needed"
-        return [_undefined(name, n, why) for name in _STATISTICS]
+        return [_undefined_ceiling(name, n, why) for name in _STATISTICS]
     rng = np.random.default_rng(seed)
     side = np.argsort(rng.random((splits, raters)), axis=1) % 2
     member = units.condition[:, None] == np.arange(n)
@@ -67,13 +67,13 @@ def condition_ceiling(
     a, b = (half[whole] for half in halves)
     if not len(a):
         why = "in no split do both halves of the raters have every condition"
-        return [_undefined(name, n, why) for name in _STATISTICS]
+        return [_undefined_ceiling(name, n, why) for name in _STATISTICS]
     if units.signed:
         a, b = units.centred(a), units.centred(b)
     return [_ceiling(name, a, b, level, units.signed) for name in _STATISTICS]
 
 
-def _undefined(name: str, n: int, why: str) -> Ceiling:
+def _undefined_ceiling(name: str, n: int, why: str) -> Ceiling:
     return Ceiling(name, None, None, None, None, None, n, why)
 
 
@@ -87,7 +87,7 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float, signed: bool) -> Cei
     room = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     r = (a * b).sum(axis=1)[room > 1e-12] / room[room > 1e-12]
     if not len(r):
-        return _undefined(name, n, "the means do not differ")
+        return _undefined_ceiling(name, n, "the means do not differ")
     mean = float(np.mean(r))
     reliability = 2 * mean / (1 + mean) if mean > -1 else -1.0
     note = "" if mean > 0 else "the halves do not agree at all: the ceiling is 0"
@@ -98,7 +98,7 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float, signed: bool) -> Cei
     return Ceiling(name, mean, reliability, top, float(low), float(high), n, note)
 
 
-def _sided(score: Floats, units: Units) -> Floats:
+def _sided_scores(score: Floats, units: Units) -> Floats:
     return in_both_orders(units.centred(score)) if units.signed else score
 
 
@@ -129,7 +129,9 @@ def one_against_others(units: Units) -> list[RaterCorrelation]:
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         if len(mine) >= LEAST_SHARED:
-            each = coefficients(*(_sided(scores[mine], units) for scores in (ratings.y, rest)))
+            each = coefficients(
+                *(_sided_scores(scores[mine], units) for scores in (ratings.y, rest))
+            )
             if each[0] is not None:
                 per_rater.append(each)
     if not per_rater:

@@ -24,7 +24,7 @@ from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     p_of,
     replicates_for,
-    resampled,
+    resample_units,
     samples_of,
     wider_of,
     wider_over,
@@ -81,7 +81,7 @@ def monotonic_cubic(x: Floats, y: Floats, increasing: bool = True) -> Cubic:
     design = np.vander(t, DEGREES, increasing=True)
     at = np.linspace(-1, 1, _STEPS)
     for _ in range(_ROUNDS):
-        solved = _under(design, y, sign * _slopes(at))
+        solved = _constrained_fit(design, y, sign * _slopes(at))
         worst = _lowest(sign * solved)
         if sign * float((_slopes(np.array([worst])) @ solved)[0]) >= -_TOLERANCE:
             break
@@ -99,7 +99,7 @@ def _slopes(t: Floats) -> Floats:
     return np.stack([np.zeros_like(t), np.ones_like(t), 2 * t, 3 * t**2], axis=1)
 
 
-def _under(design: Floats, y: Floats, rules: Floats) -> Floats:
+def _constrained_fit(design: Floats, y: Floats, rules: Floats) -> Floats:
     """min |A c - y| with G c >= 0, by its dual: non-negative least squares in the multipliers.
 
     With A = Q R, c = R^-1 (Q'y + R^-T G' u) for the u >= 0 that makes |Q'y + R^-T G' u| least.
@@ -123,7 +123,7 @@ def _lowest(c: Floats) -> float:
     return places[int(np.argmin(slopes))]
 
 
-def mapped_errors(sample: Sample, options: CorrelationOptions) -> Iterator[Correlated]:
+def mapped_errors(sample: Sample, options: CorrelationOptions) -> Iterator[MetricCorrelation]:
     """PLCC and errors after the mapping, or why there is none."""
     cubics: dict[int, Cubic] = {}
     for m, metric in enumerate(sample.names):
@@ -164,7 +164,7 @@ def _rises(metric: str, m: int, sample: Sample, options: CorrelationOptions) -> 
 
 def errors(
     sample: Sample, which: Sequence[int], cubics: Mapping[int, Cubic], options: CorrelationOptions
-) -> Iterator[Correlated]:
+) -> Iterator[MetricCorrelation]:
     """QWK of stimuli, MAE, RMSE and RMSE* of the metrics at these places, mapped or as they are."""
     if not which:
         return
@@ -218,7 +218,7 @@ def _errors_again(
 
 def _kappas(
     sample: Sample, which: Sequence[int], x: Floats, mapping: str, options: CorrelationOptions
-) -> Iterator[Correlated]:
+) -> Iterator[MetricCorrelation]:
     steps = options.steps
     own = np.array([rounded_half_up(each, steps) for each in x])
     once = np.ones((1, len(sample.y)))
@@ -247,7 +247,7 @@ FISHER = "Fisher's over conditions"
 
 
 @dataclass(frozen=True)
-class Correlated(FlatRow):
+class MetricCorrelation(FlatRow):
     """One number of one metric against people: a coefficient, kappa or error, and its counts.
 
     ``unit`` is what was counted (``n`` of them), ``mapping`` whether the metric was mapped first.
@@ -298,10 +298,10 @@ def metric_result(
     bounds: tuple[float, float] | None,
     p: float | None = None,
     note: str = "",
-) -> Correlated:
+) -> MetricCorrelation:
     low, high = bounds or (None, None)
     counts = (sample.n, sample.n_missing, sample.n_ratings)
-    return Correlated(
+    return MetricCorrelation(
         metric, sample.unit, statistic, mapping, value, low, high, *counts, p=p, note=note
     )
 
@@ -313,7 +313,7 @@ _FEWEST_ORDERS = 20  # of systems: with fewer, no p could be .05
 
 def correlations(
     units: Units, values: Mapping[str, Floats], options: CorrelationOptions | None = None
-) -> list[Correlated]:
+) -> list[MetricCorrelation]:
     """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
 
     Per stimulus, per stimulus within conditions and per condition: SRCC, PLCC, KRCC (tau-b) with
@@ -323,8 +323,8 @@ def correlations(
     """
     options = options or CorrelationOptions()
     rng = np.random.default_rng(list(options.seed))
-    drawn = resampled(units, replicates_for(len(units.own), options.replicates), rng)
-    results: list[Correlated] = []
+    drawn = resample_units(units, replicates_for(len(units.own), options.replicates), rng)
+    results: list[MetricCorrelation] = []
     for names, held in _alike(values):
         if held.sum() < FEWEST_UNITS:
             results += [_too_few(name, units, held) for name in names]
@@ -344,19 +344,19 @@ def _alike(values: Mapping[str, Floats]) -> list[tuple[list[str], Bools]]:
     return [(names, np.isfinite(values[names[0]])) for names in groups.values()]
 
 
-def _too_few(name: str, units: Units, held: Bools) -> Correlated:
+def _too_few(name: str, units: Units, held: Bools) -> MetricCorrelation:
     n = int(held.sum())
     why = f"undefined: values for {n} of the {FEWEST_UNITS} or more needed"
     ratings = int(units.ratings[held].sum())
     missing = len(held) - n
-    return Correlated(
+    return MetricCorrelation(
         name, STIMULUS, "srcc", AS_IS, None, None, None, n, missing, ratings, note=why
     )
 
 
 def _of_sample(
     sample: Sample, options: CorrelationOptions, rng: np.random.Generator
-) -> Iterator[Correlated]:
+) -> Iterator[MetricCorrelation]:
     pairs = by_weight.pairs_of(len(sample.y), rng) if len(sample.y) > 1 else None
     coefficients = {name: replicates(name, sample, pairs) for name in COEFFICIENTS}
     apart = {name: replicates_over_conditions(name, sample, pairs) for name in COEFFICIENTS}
@@ -380,14 +380,14 @@ def _coefficient(
     drawn: Floats,
     wide: Floats | None,
     options: CorrelationOptions,
-) -> Correlated:
+) -> MetricCorrelation:
     value = coefficient(name, sample.x[m], sample.y) if sample.n >= FEWEST_UNITS else None
     if value is None:
-        why = _undefined(sample, m)
+        why = _undefined_reason(sample, m)
         return metric_result(metric, sample, name, AS_IS, None, None, note=why)
     wider = _wider(sample, name, options.level)
     bounds = centred_interval(value, drawn, options.level, wider=wider)
-    note = "" if bounds else _unbounded(value, drawn, sample.n)
+    note = "" if bounds else _no_interval_reason(value, drawn, sample.n)
     if sample.unit != CONDITION:
         p = p_of(value, drawn, wider)
     elif sample.both_orders:
@@ -491,7 +491,7 @@ def _share_beyond(statistics: Floats) -> float:
     return float((np.abs(statistics) >= abs(statistics[0]) - dust).mean())
 
 
-def _undefined(sample: Sample, m: int) -> str:
+def _undefined_reason(sample: Sample, m: int) -> str:
     what = "conditions" if sample.unit == CONDITION else "stimuli"
     if sample.n < FEWEST_UNITS:
         return f"undefined: {sample.n} {what}, and {FEWEST_UNITS} or more are needed"
@@ -500,7 +500,7 @@ def _undefined(sample: Sample, m: int) -> str:
     return f"undefined: the {' and the '.join(flat)} is constant"
 
 
-def _unbounded(value: float, drawn: Floats, n: int) -> str:
+def _no_interval_reason(value: float, drawn: Floats, n: int) -> str:
     known = drawn[np.isfinite(drawn)]
     if len(known) and np.ptp(known) <= 1e-9 and len(known) >= 0.9 * len(drawn):
         return f"no interval: all replicates of {n} give {value:.3g}"

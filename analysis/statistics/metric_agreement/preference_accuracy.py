@@ -14,14 +14,14 @@ from analysis.statistics.metric_agreement.metric_units import Units
 from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     replicates_for,
-    resampled,
+    resample_units,
 )
 
 _DUST = 1e-9
 
 
 @dataclass(frozen=True)
-class Preferred(FlatRow):
+class PreferredShare(FlatRow):
     """The share of pairs in which a metric prefers the clip that people prefer.
 
     ``n`` pairs count; ``ties_human`` of the others have people undecided, ``ties_metric`` the
@@ -47,14 +47,14 @@ def preferred_share(
     level: float = 0.95,
     replicates: int = 2000,
     seed: Sequence[int] = (0,),
-) -> list[Preferred]:
+) -> list[PreferredShare]:
     """One result per metric, ``values`` (S,) being its difference between both clips of a pair.
 
     Intervals: bootstrap over raters and items, centred; in each replicate people may prefer the
     other clip, or neither. ``units`` are of comparisons that prefer a side (CMOS, preference, AB).
     """
     centred = estimand_of(units.estimand).centred
-    drawn = resampled(
+    drawn = resample_units(
         units, replicates_for(len(units.own), replicates), np.random.default_rng(list(seed))
     )
     human = _side(centred(units.human))
@@ -74,7 +74,7 @@ def preferred_share(
         }
         if not counts["n"]:
             why = "undefined: no pair in which both people and the metric prefer a side"
-            results.append(Preferred(name, None, None, None, **counts, note=why))
+            results.append(PreferredShare(name, None, None, None, **counts, note=why))
             continue
         share = float((human == own)[decided].mean())
         weight = drawn.weight * (held & (own != 0)) * (again != 0)
@@ -84,7 +84,7 @@ def preferred_share(
         bounds = centred_interval(share, shares, level, "share")
         note = "" if bounds else f"no interval: {counts['n']} pairs are too few or all alike"
         low, high = bounds or (None, None)
-        results.append(Preferred(name, share, low, high, **counts, note=note))
+        results.append(PreferredShare(name, share, low, high, **counts, note=note))
     return results
 
 

@@ -25,7 +25,7 @@ _FEWEST_GROUPS = 3
 
 
 @dataclass(frozen=True)
-class Resampled:
+class ResampledMeans:
     """Human means (B, S) of resampled raters, and how often each unit counts (B, S).
 
     ``ratings`` (B, S) are the drawn ratings behind each mean. A unit counts as often as its item
@@ -42,7 +42,7 @@ def replicates_for(units: int, wanted: int, most_cells: int = _MOST_CELLS) -> in
     return min(wanted, max(FEWEST_REPLICATES, most_cells // max(units, 1)))
 
 
-def resampled(units: Units, replicates: int, rng: np.random.Generator) -> Resampled:
+def resample_units(units: Units, replicates: int, rng: np.random.Generator) -> ResampledMeans:
     """Raters and items drawn with replacement, independently (Owen 2007).
 
     A single rater, or a single item, is kept as it is: there is nothing to draw.
@@ -56,7 +56,7 @@ def resampled(units: Units, replicates: int, rng: np.random.Generator) -> Resamp
     held = ratings > 0
     human = np.divide(total, ratings, out=np.zeros_like(total), where=held)
     weight = np.where(held, item[:, units.item], 0.0)
-    return Resampled(np.round(human, 9), weight, ratings)
+    return ResampledMeans(np.round(human, 9), weight, ratings)
 
 
 def centred_interval(
@@ -77,8 +77,8 @@ def centred_interval(
     edges = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(known, edges)
     if _is_moved(value, known, kind):
-        scaled = _scaled(known, kind)
-        middle = float(_scaled(np.array([value]), kind)[0])
+        scaled = _to_scale(known, kind)
+        middle = float(_to_scale(np.array([value]), kind)[0])
         low, high = _back(middle + wider * (np.quantile(scaled, edges) - np.median(scaled)), kind)
     return min(float(low), value), max(float(high), value)
 
@@ -118,7 +118,7 @@ def p_of(value: float, drawn: Floats, wider: float = 1.0) -> float | None:
         return None
     sign = 1.0 if value >= 0 else -1.0
     if _is_moved(value, known, "coefficient"):
-        scaled = sign * _scaled(known, "coefficient")
+        scaled = sign * _to_scale(known, "coefficient")
         middle, outer = np.quantile(scaled, [0.5, _OUTER])
         sd = wider * float(middle - outer) / float(special.ndtri(1 - _OUTER))
         if sd > _NO_WIDTH:
@@ -141,7 +141,7 @@ def _at_end(values: Floats, kind: str) -> np.ndarray[tuple[int], np.dtype[np.boo
     return np.abs(values) >= 1 - _NO_WIDTH
 
 
-def _scaled(values: Floats, kind: str) -> Floats:
+def _to_scale(values: Floats, kind: str) -> Floats:
     if kind == "error":
         return values
     if kind == "share":
@@ -205,7 +205,7 @@ class Sample:
 
 def samples_of(
     units: Units,
-    drawn: Resampled,
+    drawn: ResampledMeans,
     held: Bools,
     names: list[str],
     x: Floats,
@@ -219,7 +219,7 @@ def samples_of(
 
 def _samples_of(
     units: Units,
-    drawn: Resampled,
+    drawn: ResampledMeans,
     held: Bools,
     names: list[str],
     x: Floats,
@@ -245,8 +245,8 @@ def _samples_of(
         yield Sample(
             WITHIN,
             names,
-            _tied(own_x[:, inner]),
-            _tied(own_y[inner]),
+            _round_for_ties(own_x[:, inner]),
+            _round_for_ties(own_y[inner]),
             np.round(h - means[:, code], 9)[:, inner],
             w[:, inner],
             spare[inner],
@@ -286,7 +286,7 @@ def _over(total: Floats, count: Floats) -> Floats:
     return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
 
 
-def _tied(values: Floats) -> Floats:
+def _round_for_ties(values: Floats) -> Floats:
     """Differences (…, n) to 11 digits of the largest, so that rounding breaks no tie."""
     size = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
     size = np.where(size > 0, size, 1.0)

@@ -112,20 +112,20 @@ def r_hat(draws: Floats) -> float:
 
     NaN for constant draws or fewer than 4 a chain.
     """
-    return _measured("rhat", draws)
+    return _measure_draws("rhat", draws)
 
 
 def ess_bulk(draws: Floats) -> float:
     """The effective sample size for the middle of the distribution, of draws (chains, draws)."""
-    return _measured("ess", draws, method="bulk")
+    return _measure_draws("ess", draws, method="bulk")
 
 
 def ess_tail(draws: Floats) -> float:
     """The smaller effective sample size of the 5 % and 95 % quantiles, of draws (chains, draws)."""
-    return _measured("ess", draws, method="tail", prob=(0.05, 0.95))
+    return _measure_draws("ess", draws, method="tail", prob=(0.05, 0.95))
 
 
-def _measured(measure: str, draws: Floats, **options: Any) -> float:
+def _measure_draws(measure: str, draws: Floats, **options: Any) -> float:
     from arviz_stats.base import array_stats
 
     if draws.shape[1] < 4 or np.ptp(draws) == 0 or not np.isfinite(draws).all():

@@ -250,7 +250,7 @@ class Whole:
 
     def at(self, out: Ratios, retained: Ratios) -> Parts:
         """The likelihood's parts at the ratios of the eliminated and of the kept side."""
-        matrix, right, left, logdet = _left(self._tables, self._parents, out)
+        matrix, right, left, logdet = _eliminate(self._tables, self._parents, out)
         if retained.cell == 0 and self._kept is not None:
             matrix, right = self._kept.joined(matrix), self._kept.joined_rows(right)
             retained = Ratios(retained.parent, 0.0)
@@ -302,7 +302,9 @@ def _by_parent(cells: Cells) -> Cells:
     return Cells(place[cells.code], cells.parent[order])
 
 
-def _left(tables: Tables, parents: Any, ratios: Ratios) -> tuple[Floats, Floats, Floats, float]:
+def _eliminate(
+    tables: Tables, parents: Any, ratios: Ratios
+) -> tuple[Floats, Floats, Floats, float]:
     """What is left of the cross products when cells and their parents are eliminated.
 
     Of kept by kept cells, kept cells by fixed columns, fixed by fixed columns; and the log |V|.
@@ -311,11 +313,11 @@ def _left(tables: Tables, parents: Any, ratios: Ratios) -> tuple[Floats, Floats,
     logdet = -float(np.log(shrink).sum())
     rows = []
     if ratios.cell > 0:
-        rows.append(_scaled(tables.joint, np.sqrt(ratios.cell * shrink)))
+        rows.append(_scale_rows(tables.joint, np.sqrt(ratios.cell * shrink)))
     if ratios.parent > 0 and parents is not None:
         weight = parents @ (shrink * tables.sizes)
         each = ratios.parent / (1.0 + ratios.parent * weight)
-        rows.append(_scaled(parents @ _scaled(tables.joint, shrink), np.sqrt(each)))
+        rows.append(_scale_rows(parents @ _scale_rows(tables.joint, shrink), np.sqrt(each)))
         logdet += float(np.log1p(ratios.parent * weight).sum())
     taken = _gram(rows) if rows else np.zeros((tables.joint.shape[1],) * 2)
     n = len(tables.kept_sizes)
@@ -350,7 +352,7 @@ def _dense_gram(matrix: Any, start: int) -> Floats:
     return floats(part.T @ part)
 
 
-def _scaled(matrix: Any, by: Floats) -> Any:
+def _scale_rows(matrix: Any, by: Floats) -> Any:
     """Rows of a sparse or dense matrix times factors."""
     if not _is_sparse(matrix):
         return matrix * by[:, None]
@@ -434,7 +436,7 @@ class _Place:
 
     def into(self, border: Floats, out: Ratios, retained: Ratios) -> float:
         """Add what is left of this condition to the border; the log |V| of what is eliminated."""
-        matrix, right, left, logdet = _left(self._tables, None, Ratios(out.cell, 0.0))
+        matrix, right, left, logdet = _eliminate(self._tables, None, Ratios(out.cell, 0.0))
         pulled, corner = self._others_by(out, right, left)
         if retained.cell > 0:
             matrix *= retained.cell
@@ -462,7 +464,7 @@ class _Place:
         t = self._tables
         n = len(t.kept_sizes)
         shrink = 1.0 / (1.0 + out.cell * t.sizes)
-        own = self._out.sums @ _scaled(t.joint, shrink)
+        own = self._out.sums @ _scale_rows(t.joint, shrink)
         size = len(self._out.parents)
         fixed = own[:, n:].toarray() if _is_sparse(own) else own[:, n:]
         corner = np.zeros((size + len(left),) * 2)

@@ -90,7 +90,7 @@ def samples(
     narrowed = np.minimum(1.0, _WIDEST / np.sqrt(np.diag(around.covariance)))
     scale = _INFLATION * around.covariance * np.outer(narrowed, narrowed)
     first = Mixture.alone(around.x, floats(scale), degrees, even)
-    core, times = _fitted(target, first, enough), 1
+    core, times = _fit_proposals(target, first, enough), 1
     while times <= min(most, MOST_TIMES) or times == 1:
         length = draws * times + _BURN
         proposed = target.proposed(core.guarded(first), chains * length)
@@ -110,7 +110,7 @@ def samples(
 
 
 @dataclass(frozen=True)
-class _Proposed:
+class _Proposals:
     x: Floats
     conditional: Floats
     log_weights: Floats
@@ -124,12 +124,12 @@ class _Target:
     conditional: DrawConditional
     rng: np.random.Generator
 
-    def proposed(self, shape: Mixture, n: int) -> _Proposed:
+    def proposed(self, shape: Mixture, n: int) -> _Proposals:
         x = shape.draw(self.rng, n)
         parts = [self._weighed(x[i : i + _BATCH]) for i in range(0, n, _BATCH)]
         conditional, height = (np.concatenate(each) for each in zip(*parts, strict=True))
         logs = np.where(np.isfinite(height), height - shape.log_density(x), -np.inf)
-        return _Proposed(x, conditional, logs)
+        return _Proposals(x, conditional, logs)
 
     def _weighed(self, x: Floats) -> tuple[Floats, Floats]:
         conditional, more = self.conditional(x, self.rng)
@@ -140,7 +140,7 @@ def _nothing(x: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return np.empty((len(x), 0)), np.zeros(len(x))
 
 
-def _fitted(target: _Target, first: Mixture, enough: float) -> Mixture:
+def _fit_proposals(target: _Target, first: Mixture, enough: float) -> Mixture:
     """The proposals that pilot draws find to fit: the first t, or a mixture if that fits badly."""
     d = first.centres.shape[1]
     n = _PILOT_DRAWS * (d + 2)

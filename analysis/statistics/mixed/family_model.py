@@ -207,7 +207,7 @@ def large_scale(modelled: Modelled) -> bool:
     return many or estimand_of(modelled.family.estimand).continuous
 
 
-def uneven(modelled: Modelled) -> bool:
+def has_own_spreads(modelled: Modelled) -> bool:
     """Whether conditions get spreads of their own: several of them, on a large scale."""
     return large_scale(modelled) and len(modelled.names) > 1
 
@@ -218,11 +218,12 @@ def family_posterior(
     effects: Effects | None = None,
     fit: RemlFit | None = None,
 ) -> Posterior:
-    """Draws of `model_draws`, texts and clips included; where `uneven`, of conditions' own spreads.
+    """Return draws of `model_draws`, texts and clips included.
 
-    A spread of each condition has a closed form without effects of texts only. So they are
-    estimated by that (`spread_posterior`); then the scores, in units of their condition's spread
-    around its mean, have the model with all effects. Raises NotEstimable with reason and remedy.
+    Where `has_own_spreads`, conditions have spreads of their own in them. A spread of each
+    condition has a closed form without effects of texts only. So they are estimated by that
+    (`spread_posterior`); then the scores, in units of their condition's spread around its mean,
+    have the model with all effects. Raises NotEstimable with reason and remedy.
     """
     arrays = modelled.arrays
     for what, codes in (("rater", arrays.rater), ("item", arrays.item)):
@@ -231,7 +232,7 @@ def family_posterior(
                 f"there is one {what}: how {what}s differ cannot be estimated",
                 f"collect ratings of more {what}s",
             )
-    if not uneven(modelled):
+    if not has_own_spreads(modelled):
         return model_draws(modelled, options, effects, fit)
     prior, sampling = gaussian_prior(modelled), modelled.sampling(options)
     spreads = spread_posterior(arrays.y, arrays.rater, arrays.condition, prior, sampling)

@@ -61,7 +61,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledPosterior:
     """The posterior, and the name and version of the sampler that drew it."""
 
     posterior: Posterior
@@ -75,7 +75,7 @@ def general_ordinal(
     scores: Floats,
     sampling: Sampling,
     report_progress: Progress,
-) -> Sampled:
+) -> SampledPosterior:
     """Draws of the cumulative logit model of labels (n,) from 0 in cells (n,).
 
     ``effects`` are codes (n,) by the names of `SD_NAMES`, ``scores`` (K,) those of the labels. Also
@@ -92,9 +92,11 @@ def general_ordinal(
 
     with _quiet():
         model = _ordinal_model(label, cell, effects, len(scores), prior)
-        draws, diagnostics, sampler = _trusted(model, names, sampling, report_progress, more)
+        draws, diagnostics, sampler = _sample_until_trusted(
+            model, names, sampling, report_progress, more
+        )
     text = f"{prior}, of text and of stimulus ~ HalfNormal({OTHER_SD:g})"
-    return Sampled(Posterior(draws, diagnostics, text, len(label)), sampler)
+    return SampledPosterior(Posterior(draws, diagnostics, text, len(label)), sampler)
 
 
 def general_gaussian(
@@ -105,7 +107,7 @@ def general_gaussian(
     sampling: Sampling,
     report_progress: Progress,
     condition: Codes | None = None,
-) -> Sampled:
+) -> SampledPosterior:
     """As `general_ordinal`, of scores (n,) with normal errors: the means are ``condition``.
 
     Given codes ``condition`` (n,), every condition has a ``spread`` of its own, see `spreads`.
@@ -114,10 +116,12 @@ def general_gaussian(
     names += [] if condition is None else ["spread"]
     with _quiet():
         model = _gaussian_model(y, cell, effects, prior, condition)
-        draws, diagnostics, sampler = _trusted(model, names, sampling, report_progress, dict)
+        draws, diagnostics, sampler = _sample_until_trusted(
+            model, names, sampling, report_progress, dict
+        )
     text = str(prior).replace("SDs of rater, rater by condition, residual", "SDs")
     text += "" if condition is None else f"; {spread_prior_text(int(condition.max()) + 1)}"
-    return Sampled(Posterior(draws, diagnostics, text, len(y)), sampler)
+    return SampledPosterior(Posterior(draws, diagnostics, text, len(y)), sampler)
 
 
 def _ordinal_model(
@@ -194,7 +198,7 @@ def _counted(*codes: Codes) -> tuple[list[Codes], Floats]:
     return [rows[:, i] for i in range(rows.shape[1])], count.astype(np.float64)
 
 
-def _trusted(
+def _sample_until_trusted(
     model: Any,
     names: Sequence[str],
     sampling: Sampling,

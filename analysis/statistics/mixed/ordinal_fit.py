@@ -225,7 +225,7 @@ class _Batch:
         self._zeta = np.linspace(-grid.reach, grid.reach, nodes[0])
         weight = np.exp(-0.5 * self._zeta**2)
         self._weight = floats(weight / weight.sum())
-        self._inner = _convolved(p, self._zeta, nodes[1], grid)
+        self._inner = _convolution_kernel(p, self._zeta, nodes[1], grid)
         self._cells = [self._cell(s) for s in range(model.n_conditions)]
         tables = np.concatenate([cell.table for cell in self._cells])  # (kinds, b, J)
         with np.errstate(divide="ignore"):
@@ -346,7 +346,7 @@ class _Hermite:
         return floats((self.backward(ratio) * peak * rising()).sum(axis=1) @ self._moves)
 
 
-def _convolved(p: Points, zeta: Floats, length: int, grid: Grid) -> _Kernel | _Hermite:
+def _convolution_kernel(p: Points, zeta: Floats, length: int, grid: Grid) -> _Kernel | _Hermite:
     return _Kernel(p, zeta, length, grid) if length else _Hermite(p, zeta)
 
 
@@ -485,7 +485,7 @@ def ordinal_ml(counts: Floats) -> OrdinalFit:
     s = model.n_conditions
     x, errors = np.zeros(len(free)), np.zeros(len(free))
     x[free], errors[free] = peak.x, np.sqrt(np.diag(peak.covariance))
-    p = _unpacked(x[None], model)
+    p = _unpack_points(x[None], model)
     sds = [float(p.sd_rater[0]), float(p.sd_rater_condition[0])]
     errors = errors[-2:] * slope(x[-2:], _SCALE)
     vanished = [sd < _VANISHED for sd in sds]
@@ -528,7 +528,7 @@ def ordinal_posterior(
     slopes = _with_prior_slopes(model, FAST, prior)
     peak = near_mode(slopes, _start(counts), _bounds(model))
     fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(sampling.seed)
-    work = int(model.work(_unpacked(peak.x[None], model), FAST)[0]) * sampling.n
+    work = int(model.work(_unpack_points(peak.x[None], model), FAST)[0]) * sampling.n
     attempts = samples(
         fast,
         peak,
@@ -541,11 +541,13 @@ def ordinal_posterior(
         most=MOST_WORK / work,
     )
     return trusted_posterior(
-        attempts, lambda sample: _named(sample.draws, model, scores), str(prior), model.n
+        attempts, lambda sample: _name_draws(sample.draws, model, scores), str(prior), model.n
     )
 
 
-def _named(draws: Floats, model: MarginalLikelihood, scores: Floats | None) -> dict[str, Floats]:
+def _name_draws(
+    draws: Floats, model: MarginalLikelihood, scores: Floats | None
+) -> dict[str, Floats]:
     chains, length, size = draws.shape
     flat = draws.reshape(-1, size)
     s = model.n_conditions
@@ -567,7 +569,7 @@ def _cuts(log_gaps: Floats) -> Floats:
     return floats(steps - steps.mean(axis=1, keepdims=True))
 
 
-def _unpacked(points: Floats, model: MarginalLikelihood) -> Points:
+def _unpack_points(points: Floats, model: MarginalLikelihood) -> Points:
     s = model.n_conditions
     sds = sd_of(points[:, -2:], _SCALE)
     return Points(points[:, :s], _cuts(points[:, s:-2]), sds[:, 0], sds[:, 1])
@@ -599,7 +601,7 @@ def _partly(slopes: Slopes, free: Truths) -> Slopes:
 
 def _likelihood(model: MarginalLikelihood, grid: Grid) -> Density:
     def log_density(points: Floats) -> Floats:
-        return np.maximum(model.values(_unpacked(points, model), grid), _IMPOSSIBLE)
+        return np.maximum(model.values(_unpack_points(points, model), grid), _IMPOSSIBLE)
 
     return log_density
 
@@ -608,7 +610,7 @@ def _likelihood_slopes(model: MarginalLikelihood, grid: Grid) -> Slopes:
     s = model.n_conditions
 
     def slopes(points: Floats) -> tuple[Floats, Floats]:
-        value, by = model.slopes(_unpacked(points, model), grid)
+        value, by = model.slopes(_unpack_points(points, model), grid)
         # a gap moves all cuts above it up, and by the mean that is taken off, all down
         above = by.cut[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         size = by.cut.shape[1]

@@ -90,7 +90,7 @@ def reml(
     NotEstimable when no residual variation is left, or too little to tell variances.
     """
     allowed = np.ones(len(levels), dtype=bool) if free is None else np.array(free, dtype=bool)
-    model = _Profiled(likelihood, n, len(levels))
+    model = _ProfiledLikelihood(likelihood, n, len(levels))
     ratios = _near_maximum(model, allowed, _Scale(floats(list(levels.values())), n))
     ratios, stencil, around = _refine_ratios(model, ratios, rest)
     logdet, rss, cov, beta = (part[0] for part in model.parts(ratios[None]))
@@ -115,11 +115,11 @@ def reml(
         n=n,
         parameter_covariance=floats(2.0 * np.linalg.inv(hessian)),
         slopes=slopes,
-        notes=notes + _vanished(list(levels), allowed & ~positive),
+        notes=notes + _vanished_notes(list(levels), allowed & ~positive),
     )
 
 
-class _Profiled:
+class _ProfiledLikelihood:
     """The likelihood with fixed effects and residual variance profiled out."""
 
     def __init__(self, likelihood: Likelihood, n: int, n_effects: int) -> None:
@@ -168,7 +168,7 @@ class _Scale:
         return floats(self._size * np.log1p(self._each * ratio))
 
 
-def _near_maximum(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
+def _near_maximum(model: _ProfiledLikelihood, allowed: Truths, scale: _Scale) -> Floats:
     """Ratios (K,) near the maximum, 0 where an effect is not allowed or vanishes."""
     ratios = np.zeros(len(allowed))
     if not allowed.any():
@@ -192,7 +192,9 @@ def _near_maximum(model: _Profiled, allowed: Truths, scale: _Scale) -> Floats:
     return np.where(ratios < _NOTHING, 0.0, ratios)
 
 
-def _refine_ratios(model: _Profiled, ratios: Floats, rest: float) -> tuple[Floats, Stencil, _Parts]:
+def _refine_ratios(
+    model: _ProfiledLikelihood, ratios: Floats, rest: float
+) -> tuple[Floats, Stencil, _Parts]:
     """Newton steps in the logarithms of the positive ratios, until one is at most ``rest``.
 
     The ratios after it, and the stencil before it with the likelihood's parts at its points.
@@ -238,7 +240,7 @@ def _hessian(stencil: Stencil, deviance: Floats, scaled_rss: Floats, degrees: in
     return np.block([[inner, border[:, None]], [border[None, :], np.array([[float(degrees)]])]])
 
 
-def _vanished(effects: Sequence[str], vanished: Truths) -> tuple[str, ...]:
+def _vanished_notes(effects: Sequence[str], vanished: Truths) -> tuple[str, ...]:
     return tuple(
         f"no variance was found for {name}: it is estimated as 0"
         for name, is_gone in zip(effects, vanished, strict=True)

@@ -73,7 +73,7 @@ def box_around(fit: RemlFit, levels: Floats) -> Box:
     return Box(low, np.where(near, low, middle), high, each)
 
 
-class Interpolated:
+class InterpolatedLikelihood:
     """The likelihood that ``exact`` gives at ratios (B, K), interpolated in a box.
 
     ``n_values`` is how many exact values it took.
@@ -86,7 +86,7 @@ class Interpolated:
         self._pairs = list(combinations(range(len(self._axes)), 2))
         points = [box.middle, *self._lone(), *self._corners()]
         self.n_values = len(points)
-        values = _unbounded(exact(box.ratios(floats(points))))
+        values = _to_unbounded(exact(box.ratios(floats(points))))
         rise = values[1:] - values[0]
         self._middle, self._coefficients = values[0], self._without_axes(rise)
 
@@ -101,7 +101,7 @@ class Interpolated:
         values = self._middle + np.column_stack(basis) @ self._coefficients
         outside = (at - held) / (self._box.high - self._box.low)
         values[:, 0] += _OUTSIDE * (outside**2).sum(axis=1)
-        return _bounded(values, self._middle)
+        return _from_unbounded(values, self._middle)
 
     def _lone(self) -> list[Floats]:
         """The points with one coordinate at a node."""
@@ -164,7 +164,7 @@ def _lagrange(x: Floats, nodes: Floats, zero: float) -> Floats:
     return out
 
 
-def _unbounded(q: Quadratics) -> Floats:
+def _to_unbounded(q: Quadratics) -> Floats:
     """Quadratics as numbers (B, F) that may be anything: what is positive by its logarithm.
 
     log |V|, the log residual sum of squares, the means (C,), the root of X' V^-1 X by rows.
@@ -179,7 +179,7 @@ def _unbounded(q: Quadratics) -> Floats:
     return np.column_stack([q.logdet, np.log(rss), beta, root[:, lower[0], lower[1]]])
 
 
-def _bounded(values: Floats, one: Floats) -> Quadratics:
+def _from_unbounded(values: Floats, one: Floats) -> Quadratics:
     """What `_unbounded` made of Quadratics; ``one`` (F,) tells how many means there are."""
     c = round(np.sqrt(2.0 * len(one) - 1.75) - 1.5)  # F = 2 + C + C (C + 1) / 2
     lower, here = np.tril_indices(c), np.arange(c)
@@ -223,7 +223,7 @@ def text_posterior(
     exact = MarginalPosterior(model.at, len(names), len(y), model.centre, prior, work=work)
     problem = "its variances cannot be told"
     if fit is not None:
-        near = Interpolated(model.at, box_around(fit, levels))
+        near = InterpolatedLikelihood(model.at, box_around(fit, levels))
         work = near.n_values * (design.shape[1] + 2.0) ** 2 / 2.0
         quick = MarginalPosterior(near.at, len(names), len(y), model.centre, prior, work=work)
         start = np.maximum(floats([*fit.sds.values()]), _LEAST * fit.sds["residual"])

@@ -168,7 +168,7 @@ def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, fl
     return at, information, value
 
 
-def summarised(
+def summarise_fit(
     ratings: PairRatings,
     model: str,
     scale: str,

@@ -216,7 +216,7 @@ def _triads(judge: tuple[int, ...], ratings: PairRatings, rows: Codes) -> Triads
     beats = (total > 1e-9).astype(np.float64)
     decided = beats + beats.T
     pairs, n_decided = int(np.sum(met > 0)) // 2, int(decided.sum()) // 2
-    circular, triads = round(_closed(beats) / 3), round(_closed(decided) / 6)
+    circular, triads = round(_closed_walks(beats) / 3), round(_closed_walks(decided) / 6)
     consistence, note = None, ""
     if k < 3:
         note = "fewer than three conditions: no triads"
@@ -228,7 +228,7 @@ def _triads(judge: tuple[int, ...], ratings: PairRatings, rows: Codes) -> Triads
     return Triads(judge, k, pairs, pairs - n_decided, triads, circular, consistence, note)
 
 
-def _closed(matrix: Floats) -> float:
+def _closed_walks(matrix: Floats) -> float:
     """Closed walks of three steps."""
     return float(np.trace(matrix @ matrix @ matrix))
 

@@ -17,7 +17,7 @@ from analysis.statistics.clustered_variance import (
     too_few,
     variance_and_df,
 )
-from analysis.statistics.comparisons.p_adjustment import adjusted, sidak, sidak_level
+from analysis.statistics.comparisons.p_adjustment import adjust_p, sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS, Undefined
 from analysis.statistics.comparisons.two_sample_tests import wilcoxon
 from analysis.statistics.intervals import (
@@ -277,7 +277,7 @@ def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
     means = means_against(y, *who, ends=_ends(ratings), level=level)
     won = (np.sign(y) + 1) / 2
     shares = means_against(won, *who, null=0.5, ends=(0.0, 1.0), level=level)
-    naive = adjusted([mean.naive_p for mean in means], "holm")
+    naive = adjust_p([mean.naive_p for mean in means], "holm")
     return [
         pair.summary(mean, share, level, p)
         for pair, mean, share, p in zip(pairs, means, shares, naive, strict=True)

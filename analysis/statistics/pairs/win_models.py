@@ -17,7 +17,7 @@ from analysis.statistics.pairs.ability_fit import (
     centring,
     differences,
     maximise,
-    summarised,
+    summarise_fit,
 )
 from analysis.statistics.pairs.comparison_graph import Connection, Separated, require_common_scale
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -46,7 +46,7 @@ def bradley_terry(
     graph = require_common_scale(use, ties)
     shares = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     name = "Bradley-Terry, ties as halves" if ties == "half" else "Bradley-Terry, ties dropped"
-    return _fitted(use, name, shares, order, prior_sd, graph)
+    return _fit_choice_model(use, name, shares, order, prior_sd, graph)
 
 
 def davidson(
@@ -63,10 +63,10 @@ def davidson(
         raise Undefined("no ties: Davidson's model is Bradley and Terry's here; use that")
     if tied == len(ratings.y):
         raise Undefined("only ties: all abilities are equal and the chance of a tie is 1")
-    return _fitted(ratings, "Davidson, ties as ties", np.eye(3), order, prior_sd, graph)
+    return _fit_choice_model(ratings, "Davidson, ties as ties", np.eye(3), order, prior_sd, graph)
 
 
-def _fitted(
+def _fit_choice_model(
     ratings: PairRatings,
     model: str,
     shares: Floats,
@@ -80,7 +80,7 @@ def _fitted(
     with_order = order and ratings.orders_known
     choice = _Choice(ratings, shares, with_order, prior_sd)
     at, information, _ = maximise(choice.objective, np.zeros(choice.size))
-    return summarised(
+    return summarise_fit(
         ratings,
         model + " (order term)" * with_order,
         LOG_ODDS,
@@ -232,7 +232,7 @@ def cumulative(
     with_order = order and ratings.orders_known
     model = _Cumulative(ratings, LINKS[link], with_order, prior_sd)
     at, information, _ = maximise(model.objective, model.start())
-    return summarised(
+    return summarise_fit(
         ratings,
         f"cumulative {link}, symmetric cut points" + " (order term)" * with_order,
         LINKS[link].scale,
@@ -351,7 +351,7 @@ def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
     if variance < 1e-20:
         raise Undefined("the abilities explain every rating exactly: no error to test them by")
     n = len(error)
-    return summarised(
+    return summarise_fit(
         ratings,
         "least squares on the scores" + " (order term)" * with_order,
         "scores",

@@ -55,7 +55,7 @@ def rater_means(score: Floats, rater: Codes) -> Floats:
 
     NaN scores are left out.
     """
-    y, who, n = _arrived(score, rater)
+    y, who, n = _order_of_arrival(score, rater)
     return np.asarray(np.bincount(who, weights=y, minlength=n) / np.bincount(who, minlength=n))
 
 
@@ -65,7 +65,7 @@ def rater_differences(score: Floats, rater: Codes, is_first: Codes) -> Floats:
     ``is_first`` (n,) is true where the rating is of the first condition, false where of the
     second; raters without both are left out.
     """
-    y, who, n = _arrived(score, rater)
+    y, who, n = _order_of_arrival(score, rater)
     side = np.asarray(is_first, dtype=bool)[~np.isnan(np.asarray(score, dtype=np.float64))]
     means = []
     for mine in (side, ~side):
@@ -87,7 +87,7 @@ def asymptotic_sequence(
     Appendix B.2). No bounds before ``first_look`` raters, where s_t is not to be trusted: the
     guarantee is for large numbers. Raises PlanningError on a level outside 0..1.
     """
-    x = _checked(x, level)
+    x = _check_scores(x, level)
     if first_look < 2 or best_at < 1:
         raise PlanningError("the first look needs two raters or more, best_at one or more")
     t = np.arange(1, len(x) + 1)
@@ -112,7 +112,7 @@ def subgaussian_sequence(
     Math. Stat. 41, eq. 17 of Howard, Ramdas, McAuliffe and Sekhon (2021), Ann. Stat. 49(2), with a
     normal mixture. For scores in [a, b], sigma = (b - a) / 2 always holds (Hoeffding 1963).
     """
-    x = _checked(x, level)
+    x = _check_scores(x, level)
     if not sigma > 0:
         raise PlanningError(f"sigma is {sigma}; give one above 0")
     t = np.arange(1, len(x) + 1)
@@ -134,7 +134,7 @@ def bounded_sequence(
     ends. For differences of scores the ends are minus and plus the width of the scale. Raises
     PlanningError when a value lies outside the ends, or the truncation outside 0..1.
     """
-    x = _checked(x, level)
+    x = _check_scores(x, level)
     low, high = ends
     if not high > low or (len(x) and (x.min() < low - 1e-9 or x.max() > high + 1e-9)):
         raise PlanningError(f"a value lies outside {low:g}..{high:g}, or the ends are no ends")
@@ -166,7 +166,7 @@ def stopped_at(
     return int(np.argmax(done)) + 1 if done.any() else None
 
 
-def _arrived(score: Floats, rater: Codes) -> tuple[Floats, Codes, int]:
+def _order_of_arrival(score: Floats, rater: Codes) -> tuple[Floats, Codes, int]:
     y, who = np.asarray(score, dtype=np.float64), np.asarray(rater)
     if len(y) != len(who):
         raise PlanningError(f"{len(y)} scores and {len(who)} raters: give one of each per rating")
@@ -177,7 +177,7 @@ def _arrived(score: Floats, rater: Codes) -> tuple[Floats, Codes, int]:
     return y[known], rank[code], len(names)
 
 
-def _checked(x: Floats, level: float) -> Floats:
+def _check_scores(x: Floats, level: float) -> Floats:
     numbers = np.asarray(x, dtype=np.float64)
     if not 0 < level < 1:
         raise PlanningError(f"level {level} is not between 0 and 1")

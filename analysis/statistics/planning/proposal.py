@@ -66,7 +66,7 @@ class NearbyDesign(TypedDict):
     hours: float
 
 
-def around(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
+def nearby_designs(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
     """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
     chosen = plan.design.ratings_per_stimulus
     steps = sorted({max(1, round(chosen * step)) for step in STEPS})

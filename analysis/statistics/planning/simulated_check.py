@@ -62,7 +62,7 @@ def simulate_ratings(
     t, c, per_clip = design.items, design.conditions, design.ratings_per_stimulus
     condition = np.repeat(np.arange(c), t * per_clip)
     item = np.tile(np.repeat(np.arange(t), per_clip), c)
-    rater = _assigned(design, condition, rng)
+    rater = _assign_raters(design, condition, rng)
     n_raters = design.raters_in_all
     y = np.asarray(means, dtype=np.float64)[condition]
     y = y + rng.normal(0, 1, n_raters)[rater] * components.rater
@@ -132,7 +132,7 @@ def simulated_check(
     )
 
 
-def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Codes:
+def _assign_raters(design: Design, condition: Codes, rng: np.random.Generator) -> Codes:
     """Who gives each rating (n,): raters dealt out in turn, no clip twice to one rater."""
     t, per_clip, raters = design.items, design.ratings_per_stimulus, design.raters
     rater = np.empty(len(condition), dtype=np.int64)

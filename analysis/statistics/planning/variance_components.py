@@ -116,13 +116,13 @@ def components_from_pilot(
     if len(y) < 3 or len(np.unique(r)) < 2:
         raise PlanningError("a pilot needs two raters or more, and three ratings or more")
     groups, notes = _groups(c, r, t)
-    centred, names = _centred(y, c), [*groups, "residual"]
+    centred, names = _centre_scores(y, c), [*groups, "residual"]
     codes = [*groups.values(), np.arange(len(y))]
-    matrices = [_scaled(code) for code in codes]
+    matrices = [_scaled_indicators(code) for code in codes]
     fixed = indicators(np.unique(c, return_inverse=True)[1])
     traces = _expectations(matrices, [indicators(code) for code in codes], fixed)
     sums = np.array([float(((m.T @ centred) ** 2).sum()) for m in matrices])
-    variances, dropped = _solved(traces, sums, names)
+    variances, dropped = _solve_moments(traces, sums, names)
     notes += dropped
     degrees = {n: float(len(np.unique(g)) - 1) for n, g in groups.items()}
     degrees["residual"] = float(max(1, len(y) - sum(degrees.values()) - len(np.unique(c))))
@@ -172,12 +172,12 @@ def _same_partition(a: Codes, b: Codes) -> bool:
     return groups == int(b.max()) + 1 == len(pairs)
 
 
-def _centred(y: Floats, condition: Codes) -> Floats:
+def _centre_scores(y: Floats, condition: Codes) -> Floats:
     code = np.unique(condition, return_inverse=True)[1]
     return np.asarray(y - (np.bincount(code, weights=y) / np.bincount(code))[code])
 
 
-def _scaled(code: Codes) -> Any:
+def _scaled_indicators(code: Codes) -> Any:
     """Group indicators (n, G), each column divided by the root of its group's size."""
     n, size = len(code), np.bincount(code)
     weights = 1 / np.sqrt(size[code])
@@ -203,7 +203,7 @@ def _expectations(matrices: list[Any], plain: list[Any], fixed: Any) -> Floats:
     return traces
 
 
-def _solved(traces: Floats, sums: Floats, names: list[str]) -> tuple[Floats, list[str]]:
+def _solve_moments(traces: Floats, sums: Floats, names: list[str]) -> tuple[Floats, list[str]]:
     """Variances (K,), none below 0; and what was left out."""
     use = list(range(len(names)))
     notes: list[str] = []
@@ -254,7 +254,7 @@ PRESETS: dict[str, Components] = {
 }
 
 
-def assumed(estimand: str, low: float, high: float, answers: int) -> Components:
+def assumed_components(estimand: str, low: float, high: float, answers: int) -> Components:
     """Components for a first idea of a study without a pilot, for a scale from ``low`` to ``high``.
 
     Those of a known study on this scale, else the long-form preset stretched to it. Of two answers

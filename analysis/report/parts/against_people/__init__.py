@@ -40,7 +40,7 @@ from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
     FEW_CONDITIONS,
     FEWEST,
-    Correlated,
+    MetricCorrelation,
 )
 
 METHODS = (
@@ -168,7 +168,7 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
         yield f"{family_prefix(scores.title)}{_told_apart(scores, names, what)}"
 
 
-def _rivals(scores: FamilyScores, names: Sequence[str], first: Correlated) -> str:
+def _rivals(scores: FamilyScores, names: Sequence[str], first: MetricCorrelation) -> str:
     """How many other metrics may go with people as closely: their intervals reach its own."""
     if first.low is None or first.high is None or first.low <= 0 <= first.high:
         return ""
@@ -215,7 +215,7 @@ def _without(scores: FamilyScores, names: Sequence[str]) -> str:
     return f"without a p and not counted, {'; '.join(reasons)}"
 
 
-def _elsewhere(each: Correlated, kinds: str) -> str:
+def _elsewhere(each: MetricCorrelation, kinds: str) -> str:
     """With few conditions, the interval for other ones too, which is the one to read."""
     if each.n >= FEW_CONDITIONS or each.low_conditions is None or each.high_conditions is None:
         return ""
@@ -270,7 +270,7 @@ def _of_the_study(scores: FamilyScores) -> Iterator[str]:
         yield f"{unnamed} ratings name no stimulus and are left out here."
 
 
-def _goes_against(first: Correlated, rises: bool) -> bool:
+def _goes_against(first: MetricCorrelation, rises: bool) -> bool:
     if first.low is None or first.high is None:
         return False
     return first.high < 0 if rises else first.low > 0
@@ -316,7 +316,7 @@ def _missing(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
         )
 
 
-def _clear(first: Correlated) -> str:
+def _clear(first: MetricCorrelation) -> str:
     """Whether the interval says which way it goes."""
     if first.low is None or first.high is None:
         return ", of which nothing more can be said"
@@ -325,7 +325,7 @@ def _clear(first: Correlated) -> str:
     return "" if first.high > 0 else " (the higher the metric, the worse for people)"
 
 
-def _value_words(each: Correlated) -> str:
+def _value_words(each: MetricCorrelation) -> str:
     ends = "no interval" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
     return f"SRCC {each.value:.2f} {ends}".replace("-", "−")
 

@@ -14,8 +14,8 @@ from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import (
-    Correlated,
     CorrelationOptions,
+    MetricCorrelation,
     Units,
     correlations,
     units_of,
@@ -34,7 +34,7 @@ class FamilyScores:
     units: Units
     metrics: tuple[Metric, ...]
     values: Mapping[str, Floats]
-    correlations: tuple[Correlated, ...]
+    correlations: tuple[MetricCorrelation, ...]
     same_scale: frozenset[str]
     level: float = 0.95
 
@@ -43,7 +43,9 @@ class FamilyScores:
         """The metrics of which lower values are better."""
         return frozenset(each.name for each in self.metrics if each.rises is False)
 
-    def number(self, metric: str, unit: str, statistic: str, mapping: str) -> Correlated | None:
+    def number(
+        self, metric: str, unit: str, statistic: str, mapping: str
+    ) -> MetricCorrelation | None:
         """One of the numbers; None where it was not made."""
         key = (metric, unit, statistic, mapping)
         named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.correlations)

@@ -34,7 +34,7 @@ from analysis.statistics.metric_agreement.metric_correlations import (
     MAPPED,
     THREE_WAY,
     TWO_WAY,
-    Correlated,
+    MetricCorrelation,
 )
 from analysis.statistics.metric_agreement.resampled_units import wider_over
 
@@ -502,7 +502,7 @@ def number_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Ta
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, scores.title, True)
 
 
-def _over_conditions(each: Correlated) -> str:
+def _over_conditions(each: MetricCorrelation) -> str:
     """How the interval for other conditions was made."""
     if each.low_conditions is None:
         return ""
@@ -559,9 +559,9 @@ def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
     )
 
 
-def holm_of(correlated: Iterable[Correlated]) -> dict[tuple[str, str, str], float | None]:
+def holm_of(correlated: Iterable[MetricCorrelation]) -> dict[tuple[str, str, str], float | None]:
     """Holm's p over the metrics, for each unit and coefficient, by metric, unit, coefficient."""
-    groups: dict[tuple[str, str], list[Correlated]] = {}
+    groups: dict[tuple[str, str], list[MetricCorrelation]] = {}
     for each in correlated:
         if each.mapping == AS_IS and each.p is not None:
             groups.setdefault((each.unit, each.statistic), []).append(each)
