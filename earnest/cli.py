@@ -103,9 +103,14 @@ def _add_study(commands: Any) -> None:
         "--anyway", action="store_true", help="Open the study in spite of problems."
     )
     _add_key(
-        commands, "pause", lambda c, a: _shown(c.pause(a.key)), "Stop new raters from starting."
+        commands,
+        "pause",
+        lambda c, a: _print_study(c.pause(a.key)),
+        "Stop new raters from starting.",
     )
-    _add_key(commands, "close", lambda c, a: _shown(c.close(a.key)), "Close a study for good.")
+    _add_key(
+        commands, "close", lambda c, a: _print_study(c.close(a.key)), "Close a study for good."
+    )
     copy = _add_key(commands, "copy", _copy, "Copy a study as a draft.")
     copy.add_argument("--to", default="", help="Key of the copy.")
     copy.add_argument(
@@ -141,7 +146,7 @@ def _studies(client: Client, args: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(study: dict[str, Any]) -> int:
+def _print_study(study: dict[str, Any]) -> int:
     print(f"“{study['key']}” is {study['state']}. Raters start at {study['link']}")
     return 0
 
@@ -156,7 +161,7 @@ def _create(client: Client, args: argparse.Namespace) -> int:
         print(remark)
     for finding in created["findings"]:
         print(f"{finding['level'].capitalize()}: {finding['what']} {finding['remedy']}")
-    return _shown(created["study"])
+    return _print_study(created["study"])
 
 
 def _validate(client: Client, args: argparse.Namespace) -> int:
@@ -169,11 +174,11 @@ def _validate(client: Client, args: argparse.Namespace) -> int:
 
 
 def _open(client: Client, args: argparse.Namespace) -> int:
-    return _shown(client.open(args.key, anyway=args.anyway))
+    return _print_study(client.open(args.key, anyway=args.anyway))
 
 
 def _copy(client: Client, args: argparse.Namespace) -> int:
-    return _shown(client.copy(args.key, args.to, as_version=args.version))
+    return _print_study(client.copy(args.key, args.to, as_version=args.version))
 
 
 def _archive(client: Client, args: argparse.Namespace) -> int:

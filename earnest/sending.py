@@ -36,14 +36,14 @@ class Sender:
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError | httpx.PoolTimeout)
                 if not left or not (unsent or method in REPEATABLE):
-                    raise EarnestError(_unreached(error, method)) from None
+                    raise EarnestError(_unreachable_message(error, method)) from None
                 self.sleep(self._pause(left))
                 continue
             again = answer.status_code == 429 or method in REPEATABLE
             if answer.status_code in NOT_NOW and left and again:
                 self.sleep(_wait_s(answer) or self._pause(left))
                 continue
-            return checked(answer)
+            return check_response(answer)
         raise AssertionError("there is at least one try")
 
     @contextmanager
@@ -52,7 +52,7 @@ class Sender:
         with self.http.stream("GET", path, **sent) as answer:
             if answer.is_error:
                 answer.read()
-                checked(answer)
+                check_response(answer)
             yield answer
 
     def _pause(self, left: int) -> float:
@@ -65,7 +65,7 @@ def _wait_s(answer: httpx.Response) -> float:
     return min(float(text), LONGEST_WAIT_S) if text.isdecimal() else 0.0
 
 
-def _unreached(error: httpx.TransportError, method: str) -> str:
+def _unreachable_message(error: httpx.TransportError, method: str) -> str:
     unsure = "" if method in REPEATABLE else " Look whether it was done before you ask again."
     return f"The server did not answer ({error or type(error).__name__}).{unsure}"
 
@@ -85,7 +85,7 @@ def _no_earnest(answer: httpx.Response) -> str:
     )
 
 
-def checked(answer: httpx.Response) -> httpx.Response:
+def check_response(answer: httpx.Response) -> httpx.Response:
     if not answer.is_error:
         return answer
     try:

@@ -28,20 +28,22 @@ def schema() -> dict[str, Any]:
         for operation in methods.values()
         if "requestBody" in operation
     ]
-    for name in _named(bodies, shapes):  # what has no place is refused: `rest.payloads.Shape`
+    for name in _referenced_shapes(
+        bodies, shapes
+    ):  # what has no place is refused: `rest.payloads.Shape`
         shapes[name]["additionalProperties"] = False
     return plain
 
 
-def _named(part: Any, shapes: dict[str, Any]) -> set[str]:
+def _referenced_shapes(part: Any, shapes: dict[str, Any]) -> set[str]:
     """The shapes that a part of the schema refers to, and those that they are made of."""
     if isinstance(part, list):
-        return set().union(*(_named(each, shapes) for each in part))
+        return set().union(*(_referenced_shapes(each, shapes) for each in part))
     if not isinstance(part, dict):
         return set()
     name = str(part.get("$ref", "")).rpartition("/")[2]
-    inner = _named(list(part.values()), shapes)
-    return inner | ({name} | _named(shapes[name], shapes) if name else set())
+    inner = _referenced_shapes(list(part.values()), shapes)
+    return inner | ({name} | _referenced_shapes(shapes[name], shapes) if name else set())
 
 
 def as_json(request: HttpRequest) -> HttpResponse:

@@ -112,10 +112,10 @@ def _value(name: str, value: Any) -> Any:
 def arrow_stream(rows: Rows) -> Iterator[bytes]:
     """Arrow's streaming format, a batch at a time."""
     into = arrow_schema()
-    return _streamed(rows, into)
+    return _stream_rows(rows, into)
 
 
-def _streamed(rows: Rows, into: Any) -> Iterator[bytes]:
+def _stream_rows(rows: Rows, into: Any) -> Iterator[bytes]:
     pa = _arrow()
     held = _Held()
     with pa.ipc.new_stream(pa.PythonFile(held, "w"), into) as writer:

@@ -70,11 +70,11 @@ def source_of(request: Request, who: Any) -> Iterator[Path]:
         yield (
             archive_of(upload_for(who, payload["upload"]))
             if "upload" in payload
-            else written(payload, place)
+            else write_folder(payload, place)
         )
 
 
-def written(body: dict[str, Any], place: Path) -> Path:
+def write_folder(body: dict[str, Any], place: Path) -> Path:
     """The folder that says what was sent as JSON."""
     for name, content in body.get("files", {}).items():
         where = f"files.{name}"

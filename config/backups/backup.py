@@ -39,7 +39,7 @@ LEFT_OUT = {
 
 def take(target: str, say: Say, *, key: bool = True) -> Contents:
     """Write the backup to a file that appears when it is complete, or to standard output."""
-    with _opened(target) as file, snapshot() as session:
+    with _open_target(target) as file, snapshot() as session:
         say("database: counting ...")
         contents = read_contents(session)
         if not contents.migrations:
@@ -105,7 +105,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _opened(target: str) -> Iterator[IO[bytes]]:
+def _open_target(target: str) -> Iterator[IO[bytes]]:
     if target == STDOUT:
         if sys.stdout.isatty():
             raise BackupError("A terminal is no place for a backup: send it on with | or >.")

@@ -139,14 +139,17 @@ def read_contents(session: psycopg.Connection[Any]) -> Contents:
         query = b"SELECT app, name FROM django_migrations ORDER BY id"
         applied = [(app, name) for app, name in session.execute(query)]
     tables = [
-        Table(name, tuple(columns), *summed(session, name, columns)) for name, columns in listed
+        Table(name, tuple(columns), *table_checksum(session, name, columns))
+        for name, columns in listed
     ]
     sequences = dict(session.execute(SEQUENCES.encode()).fetchall())
     version = str(session.info.parameter_status("server_version"))
     return Contents(version, tuple(applied), tuple(tables), sequences)
 
 
-def summed(session: Any, name: str, columns: list[str] | tuple[str, ...]) -> tuple[int, str]:
+def table_checksum(
+    session: Any, name: str, columns: list[str] | tuple[str, ...]
+) -> tuple[int, str]:
     """The number of rows and the sum of a hash of each, which no order of rows changes."""
     row = sql.SQL(", ").join(map(sql.Identifier, columns))
     query = sql.SQL(
@@ -361,7 +364,7 @@ def _in_order(contents: Contents, cursor: Any) -> list[Table]:
 
 def _compare(table: Table) -> None:
     raw: Any = connection.connection
-    if summed(raw, table.name, table.columns) != (table.rows, table.digest):
+    if table_checksum(raw, table.name, table.columns) != (table.rows, table.digest):
         raise BackupError(
             f"The rows of {table.name} are not those of the backup. Nothing was changed. Restore "
             "into a database whose encoding is UTF8, or report this as a mistake of Earnest."

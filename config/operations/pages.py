@@ -76,7 +76,7 @@ def count_figures() -> Figures:
         listening=listening_figures(),
         scoring=_by_state(recent),
         analyses=_by_state(analysis.filter(created_at__gt=day_ago)),
-        jobs_asked=_by("job", AskedJob.objects.all()),
+        jobs_asked=_count_by("job", AskedJob.objects.all()),
         asked_oldest_s={
             job: (now - first).total_seconds()
             for job, first in AskedJob.objects.values_list("job").annotate(Min("asked_at"))
@@ -88,10 +88,10 @@ def count_figures() -> Figures:
 
 
 def _by_state(rows: Any) -> dict[str, int]:
-    return _by("state", rows)
+    return _count_by("state", rows)
 
 
-def _by(field: str, rows: Any) -> dict[str, int]:
+def _count_by(field: str, rows: Any) -> dict[str, int]:
     return dict(rows.order_by().values_list(field).annotate(n=Count("pk")))
 
 

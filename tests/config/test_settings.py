@@ -189,7 +189,7 @@ def test_names_that_a_cluster_adds_are_no_settings():
 
 def test_the_docs_list_the_table_of_settings():
     page = (BASE_DIR / "docs" / "running.md").read_text("utf-8")
-    assert page == settings_table.written(page), "python -m tools.settings_table writes it"
+    assert page == settings_table.rewrite_page(page), "python -m tools.settings_table writes it"
 
 
 @pytest.mark.medium
