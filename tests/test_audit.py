@@ -13,14 +13,14 @@ import pytest
 
 from tests.config.helpers import free_port
 from tools import advisories, audit, sbom
-from tools.advisories import Accepted, Weakness, expired, judged
-from tools.licences import Exempt, admitted, refused
-from tools.locks import Locked
+from tools.advisories import AcceptedWeakness, Weakness, expired_entries, judge_weaknesses
+from tools.licences import Exempt, is_admitted, refused_packages
+from tools.locks import LockedPackage
 
 ALLOWED = frozenset({"MIT", "Apache-2.0", "BSD License"})
 EXEMPT = Exempt(("nvidia-*",), ("Other/Proprietary License",), "CUDA")
 OLD = Weakness("django", "5.2.0", ("GHSA-1", "CVE-1"), ("5.2.1",))
-BORNE = Accepted("CVE-1", "django", "not reached", date(2026, 12, 1))
+BORNE = AcceptedWeakness("CVE-1", "django", "not reached", date(2026, 12, 1))
 BOOK = 'allowed = ["MIT"]\n'
 LOCK = f"""# a small one
 django==5.2.0 \\
@@ -56,7 +56,7 @@ ADVISORY = {
     ],
 )
 def test_a_licence_is_admitted_when_each_part_that_binds_is_listed(statement, expected):
-    assert admitted(statement, ALLOWED) is expected
+    assert is_admitted(statement, ALLOWED) is expected
 
 
 def component(name: str, *ids: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def test_packages_that_nobody_listed_are_named_with_what_they_state():
             component("nvidia-y", "Something else since this year"),
         ]
     }
-    assert refused(bill, ALLOWED, [EXEMPT]) == {
+    assert refused_packages(bill, ALLOWED, [EXEMPT]) == {
         "silent": "nothing",
         "half": "MIT and AGPL-3.0-only",
         "nvidia-y": "Something else since this year",
@@ -82,18 +82,20 @@ def test_packages_that_nobody_listed_are_named_with_what_they_state():
 
 def test_a_weakness_with_a_mended_version_is_wrong_unless_it_is_borne():
     hopeless = Weakness("x", "1", ("GHSA-2",), ())
-    assert judged([OLD, hopeless], []) == (
+    assert judge_weaknesses([OLD, hopeless], []) == (
         ["django 5.2.0: GHSA-1, CVE-1; fixed in 5.2.1"],
         ["x 1: GHSA-2; no version fixes it"],
     )
-    wrong, told = judged([OLD], [BORNE])
+    wrong, told = judge_weaknesses([OLD], [BORNE])
     assert (wrong, len(told)) == ([], 1)
-    assert judged([Weakness("other", "1", ("CVE-1",), ("2",))], [BORNE])[0] != []
+    assert judge_weaknesses([Weakness("other", "1", ("CVE-1",), ("2",))], [BORNE])[0] != []
 
 
 def test_what_was_borne_too_long_is_wrong():
-    assert expired([BORNE], date(2026, 12, 1)) == []
-    assert expired([BORNE], date(2026, 12, 2)) == ["django: CVE-1 was accepted until 2026-12-01"]
+    assert expired_entries([BORNE], date(2026, 12, 1)) == []
+    assert expired_entries([BORNE], date(2026, 12, 2)) == [
+        "django: CVE-1 was accepted until 2026-12-01"
+    ]
 
 
 class Service(BaseHTTPRequestHandler):
@@ -201,11 +203,11 @@ def test_the_bill_is_valid_and_its_licences_are_listed(monkeypatch: pytest.Monke
 
 def test_the_bill_has_what_runs_here_and_not_what_checks_it(monkeypatch: pytest.MonkeyPatch):
     lock = [
-        Locked("django", "5.2", True, ("0",)),
-        Locked("asgiref", "3", True, ("0",)),
-        Locked("tzdata", "1", False, ("0",)),
+        LockedPackage("django", "5.2", True, ("0",)),
+        LockedPackage("asgiref", "3", True, ("0",)),
+        LockedPackage("tzdata", "1", False, ("0",)),
     ]
-    monkeypatch.setattr(sbom, "locked", lambda path: lock)
+    monkeypatch.setattr(sbom, "locked_packages", lambda path: lock)
     monkeypatch.setattr(sbom, "pins", lambda path: {"django": "5.2"})
     parts = [("Django", "5.002"), ("pytest", "9"), ("asgiref", "3")]  # 5.2, written otherwise
     bill = {
@@ -228,7 +230,10 @@ def test_the_bill_has_what_runs_here_and_not_what_checks_it(monkeypatch: pytest.
 
 
 def test_an_environment_that_is_not_the_locked_one_is_said(monkeypatch: pytest.MonkeyPatch):
-    lock = [Locked("django", "5.2", True, ("0",)), Locked("tzdata", "1", False, ("0",))]
-    monkeypatch.setattr(sbom, "locked", lambda path: lock)
+    lock = [
+        LockedPackage("django", "5.2", True, ("0",)),
+        LockedPackage("tzdata", "1", False, ("0",)),
+    ]
+    monkeypatch.setattr(sbom, "locked_packages", lambda path: lock)
     with pytest.raises(sbom.SbomError, match=r"django 5.2 \(here: 5.1\)"):
         sbom.only_for_running({"components": [{"name": "Django", "version": "5.1"}]})

@@ -19,8 +19,24 @@ from setuptools import Distribution
 from metrics.scoring import presets
 from tools import release as releasing
 from tools.locks import ROOT
-from tools.packaged import FILES, Made, PackagedError, build, expected, mistakes, tracked
-from tools.release import Release, ReleaseError, check, dated, edited, left, make
+from tools.packaged import (
+    FILES,
+    BuiltFiles,
+    PackagedError,
+    build,
+    expected_paths,
+    mistakes,
+    tracked_files,
+)
+from tools.release import (
+    Release,
+    ReleaseError,
+    check,
+    date_changelog,
+    edited_files,
+    make,
+    next_steps,
+)
 
 AUDIO = ROOT / "tests" / "data" / "metrics" / "audio"
 CHANGES = (
@@ -62,14 +78,16 @@ def release(tmp_path: Path) -> Release:
 
 
 def test_the_three_files_tell_the_version_and_the_day(release: Release):
-    files = edited(release)
+    files = edited_files(release)
     assert files["pyproject.toml"] == PROJECT.replace('"0.1.0"', '"0.2.0"')
     assert "\nversion: 0.2.0\ndate-released: 2026-03-04\nlicense" in files["CITATION.cff"]
     assert files["CHANGELOG.md"] == CHANGES.replace(
         "## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2026-03-04\n"
     )
     (release.root / "CITATION.cff").write_text(files["CITATION.cff"])
-    assert edited(release)["CITATION.cff"] == files["CITATION.cff"]  # the day stands there once
+    assert (
+        edited_files(release)["CITATION.cff"] == files["CITATION.cff"]
+    )  # the day stands there once
 
 
 @pytest.mark.parametrize(
@@ -96,15 +114,15 @@ def test_a_tree_that_is_not_ready_is_refused(release: Release):
     with pytest.raises(ReleaseError, match=r"(?s)not committed are:.*new\.txt"):
         check(release)
     with pytest.raises(ReleaseError, match="nothing below Unreleased"):
-        dated(CHANGES.replace("- A thing.\n", ""), "0.2.0", "2026-03-04")
+        date_changelog(CHANGES.replace("- A thing.\n", ""), "0.2.0", "2026-03-04")
     with pytest.raises(ReleaseError, match=r"a part about 0\.1\.0 already"):
-        dated(CHANGES, "0.1.0", "2026-03-04")
+        date_changelog(CHANGES, "0.1.0", "2026-03-04")
 
 
 def test_what_fails_leaves_every_file_as_it_was(release: Release, monkeypatch: pytest.MonkeyPatch):
     seen = []
 
-    def broken(root: Path) -> Made:
+    def broken(root: Path) -> BuiltFiles:
         seen.append((root / "pyproject.toml").read_text())
         raise PackagedError("Building failed")
 
@@ -118,7 +136,7 @@ def test_what_fails_leaves_every_file_as_it_was(release: Release, monkeypatch: p
 
 def test_what_is_left_to_do_is_told(release: Release, monkeypatch: pytest.MonkeyPatch):
     folder = release.root / "build"
-    made = Made(folder / "earnest-0.2.0.tar.gz", folder / "earnest-0.2.0.whl")
+    made = BuiltFiles(folder / "earnest-0.2.0.tar.gz", folder / "earnest-0.2.0.whl")
     monkeypatch.setattr(releasing, "build", lambda root: made)
     monkeypatch.setattr(releasing, "mistakes", lambda *given: ["The wheel lacks: rest/urls.py."])
     with pytest.raises(ReleaseError, match=r"rest/urls\.py"):
@@ -131,7 +149,7 @@ def test_what_is_left_to_do_is_told(release: Release, monkeypatch: pytest.Monkey
     assert "There is no deploy/Containerfile" in told
     (release.root / "deploy").mkdir()
     (release.root / "deploy" / "Containerfile").write_text(RECIPE)
-    told = left(release, "")
+    told = next_steps(release, "")
     assert re.findall(r"--target (\S+) ", told) == ["metrics", "web"]
     assert "-t REGISTRY/earnest:0.2.0-web ." in told
     assert "## 0.2.0 - 2026-03-04" in (release.root / "CHANGELOG.md").read_text()
@@ -159,7 +177,7 @@ def test_a_wheel_with_too_little_or_too_much_is_named(release: Release, tmp_path
         archive.writestr("tests/__init__.py", "")
         archive.writestr("earnest-0.1.0.dist-info/METADATA", "Name: earnest\nVersion: 0.1.0\n")
         archive.writestr("earnest-0.1.0.dist-info/entry_points.txt", "")
-    assert mistakes(release.root, Made(wheel, wheel), "0.2.0") == [
+    assert mistakes(release.root, BuiltFiles(wheel, wheel), "0.2.0") == [
         "The wheel lacks: earnest_files/templates/a.html.",
         "The wheel holds what git does not know: tests/__init__.py.",
         "The wheel says it is 0.1.0, not 0.2.0.",
@@ -242,6 +260,6 @@ def test_every_room_and_every_file_is_told_to_the_wheel(monkeypatch: pytest.Monk
     command.ensure_finalized()
     lib = Path(command.build_lib)
     copied = {Path(path).relative_to(lib).as_posix() for path in command.get_outputs()}
-    wanted = expected(tracked(ROOT))
+    wanted = expected_paths(tracked_files(ROOT))
     assert len(wanted) > 1000
     assert wanted - copied == set()

@@ -24,7 +24,7 @@ class AuditError(Exception):
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedWeakness:
     """An entry of audit.toml: a weakness that is known and borne until a day."""
 
     id: str
@@ -86,8 +86,8 @@ def ask(locks: Iterable[Path], url: str, cache: Path) -> list[Weakness]:
     ]
 
 
-def judged(
-    weaknesses: Iterable[Weakness], accepted: Iterable[Accepted]
+def judge_weaknesses(
+    weaknesses: Iterable[Weakness], accepted: Iterable[AcceptedWeakness]
 ) -> tuple[list[str], list[str]]:
     """What must be mended, and what is only told: accepted, or no version fixes it yet."""
     wrong, known = [], []
@@ -105,7 +105,7 @@ def judged(
     return wrong, known
 
 
-def expired(accepted: Iterable[Accepted], today: date) -> list[str]:
+def expired_entries(accepted: Iterable[AcceptedWeakness], today: date) -> list[str]:
     return [
         f"{e.package}: {e.id} was accepted until {e.until}" for e in accepted if e.until < today
     ]

@@ -30,7 +30,7 @@ def fingerprint() -> str:
 
 
 def licences_wrong(book: dict[str, Any]) -> list[str]:
-    from tools.licences import Exempt, refused
+    from tools.licences import Exempt, refused_packages
     from tools.sbom import SbomError, bill_of_running
 
     exempt = [
@@ -38,7 +38,7 @@ def licences_wrong(book: dict[str, Any]) -> list[str]:
         for entry in book.get("licence", ())
     ]
     try:
-        refused_licences = refused(bill_of_running(), frozenset(book["allowed"]), exempt)
+        refused_licences = refused_packages(bill_of_running(), frozenset(book["allowed"]), exempt)
     except SbomError as error:
         return [str(error)]
     return [
@@ -49,10 +49,17 @@ def licences_wrong(book: dict[str, Any]) -> list[str]:
 
 def weaknesses_wrong(book: dict[str, Any], url: str) -> tuple[list[str], bool]:
     """What must be mended, and whether the advisories were asked at all."""
-    from tools.advisories import Accepted, AuditError, AwayError, ask, expired, judged
+    from tools.advisories import (
+        AcceptedWeakness,
+        AuditError,
+        AwayError,
+        ask,
+        expired_entries,
+        judge_weaknesses,
+    )
 
-    accepted = [Accepted(**entry) for entry in book.get("weakness", ())]
-    wrong = expired(accepted, today())
+    accepted = [AcceptedWeakness(**entry) for entry in book.get("weakness", ())]
+    wrong = expired_entries(accepted, today())
     with tempfile.TemporaryDirectory() as cache:
         try:
             weaknesses = ask((RUN_LOCK, DEV_LOCK), url, Path(cache))
@@ -61,13 +68,13 @@ def weaknesses_wrong(book: dict[str, Any], url: str) -> tuple[list[str], bool]:
             return wrong, False
         except AuditError as error:
             return [*wrong, str(error)], False
-    more, known = judged(weaknesses, accepted)
+    more, known = judge_weaknesses(weaknesses, accepted)
     for line in known:
         print(f"known: {line}")
     return wrong + more, True
 
 
-def remembered(file: Path | None) -> dict[str, str]:
+def clean_days(file: Path | None) -> dict[str, str]:
     """Which of the two halves was clean on which day, if nothing has changed since."""
     try:
         stored: dict[str, Any] = json.loads(file.read_text()) if file else {}
@@ -78,7 +85,7 @@ def remembered(file: Path | None) -> dict[str, str]:
 
 def audit(daily: Path | None, url: str) -> list[str]:
     book = tomllib.loads(BOOK.read_text())
-    day, clean = today().isoformat(), remembered(daily)
+    day, clean = today().isoformat(), clean_days(daily)
     wrong: list[str] = []
     if clean.get("licences") != day:
         wrong += (licences := licences_wrong(book))

@@ -38,7 +38,7 @@ def statements(component: dict[str, Any]) -> list[str]:
     return licences or [NOTHING]
 
 
-def admitted(statement: str, allowed: frozenset[str]) -> bool:
+def is_admitted(statement: str, allowed: frozenset[str]) -> bool:
     """A name of the list, or an SPDX expression of them: one side of OR, both sides of AND."""
     if statement in allowed:
         return True
@@ -60,14 +60,14 @@ def admitted(statement: str, allowed: frozenset[str]) -> bool:
     return holds(tree)
 
 
-def refused(
+def refused_packages(
     bill: dict[str, Any], allowed: frozenset[str], exempt: Iterable[Exempt]
 ) -> dict[str, str]:
     """Packages that neither the list nor an entry admits, with what they state."""
     refusals: dict[str, str] = {}
     for component in bill["components"]:
         name, stated = canonicalize_name(component["name"]), statements(component)
-        if all(admitted(each, allowed) for each in stated):
+        if all(is_admitted(each, allowed) for each in stated):
             continue
         if not any(entry.covers(name, stated) for entry in exempt):
             refusals[name] = " and ".join(stated)

@@ -15,7 +15,7 @@ HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
-class Locked:
+class LockedPackage:
     """One package of a lock: its name as indexes write it, its version, where it is wanted."""
 
     name: str
@@ -31,13 +31,13 @@ def lines(path: Path) -> Iterator[str]:
             yield words
 
 
-def locked(path: Path) -> list[Locked]:
+def locked_packages(path: Path) -> list[LockedPackage]:
     entries = []
     for line in lines(path):
         wanted = Requirement(line.split(" --hash", 1)[0])
         (pin,) = wanted.specifier
         entries.append(
-            Locked(
+            LockedPackage(
                 canonicalize_name(wanted.name),
                 pin.version,
                 wanted.marker is None or wanted.marker.evaluate(),

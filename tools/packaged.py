@@ -24,12 +24,12 @@ class PackagedError(Exception):
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltFiles:
     sdist: Path
     wheel: Path
 
 
-def tracked(root: Path) -> list[PurePosixPath]:
+def tracked_files(root: Path) -> list[PurePosixPath]:
     done = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True)
     return [PurePosixPath(name) for name in done.stdout.decode().split("\0") if name]
 
@@ -40,7 +40,7 @@ def rooms(names: list[PurePosixPath]) -> set[str]:
     return top - NOT_SHIPPED
 
 
-def build(root: Path, target: Path | None = None) -> Made:
+def build(root: Path, target: Path | None = None) -> BuiltFiles:
     """Build into a folder, by default build/release, which is emptied first.
 
     The wheel is made of the sdist, so that both are whole; nothing of an older build is in.
@@ -50,7 +50,7 @@ def build(root: Path, target: Path | None = None) -> Made:
     target.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
         clean, unpacked = Path(folder) / "clean", Path(folder) / "unpacked"
-        for name in tracked(root):
+        for name in tracked_files(root):
             if (root / name).is_file():
                 (clean / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(root / name, clean / name)
@@ -61,7 +61,7 @@ def build(root: Path, target: Path | None = None) -> Made:
         (inside,) = unpacked.iterdir()
         _run(WHEEL, inside, target)
     (wheel,) = target.glob("*.whl")
-    return Made(sdist, wheel)
+    return BuiltFiles(sdist, wheel)
 
 
 def _run(code: str, where: Path, target: Path) -> None:
@@ -71,7 +71,7 @@ def _run(code: str, where: Path, target: Path) -> None:
         raise PackagedError(f"Building failed:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def expected(names: list[PurePosixPath]) -> set[str]:
+def expected_paths(names: list[PurePosixPath]) -> set[str]:
     """What a wheel has to hold, as paths in it: all of the rooms and files but pages about them."""
     shipped = rooms(names)
     paths = set()
@@ -83,17 +83,17 @@ def expected(names: list[PurePosixPath]) -> set[str]:
     return paths
 
 
-def mistakes(root: Path, distribution: Made, version: str) -> list[str]:
+def mistakes(root: Path, distribution: BuiltFiles, version: str) -> list[str]:
     """What is missing or too much in the wheel, and what its metadata say wrong."""
     with zipfile.ZipFile(distribution.wheel) as archive:
         inside = {name for name in archive.namelist() if not name.endswith("/")}
         described = next((name for name in inside if name.endswith(".dist-info/METADATA")), "")
         metadata = Parser().parsestr(archive.read(described).decode() if described else "")
     dist_info = {name for name in inside if ".dist-info/" in name}
-    wanted = expected(tracked(root))
+    wanted = expected_paths(tracked_files(root))
     problems = [
-        *_named("The wheel lacks", wanted - inside),
-        *_named("The wheel holds what git does not know", inside - dist_info - wanted),
+        *_list_names("The wheel lacks", wanted - inside),
+        *_list_names("The wheel holds what git does not know", inside - dist_info - wanted),
     ]
     if metadata["Version"] != version:
         problems.append(f"The wheel says it is {metadata['Version']}, not {version}.")
@@ -103,7 +103,7 @@ def mistakes(root: Path, distribution: Made, version: str) -> list[str]:
     return problems
 
 
-def _named(words: str, names: set[str]) -> list[str]:
+def _list_names(words: str, names: set[str]) -> list[str]:
     if not names:
         return []
     some = ", ".join(sorted(names)[:MOST_NAMED])

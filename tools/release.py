@@ -100,7 +100,7 @@ def _check_version(release: Release) -> None:
 # --- The files -----------------------------------------------------------------------------------
 
 
-def edited(release: Release) -> dict[str, str]:
+def edited_files(release: Release) -> dict[str, str]:
     """By name: each file of the release as it is to be."""
     version, day = release.version, release.day.isoformat()
     citation = _set(release.read(CITATION), CITATION, "version: ", version)
@@ -113,7 +113,7 @@ def edited(release: Release) -> dict[str, str]:
     return {
         PROJECT: _set(release.read(PROJECT), PROJECT, "version = ", f'"{version}"'),
         CITATION: citation,
-        CHANGES: dated(release.read(CHANGES), version, day),
+        CHANGES: date_changelog(release.read(CHANGES), version, day),
     }
 
 
@@ -125,7 +125,7 @@ def _set(text: str, name: str, start: str, value: str) -> str:
     return new
 
 
-def dated(changes: str, version: str, day: str) -> str:
+def date_changelog(changes: str, version: str, day: str) -> str:
     """The changelog with what was unreleased under the version, and nothing unreleased."""
     before, heading, rest = changes.partition(UNRELEASED)
     if not heading:
@@ -139,7 +139,7 @@ def dated(changes: str, version: str, day: str) -> str:
 
 
 @contextmanager
-def written(root: Path, files: dict[str, str]) -> Iterator[None]:
+def written_files(root: Path, files: dict[str, str]) -> Iterator[None]:
     """Writes the files; when what follows fails or is interrupted, they are as they were."""
     before = {name: (root / name).read_bytes() for name in files}
     try:
@@ -158,7 +158,7 @@ def written(root: Path, files: dict[str, str]) -> Iterator[None]:
 def make(release: Release) -> str:
     """Edits, builds and looks; returns what is left to do."""
     check(release)
-    with written(release.root, edited(release)):
+    with written_files(release.root, edited_files(release)):
         distribution = build(release.root)
         if wrong := mistakes(release.root, distribution, release.version):
             raise ReleaseError("What was built is not right:\n" + "\n".join(wrong))
@@ -166,10 +166,10 @@ def make(release: Release) -> str:
         path.relative_to(release.root).as_posix()
         for path in (distribution.sdist, distribution.wheel)
     )
-    return left(release, files)
+    return next_steps(release, files)
 
 
-def left(release: Release, files: str) -> str:
+def next_steps(release: Release, files: str) -> str:
     images = NO_IMAGES.format(recipe=RECIPE)
     if (release.root / RECIPE).exists():
         values = {"recipe": RECIPE, "version": release.version}
@@ -198,7 +198,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if args.dry_run:
             check(release)
-            print(f"Would change {', '.join(edited(release))}, and build. Nothing was changed.")
+            print(
+                f"Would change {', '.join(edited_files(release))}, and build. Nothing was changed."
+            )
         else:
             print(make(release))
     except (ReleaseError, PackagedError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tools.locks import ROOT, RUN_LOCK, locked, pins
+from tools.locks import ROOT, RUN_LOCK, locked_packages, pins
 
 COMMAND = ("-W", "ignore", "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml")
 OPTIONS = ("--sv", "1.6", "--of", "JSON", "--output-reproducible", "--no-validate", "-o", "-")
@@ -31,7 +31,7 @@ def whole_environment() -> dict[str, Any]:
 
 def only_for_running(bill: dict[str, Any]) -> dict[str, Any]:
     """Leaves what requirements.lock names for this machine, and says when that is not there."""
-    wanted = {each.name: each.version for each in locked(RUN_LOCK) if each.wanted_here}
+    wanted = {each.name: each.version for each in locked_packages(RUN_LOCK) if each.wanted_here}
     named: dict[str, Any] = {canonicalize_name(each["name"]): each for each in bill["components"]}
     wrong = [
         f"{name} {version} (here: {named[name]['version'] if name in named else 'not installed'})"

@@ -13,7 +13,7 @@ from tools.locks import ROOT
 PAGE = "docs/running.md"
 
 
-def written(page: str) -> str:
+def rewrite_page(page: str) -> str:
     """The page with every table as it should be."""
     for reader in (SERVER, CLIENT, CONTAINERS, DEVELOPERS):
         begin = f"<!-- settings: {reader} -->\n\n"
@@ -26,7 +26,7 @@ def written(page: str) -> str:
 
 def main(root: Path = ROOT) -> None:
     path = root / PAGE
-    path.write_text(written(path.read_text("utf-8")), "utf-8")
+    path.write_text(rewrite_page(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

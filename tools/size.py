@@ -79,8 +79,8 @@ def measure(root: Path) -> Size:
         size.lines[package] += text.count("\n")
         size.python_lines += text.count("\n")
         size.modules[package] += 1
-        size.avoided[package] += _avoided(text)
-        imported = _imported(text, modules) - {names[path]}
+        size.avoided[package] += _count_avoided(text)
+        imported = _imported_modules(text, modules) - {names[path]}
         size.edges += len(imported)
         importers.update(imported)
     size.one_importer = sum(count == 1 for count in importers.values())
@@ -89,13 +89,13 @@ def measure(root: Path) -> Size:
             text = path.read_text("utf-8")
             package = folder.partition("/")[0]
             size.lines[package] += text.count("\n")
-            size.avoided[package] += _avoided(text, names=False)
+            size.avoided[package] += _count_avoided(text, names=False)
     for path in (root / "tests").rglob("*.py"):
         size.lines["tests"] += path.read_text("utf-8").count("\n")
     for path in (*root.glob("*.md"), *(root / "docs").rglob("*.md")):
         text = path.read_text("utf-8")
         size.words[path.relative_to(root).parts[0]] += len(text.split())
-        size.avoided["docs"] += _avoided(text, names=False)
+        size.avoided["docs"] += _count_avoided(text, names=False)
     return size
 
 
@@ -103,12 +103,12 @@ def _module(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _avoided(text: str, *, names: bool = True) -> int:
+def _count_avoided(text: str, *, names: bool = True) -> int:
     count = len(AVOIDED_PHRASES.findall(text))
     return count + len(AVOIDED_NAMES.findall(text)) if names else count
 
 
-def _imported(text: str, modules: set[str]) -> set[str]:
+def _imported_modules(text: str, modules: set[str]) -> set[str]:
     """Return the modules of the product that a module imports, at any level of its code."""
     imported: set[str] = set()
     for node in ast.walk(ast.parse(text)):

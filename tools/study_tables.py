@@ -18,7 +18,7 @@ PAGE = "docs/study-folder.md"
 MARK = re.compile(r"<!-- fields: (\S+) -->\n\n(?:\|.*\n)*\n?")
 
 
-def written(page: str) -> str:
+def rewrite_page(page: str) -> str:
     """The page with every table as it should be."""
     return MARK.sub(lambda match: f"<!-- fields: {match[1]} -->\n\n{_table(match[1])}\n", page)
 
@@ -45,7 +45,7 @@ def _default(field: Any) -> str:
 
 def main(root: Path = ROOT) -> None:
     path = root / PAGE
-    path.write_text(written(path.read_text("utf-8")), "utf-8")
+    path.write_text(rewrite_page(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
