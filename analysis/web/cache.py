@@ -19,7 +19,7 @@ ROOM = Path(__file__).parents[1]
 
 @cache
 def code_mark() -> str:
-    """A mark of all that turns ratings into a report: this room's source and the packages."""
+    """Return a hash of all that makes a report of ratings: this source and the packages it uses."""
     digest = hashlib.sha256()
     for path in sorted(ROOM.rglob("*.py")):
         digest.update(str(path.relative_to(ROOM)).encode() + b"\x1e" + path.read_bytes())

@@ -1,4 +1,4 @@
-"""Routes of the room: a study's results and the files that can be taken from them."""
+"""Routes of a study's results and of the files that can be downloaded from them."""
 
 from django.urls import include, path, re_path
 

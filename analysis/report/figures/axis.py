@@ -49,8 +49,8 @@ def axis_of(
 def nice_ticks(low: float, high: float, steps: int = 5) -> list[float]:
     """Round numbers that span low to high: about that many steps of 1, 2, 2.5 or 5 times 10^k."""
     if high - low <= max(_DUST * max(abs(low), abs(high)), _DUST**1.5):
-        room = max(abs(low) * 0.1, 0.1)
-        low, high = low - room, high + room
+        margin = max(abs(low) * 0.1, 0.1)
+        low, high = low - margin, high + margin
     rough = (high - low) / steps
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= rough * (1 - 1e-9))
@@ -109,8 +109,8 @@ def frame(
     for place, tick in enumerate(across.ticks):
         shown = tick_text(tick) if not names else ""
         if names and place < len(names):
-            room = sheet.line(44) // min(len(names), 8) + 2
-            shown = sheet.shortened(names[place], room)
+            name_columns = sheet.line(44) // min(len(names), 8) + 2
+            shown = sheet.shortened(names[place], name_columns)
         px = across.place(tick)
         yield scene.grid(f"M{px:g} {top:g}V{bottom:g}")
         if not place % every:
@@ -151,13 +151,15 @@ def legend(
     short = all(sheet.columns(name) <= 20 for name in names)
     most = int(sheet.inner // _LEGEND_WIDTH) or 1
     columns = min(most, len(names)) if short else 1
-    room = 20 if columns > 1 else sheet.line(44 if indent > 22 else 48)
+    name_columns = 20 if columns > 1 else sheet.line(44 if indent > 22 else 48)
     for number, name in enumerate(names):
         x = sheet.left + (number % columns) * sheet.inner / most
         y = top + (number // columns) * _LEGEND_LINE
         marks += [
             sample(number, x, y),
-            scene.Text(x + indent, y + 4, sheet.shortened(name, room), "plot-legend", "start", 12),
+            scene.Text(
+                x + indent, y + 4, sheet.shortened(name, name_columns), "plot-legend", "start", 12
+            ),
         ]
     return marks, top + -(-len(names) // columns) * _LEGEND_LINE
 
@@ -207,8 +209,10 @@ class Rows:
         elif not value:
             yield scene.Text(sheet.left, y, sheet.shortened(name, 50), "plot-name")
         else:
-            room = _NAME_COLUMNS - sheet.columns(value) - (sheet.columns(mark) + 1 if mark else 0)
-            shown_name = sheet.shortened(name, max(room, 12))
+            name_columns = (
+                _NAME_COLUMNS - sheet.columns(value) - (sheet.columns(mark) + 1 if mark else 0)
+            )
+            shown_name = sheet.shortened(name, max(name_columns, 12))
             yield scene.Text(sheet.left, y, shown_name, "plot-name", "", mark=mark)
             yield scene.Text(sheet.right, y, value, "plot-value", "end", 13)
 
@@ -257,9 +261,9 @@ def rows_on(
 
 def _lines(sheet: scene.Sheet, name: str) -> list[str]:
     """The name in at most two lines, broken at a space where there is one."""
-    room = int(_BESIDE * sheet.inner / 6)
-    first = sheet.shortened(name, room)
+    name_columns = int(_BESIDE * sheet.inner / 6)
+    first = sheet.shortened(name, name_columns)
     if first == name:
         return [name]
     first = first[:-1].rpartition(" ")[0] or first[:-1]
-    return [first, sheet.shortened(name[len(first) :].strip(), room)]
+    return [first, sheet.shortened(name[len(first) :].strip(), name_columns)]

@@ -43,12 +43,12 @@ def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     down, across = grid.down, grid.across
     widest = max(*map(sheet.columns, grid.words.values()), 1)
     wanted = max(widest * 6.3 + 6, 20)  # px of a cell
-    room: float = _NAME_ROOM
+    name_columns: float = _NAME_ROOM
     if sheet.paper:  # names have what cells leave, and at least a third
         left_over = sheet.inner - 48 - len(across) * wanted
-        room = min(max(left_over / _LETTER, min(sheet.line(20), 30)), 44)
+        name_columns = min(max(left_over / _LETTER, min(sheet.line(20), 30)), 44)
     longest = max(sheet.columns(figure.y) + 2, *map(sheet.columns, down))
-    left = sheet.left + min(longest, room) * _LETTER + 8
+    left = sheet.left + min(longest, name_columns) * _LETTER + 8
     needed = 0 if sheet.paper else wanted
     width = max((sheet.right - left) / len(across), needed)
     upright = all(sheet.columns(name) * _LETTER <= width - 2 for name in across)
@@ -62,7 +62,7 @@ def heatmap(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     marks = [*_heads(sheet, across, left, top, width, upright), *_axes(sheet, figure, left)]
     for place, row in enumerate(down):
         y = top + place * _CELL_HEIGHT
-        name = sheet.shortened(row, room)
+        name = sheet.shortened(row, name_columns)
         marks.append(scene.Text(left - 6, y + 16, name, "plot-name", "end", 12))
         marks += (
             _cell(left + number * width, y, width, (row, column), grid, widest)
@@ -126,11 +126,13 @@ def _heads(
 
 def _axes(sheet: scene.Sheet, figure: Figure, left: float) -> Iterator[scene.Mark]:
     if figure.x:
-        room = 44 if not sheet.paper else (sheet.right - left) / 6
-        yield scene.Text(left, 12, sheet.shortened(f"{figure.x} →", room), "plot-axis", "start", 12)
+        name_columns = 44 if not sheet.paper else (sheet.right - left) / 6
+        yield scene.Text(
+            left, 12, sheet.shortened(f"{figure.x} →", name_columns), "plot-axis", "start", 12
+        )
     if figure.y:
-        room = max(int((left - sheet.left) / _LETTER), 8)
-        shown = sheet.shortened(f"{figure.y} ↓", room)
+        name_columns = max(int((left - sheet.left) / _LETTER), 8)
+        shown = sheet.shortened(f"{figure.y} ↓", name_columns)
         yield scene.Text(sheet.left, 28 if figure.x else 12, shown, "plot-axis", size=12)
 
 

@@ -31,12 +31,12 @@ def radar(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
         return sheet.nothing()
     groups = list(series)
     head, top = legend(sheet, groups, line_sample, 14) if groups != [""] else ([], 10.0)
-    room = min(max(map(sheet.columns, names)), _ROOM)
-    radius = min((sheet.inner - 2 * room * _LETTER - 16) / 2, _RADIUS)
+    name_columns = min(max(map(sheet.columns, names)), _ROOM)
+    radius = min((sheet.inner - 2 * name_columns * _LETTER - 16) / 2, _RADIUS)
     middle = (sheet.left + sheet.inner / 2, top + 30 + radius)
     values = [value for held in series.values() for value in held.values()]
     scale = axis_of(values, 0.0, radius, figure.ends)
-    marks = [*head, *_ground(sheet, names, scale, middle, radius, room)]
+    marks = [*head, *_ground(sheet, names, scale, middle, radius, name_columns)]
     for number, (group, held) in enumerate(series.items()):
         drawn = [*_line(names, held, number, scale, middle)]
         marks.append(scene.Group(drawn, "", number, group or figure.title))
@@ -65,7 +65,7 @@ def _ground(
     scale: Axis,
     middle: Point,
     radius: float,
-    room: float,
+    name_columns: float,
 ) -> Iterator[scene.Mark]:
     """Rings at the ticks, axes, and the names at their ends."""
     for tick in scale.ticks:
@@ -79,7 +79,7 @@ def _ground(
         x, y = _point_at(middle, radius + 9, place, len(names))
         side = "middle" if abs(x - middle[0]) < 6 else "start" if x > middle[0] else "end"
         low = 10 if y > middle[1] + radius / 2 else -2 if y < middle[1] - radius / 2 else 4
-        yield scene.Text(x, y + low, sheet.shortened(name, room), "plot-axis", side, 12)
+        yield scene.Text(x, y + low, sheet.shortened(name, name_columns), "plot-axis", side, 12)
 
 
 def _line(

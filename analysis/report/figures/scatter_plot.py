@@ -96,15 +96,14 @@ def _key(
 ) -> tuple[list[scene.Mark], float]:
     """What the numbers stand for, and how high: on paper names alone, in columns."""
     columns = int(sheet.inner // _KEY_WIDTH) or 1 if sheet.paper else 1
-    down, room = -(-len(points) // columns), sheet.inner / columns
+    down, column_width = -(-len(points) // columns), sheet.inner / columns
     marks: list[scene.Mark] = []
     for place, point in enumerate(points):
         x, y = left, top + 18 * (place % down + 1)
         if sheet.paper:
-            x = sheet.left + place // down * room
-            line = (
-                f"{place + 1}  {scene.isolate_direction(sheet.shortened(point.name, room / 6 - 6))}"
-            )
+            x = sheet.left + place // down * column_width
+            name = sheet.shortened(point.name, column_width / 6 - 6)
+            line = f"{place + 1}  {scene.isolate_direction(name)}"
         else:
             values = (tick_text(float(f"{value:.3g}")) for value in (point.x, point.y))
             name = scene.isolate_direction(sheet.shortened(point.name, 26))

@@ -107,5 +107,5 @@ def _words(result: Interim, line: Line, one: str, other: str, estimand: str) -> 
     if line.verdict == LATER:
         raters = f"about {line.needed} raters" if line.needed else "more raters"
         return f"Going on like this, decided after {raters}."
-    room = f" of about {result.planned}" if result.planned else ""
-    return f"Going on like this, not decided by the last{room} raters."
+    planned_words = f" of about {result.planned}" if result.planned else ""
+    return f"Going on like this, not decided by the last{planned_words} raters."

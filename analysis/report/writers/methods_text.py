@@ -47,17 +47,17 @@ def methods_text(report: Report) -> str:
 
 def methods_with_spans(report: Report) -> str:
     """The paragraph of `methods_text` with its citations as spans."""
-    software, sentences, room = _software(report), [""], 0
+    software, sentences, words_left = _software(report), [""], 0
     for limits in _NAMED:
         sentences = list(_needed_sentences(report, *limits))
-        room = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
-        if room >= 0:
+        words_left = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
+        if words_left >= 0:
             break
     for text in _more(report):
         length = len(text.split())
-        if length <= room:
+        if length <= words_left:
             sentences.append(text)
-            room -= length
+            words_left -= length
     return " ".join([*sentences, software]) + "\n"
 
 

@@ -88,8 +88,8 @@ def _w(x: Floats) -> float | None:
     n, k = x.shape
     ranks = stats.rankdata(x, axis=0)
     spread = float(((ranks.sum(axis=1) - k * (n + 1) / 2) ** 2).sum())
-    room = k * float(((ranks - (n + 1) / 2) ** 2).sum())  # = k (k (n^3-n) - sum(t^3-t)) / 12
-    return spread / room if room > 0 else None
+    largest = k * float(((ranks - (n + 1) / 2) ** 2).sum())  # = k (k (n^3-n) - sum(t^3-t)) / 12
+    return spread / largest if largest > 0 else None
 
 
 def _interval(

@@ -170,14 +170,14 @@ def _within(name: str, ratings: CodedRatings, x: Floats, level: float, what: str
         why = "one rater only: how raters differ is unknown"
         return ratings.undefined(name, level, why, CLUSTERED)
     left_x, left_y = swept(x, ratings), swept(ratings.y, ratings)
-    room = float(left_x @ left_x)
-    if room <= 1e-9 * max(1.0, float(x @ x)):
+    variation = float(left_x @ left_x)
+    if variation <= 1e-9 * max(1.0, float(x @ x)):
         why = f"{what} does not vary within raters and clips: no trend can be told"
         return ratings.undefined(name, level, why, CLUSTERED)
-    slope = float(left_x @ left_y) / room
+    slope = float(left_x @ left_y) / variation
     rest = left_x * (left_y - slope * left_x)
     sums = np.bincount(ratings.rater, weights=rest)
-    se = float((sums**2).sum()) ** 0.5 / room
+    se = float((sums**2).sum()) ** 0.5 / variation
     bounds, note = _t_bounds(slope, se, len(np.unique(ratings.rater)), level)
     return ratings.measured(name, slope, bounds, level, CLUSTERED, note)
 

@@ -149,9 +149,9 @@ def _alternate(
         if unbiased:
             weight = 1 / noise[rater] ** 2
             share = weight / np.bincount(unit, weights=weight, minlength=n_units)[unit]
-            room = _means((1 - share)[shared], rater[shared], n_raters)
-            room -= 1 / np.maximum(counts, 2)  # the bias
-            square = square / np.maximum(room, 1e-6)
+            own_share = _means((1 - share)[shared], rater[shared], n_raters)
+            own_share -= 1 / np.maximum(counts, 2)  # the bias
+            square = square / np.maximum(own_share, 1e-6)
         noise = _floor_noise(np.sqrt(square), counts)
         weight = 1 / noise[rater] ** 2
         before = quality

@@ -109,8 +109,8 @@ def coefficients(x: Floats, y: Floats) -> tuple[float | None, float | None, floa
         r, rho, tau_b = (correlation(name, x, y) for name in COEFFICIENTS.values())
         return r, rho, tau_b
     up, across = np.sign(x[:, None] - x[None, :]), np.sign(y[:, None] - y[None, :])
-    room = float(np.abs(up).sum()) * float(np.abs(across).sum())
-    tau = float((up * across).sum()) / room**0.5
+    largest = float(np.abs(up).sum()) * float(np.abs(across).sum())
+    tau = float((up * across).sum()) / largest**0.5
     ranks = up.sum(axis=1), across.sum(axis=1)  # twice the midranks, about their middle
     return _pearson(x, y), _pearson(*ranks), min(1.0, max(-1.0, tau))
 

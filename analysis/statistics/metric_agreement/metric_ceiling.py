@@ -84,8 +84,8 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float, signed: bool) -> Cei
         a, b = ranked(a, axis=1), ranked(b, axis=1)
     if not signed:
         a, b = (each - each.mean(axis=1, keepdims=True) for each in (a, b))
-    room = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    r = (a * b).sum(axis=1)[room > 1e-12] / room[room > 1e-12]
+    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    r = (a * b).sum(axis=1)[scale > 1e-12] / scale[scale > 1e-12]
     if not len(r):
         return _undefined_ceiling(name, n, "the means do not differ")
     mean = float(np.mean(r))

@@ -219,19 +219,19 @@ def of_conditions(
         some = np.linspace(0, len(pairs[0]) - 1, min(len(pairs[0]), _MOST_PAIRS)).astype(int)
         i, j = (each[some] for each in pairs)
         up = np.sign(h[:, i] - h[:, j])
-        room, cross = np.empty(x.shape[:2]), np.empty(x.shape[:2])
+        product, cross = np.empty(x.shape[:2]), np.empty(x.shape[:2])
         for m in range(x.shape[1]):  # one metric at a time, so that memory stays small
             across = np.sign(x[:, m, i] - x[:, m, j])
-            room[:, m] = np.abs(across).sum(axis=1) * np.abs(up).sum(axis=1)
+            product[:, m] = np.abs(across).sum(axis=1) * np.abs(up).sum(axis=1)
             cross[:, m] = (across * up).sum(axis=1)
-        fits = full & (room > 0)
-        return np.where(fits, cross / np.sqrt(np.where(fits, room, 1.0)), np.nan)
+        fits = full & (product > 0)
+        return np.where(fits, cross / np.sqrt(np.where(fits, product, 1.0)), np.nan)
     if name == "srcc":
         x, h = stats.rankdata(x, axis=2), stats.rankdata(h, axis=1)
     x = without_dust(x - x.mean(axis=2, keepdims=True))
     h = without_dust(h - h.mean(axis=1, keepdims=True))
-    room = (x**2).sum(axis=2) * (h**2).sum(axis=1)[:, None]
+    product = (x**2).sum(axis=2) * (h**2).sum(axis=1)[:, None]
     cross = np.einsum("bmc,bc->bm", x, h)
-    fits = full & (room > 0)
-    r = np.clip(cross / np.sqrt(np.where(fits, room, 1.0)), -1.0, 1.0)
+    fits = full & (product > 0)
+    r = np.clip(cross / np.sqrt(np.where(fits, product, 1.0)), -1.0, 1.0)
     return np.asarray(np.where(fits, r, np.nan), dtype=np.float64)

@@ -99,18 +99,18 @@ def interim(
     if pairs and not _raters_shared(table, pairs):
         pairs = []
     each = 1 - (1 - level) / max(len(pairs) or len(names), 1)
-    room = _room(means, columns, len(raters))
-    comparisons = _Comparisons(each, room, len(raters), matters)
+    planned_raters = _planned_raters(means, columns, len(raters))
+    comparisons = _Comparisons(each, planned_raters, len(raters), matters)
     if pairs:
         lines = [_pair_line(comparisons, table, pair, ends) for pair in pairs]
-        return Interim("pairs", level, each, 0.0, len(raters), room, lines)
+        return Interim("pairs", level, each, 0.0, len(raters), planned_raters, lines)
     null = estimand_of(estimand).neutral if compared else None
     lines = [
         comparisons.line(name[0], name[1] if compared else "", _known(table[name]), ends, null)
         for name in names
     ]
     kind = "versus" if compared else "means"
-    return Interim(kind, level, each, null or 0.0, len(raters), room, lines)
+    return Interim(kind, level, each, null or 0.0, len(raters), planned_raters, lines)
 
 
 def _raters_shared(
@@ -123,7 +123,9 @@ def _raters_shared(
     return any((~np.isnan(table[(a,)]) & ~np.isnan(table[(b,)])).any() for a, b in pairs)
 
 
-def _room(means: Sequence[RaterMean], columns: Sequence[PlannedColumn], raters: int) -> int | None:
+def _planned_raters(
+    means: Sequence[RaterMean], columns: Sequence[PlannedColumn], raters: int
+) -> int | None:
     """About how many raters the plan has room for, if all give as much as those so far."""
     ratings, planned = (sum(row["ratings"] for row in rows) for rows in (means, columns))
     return int(np.ceil(planned / ratings * raters)) if ratings and planned else None
@@ -184,7 +186,7 @@ class _Comparisons:
     """Bounds and verdict of one sequence of rater-level numbers."""
 
     level: float
-    room: int | None
+    planned_raters: int | None
     raters: int
     matters: float | None
 
@@ -211,9 +213,9 @@ class _Comparisons:
             return verdict_now, at
         if len(x) < FEWEST:
             return EARLY, None
-        if self.room is None or self.raters >= self.room:
+        if self.planned_raters is None or self.raters >= self.planned_raters:
             return NEVER, None
-        ahead = min(int(np.ceil(self.room * len(x) / self.raters)), FURTHEST)
+        ahead = min(int(np.ceil(self.planned_raters * len(x) / self.raters)), FURTHEST)
         verdict, needed = self._decision(
             bounded_sequence(np.resize(x, ahead), ends, level=self.level, truncation=TRUNCATION),
             null,

@@ -251,7 +251,7 @@ class _Scale:
         return r, count.astype(np.int64)
 
     def coded(self) -> CodedRatings:
-        """The ratings as the room of agreement takes them."""
+        """The ratings as `analysis.statistics.agreement` takes them."""
         from analysis.statistics.agreement.agreement_result import CodedRatings
 
         unit, units = self._units()
