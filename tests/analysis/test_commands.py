@@ -22,7 +22,7 @@ from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA
 from tests.config.helpers import PATIENCE_S
 
-# Models are in what a process of its own makes: test_analyse_runs_on_a_machine_without_database
+# Models are in what a process of its own makes, on a machine without database
 PARTS = ("against_people", "agreement", "participants")
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,13 +174,17 @@ def test_a_study_that_is_not_there_is_said_so(db, tmp_path):
 
 
 @pytest.mark.slow
-def test_analyse_runs_on_a_machine_without_database(tmp_path):
+def test_plan_and_analyse_run_on_a_machine_without_database(tmp_path):
     """In a fresh process with an empty data folder: no server may be started for it."""
-    words = [str(SMALL), "--set", "method=mos", *QUICK]
+    plan = ["plan", "--preset", "att", "--half-width", "0.05", "--runs", "100"]
+    analyse = ["analyse", str(SMALL), "--set", "method=mos", *QUICK]
+    code = "from django.core.management import execute_from_command_line as run;" + "".join(
+        f"run({['manage.py', *words]});" for words in (plan, analyse)
+    )
     environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
     environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
     done = subprocess.run(
-        [sys.executable, "manage.py", "analyse", *words],
+        [sys.executable, "-c", code],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -189,6 +193,7 @@ def test_analyse_runs_on_a_machine_without_database(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "Raters whose ratings count" in done.stdout
     assert "144 of 144 ratings kept" in done.stdout
     table = read_csv(SMALL, {}, {"method": "mos"}).table
     (mean,) = [
