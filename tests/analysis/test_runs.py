@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.ratings.table import table_hash
 from analysis.report import draws_file
 from analysis.statistics.options import Options
 from analysis.web import artifacts, cache, jobs
@@ -330,7 +331,14 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 def test_the_draws_of_a_model_are_those_of_the_analysis(
     db, with_models, monkeypatch, django_capture_on_commit_callbacks
 ):
-    """Of four careful raters: what two said is explained exactly in one study of seven."""
+    """Of four careful raters: what two said is explained exactly in one study of seven.
+
+    That the file holds them is tested in test_part_models_draws.py.
+    """
+    asked = []
+    monkeypatch.setattr(
+        draws_file, "draws_of", lambda table, *about: asked.append((table, *about)) or b"draws"
+    )
     study = rated_study(key="ranked", raters=6)
     assert set(artifacts.WITH_DRAWS) == set(draws_file.PARTS)
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
@@ -343,7 +351,11 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
         asked_file(run, names[0])
     file = RunFile.objects.get()
     assert (file.state, file.error) == ("done", "")
-    assert bytes(file.content).startswith(b"\x89HDF")
+    assert bytes(file.content) == b"draws"
+    ((table, options, part, title),) = asked
+    assert (table_hash(table), options.parameters()) == (run.table_hash, run.parameters)
+    ranked = run.report()["parts"][-1]
+    assert (part, title) == ("models", ranked["tables"][0]["about"])
     file.delete()
     Session.objects.filter(pk=study.sessions.earliest("pk").pk).update(status="rejected")
     with django_capture_on_commit_callbacks(execute=True):
