@@ -85,10 +85,10 @@ def test_two_systems_and_one():
 
 
 @pytest.mark.slow
-def test_a_headline_is_the_same_beside_every_other_part(answer_alone, monkeypatch):
+def test_a_headline_is_the_same_beside_every_other_part(request):
     means = {"H": 4.8, "A": 3.9, "B": 3.0}
     alone = of(means, {"H": "reference"}, raters=6, items=5)
-    monkeypatch.setattr("analysis.report.build.parts_to_make", answer_alone)
+    request.getfixturevalue("every_part")
     whole = of(means, {"H": "reference"}, raters=6, items=5)
     assert [part["key"] for part in alone["parts"]] == ["answer"]
     keys = {part["key"] for part in whole["parts"]}

@@ -114,7 +114,7 @@ def test_a_rater_counts_once_in_the_order_of_finishing(monkeypatch):
 def test_twenty_systems_are_bounded_by_their_means(monkeypatch):
     levels = {f"s{n:02}": 4.8 - 0.19 * n for n in range(20)}
     columns = [{"condition": c, "versus_condition": "", "ratings": 100} for c in levels]
-    table = from_rows(list(rows(20, levels, items=3)))
+    table = from_rows(list(rows(20, levels, items=4)))
     found, _ = looked_at(table, monkeypatch, QUESTION | {"columns": columns})
     assert len(found["pairs"]) == 190
     told = {(p["condition"], p["versus"]): p["claimed"] for p in found["pairs"]}

@@ -21,6 +21,7 @@ from analysis.statistics.screening import AnswerTime, AttTraps, screen
 from tests.analysis.reference import att_rows, edge, rows_of
 
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+PARTS = ("screening",)
 MADE_AT = "2026-01-01T00:00:00Z"
 QUICK = Options(replicates=200)
 EVIL = "<img src=x onerror=alert(1)>"

@@ -21,6 +21,7 @@ from listening.selectors import trap_plans
 from listening.sessions import allocation, lifecycle
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
+PARTS = ("screening",)
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 NO_FIGURES = ["--everything", "--figures", "none"]
 QUICK = ["--replicates", "200"]
