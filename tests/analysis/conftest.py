@@ -48,9 +48,13 @@ def study(shared_study: Any, db: None) -> Any:
 
 @pytest.fixture(scope="module")
 def answer_alone(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Reports of this module hold the answer, parts asked for by name, and those of its PARTS."""
+    """Reports of this module hold the answer, parts asked for by name, and those of its PARTS.
+
+    What each rule changes is estimated for the part that shows it, screening, alone.
+    """
     from analysis.report import build
     from analysis.report.part import Part, PartInput
+    from analysis.statistics.sensitivity import sensitivity
 
     every = build.parts_to_make
     always = {"answer", *getattr(request.module, "PARTS", ())}
@@ -59,12 +63,19 @@ def answer_alone(request: pytest.FixtureRequest) -> Iterator[Any]:
         wanted = {*always, *inputs.options.parts}
         return [part for part in every(inputs) if part.key in wanted]
 
+    def shown(screened: Any, options: Any) -> Any:
+        return sensitivity(screened, options) if "screening" in {*always, *options.parts} else []
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "parts_to_make", few)
+        patch.setattr(build, "sensitivity", shown)
         yield every
 
 
 @pytest.fixture
 def every_part(answer_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test of such a module has them all the same."""
+    from analysis.statistics.sensitivity import sensitivity
+
     monkeypatch.setattr("analysis.report.build.parts_to_make", answer_alone)
+    monkeypatch.setattr("analysis.report.build.sensitivity", sensitivity)

@@ -5,14 +5,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from django.core.management import call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
+from analysis.ratings.table import read_csv
 from analysis.statistics.bounded_interval import Gaps, Shares, clopper_pearson
 from analysis.statistics.clustered_variance import limits_of
-from analysis.statistics.intervals import clustered
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.options import Options
 from analysis.statistics.pairs.means_of_pairs import (
     mean_against,
@@ -105,7 +106,7 @@ def interval(y, design, ends):
     return float(low[0]), float(high[0])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(design=designs(), data=st.data())
 @pytest.mark.medium
 def test_no_answers_are_more_certain_than_equal_ones(design, data):
@@ -122,7 +123,7 @@ def test_no_answers_are_more_certain_than_equal_ones(design, data):
     assert ends[0] <= some_low <= np.mean(y) <= some_high <= ends[1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     design=designs(),
     common=st.integers(1, 5),
@@ -213,26 +214,29 @@ def test_unanimous_answers_decide_but_not_those_of_two(groups, decides):
 @pytest.mark.parametrize(
     "name", ["ab_4items_88", "ab_4items_91", "cmos_5raters_88", "cmos_5raters_93"]
 )
-@pytest.mark.slow
-def test_the_command_claims_a_preference_of_nine_in_ten(name, capsys):
+@pytest.mark.medium
+def test_a_report_claims_a_preference_of_nine_in_ten(name):
     """Of 88 % a preference was claimed, of 91 % it was not."""
-    call_command("analyse", str(DATA / "claims" / f"{name}.csv"))
-    assert "preferred (p < 0.05)" in capsys.readouterr().out
+    table = read_csv(DATA / "claims" / f"{name}.csv").table
+    assert "preferred (p < 0.05)" in part_of("answer", table)["sentences"][0]
 
 
-@pytest.mark.slow
-def test_the_command_gives_a_condition_at_the_ceiling_an_interval_on_its_scale(capsys, tmp_path):
+@pytest.mark.medium
+def test_a_condition_at_the_ceiling_has_an_interval_on_its_scale(tmp_path):
     """288 of 288, then with one Machine among them: [.832, 1] was followed by [.992, 1.003]."""
     table = pd.read_csv(DATA / "claims" / "att_ceiling.csv")
     widths = []
     for place in range(2):
         path = tmp_path / f"{place}.csv"
         table.to_csv(path, index=False)
-        call_command("analyse", str(path), "--set", "method=att", "--rule", "session_status")
-        (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("  TTS  ")]
-        low, high = map(float, line.split("[")[1].split("]")[0].split(","))
-        assert 0 <= low < high <= 1
-        widths.append(high - low)
+        ratings = read_csv(path, {}, {"method": "att"}).table
+        (mean,) = [
+            each
+            for each in MeanScore(intervals=("two_way",), weightings=("ratings",)).fit(ratings)
+            if (each.condition, each.interval) == ("TTS", TWO_WAY)
+        ]
+        assert 0 <= mean.low < mean.high <= 1
+        widths.append(mean.high - mean.low)
         table.loc[table.index[table["condition"] == "TTS"][0], "label"] = "Machine"
     assert widths[0] < widths[1]
 

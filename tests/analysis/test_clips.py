@@ -25,6 +25,9 @@ from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, rows_of
 from tests.analysis.simulation import bounds, sizes
 
+PARTS = ("clip_scores",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+
 STIMULUS = Options(breakdowns=(Breakdown("stimulus"),), rules=(), replicates=100)
 
 

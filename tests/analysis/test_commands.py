@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from scipy import stats
 
 from analysis.ratings.table import read_csv
 from analysis.report.writers.paper_bundle import NAMES
@@ -18,12 +19,14 @@ from analysis.statistics.intervals import TWO_WAY
 from listening.common.command_name import PROGRAM
 from listening.models import Condition, Study
 from tests.analysis.rated_study import score_stimuli
-from tests.analysis.reference import DATA, MOS_COLUMNS
+from tests.analysis.reference import DATA
 from tests.config.helpers import PATIENCE_S
 
-# Models are in what a process of its own makes: test_analyse_runs_on_a_machine_without_database
+# Models are in what a process of its own makes, on a machine without database
+PARTS = ("against_people", "agreement", "participants")
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ROOT = Path(__file__).resolve().parents[2]
+SMALL = DATA.parent / "foreign" / "base.csv"
 NO_FIGURES = ["--everything", "--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]
 MAPPED = [
@@ -47,28 +50,26 @@ OF_A_STUDY = "participants"  # a part that no CSV of ratings can have
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     study, tmp_path, capsys, monkeypatch
 ):
     score_stimuli(study)
     Study.objects.filter(pk=study.pk).update(state=Study.State.CLOSED)
     Condition.objects.filter(study=study).update(label="")  # which no CSV of ratings holds
-    call_command("export_study", study.key, "--everything", "--out", str(tmp_path / "a"), *QUICK)
+    words = ["--out", str(tmp_path / "a"), *QUICK, *NO_FIGURES]
+    call_command("export_study", study.key, *words)
     again = json.loads((tmp_path / "a" / "report.json").read_text())["provenance"]["again"]
     monkeypatch.chdir(tmp_path / "a")
-    call_command(
-        *shlex.split(again.removeprefix(PROGRAM)), "--everything", "--out", str(tmp_path / "b")
-    )
+    words = shlex.split(again.removeprefix(PROGRAM))
+    call_command(*words, *NO_FIGURES, "--out", str(tmp_path / "b"))
     one, other = exported(tmp_path / "a"), exported(tmp_path / "b")
     for name in ("estimates.csv", "contrasts.csv", "shares.csv"):
         assert one[name] == other[name]
         assert len(one[name].splitlines()) > 3
-    for name in ("figures", "tables"):
-        drawn, again = (sorted((tmp_path / folder / name).iterdir()) for folder in "ab")
-        drawn = [path for path in drawn if not path.name.startswith(OF_A_STUDY)]
-        assert [path.name for path in drawn] == [path.name for path in again]
-        assert [path.read_bytes() for path in drawn] == [path.read_bytes() for path in again]
+    tables, others = (sorted((tmp_path / folder / "tables").iterdir()) for folder in "ab")
+    tables = [path for path in tables if not path.name.startswith(OF_A_STUDY)]
+    assert [path.name for path in tables] == [path.name for path in others]
+    assert [path.read_bytes() for path in tables] == [path.read_bytes() for path in others]
     first, second = (json.loads(files["report.json"]) for files in (one, other))
     (known,) = [part for part in first["parts"] if part["key"] == OF_A_STUDY]
     first["parts"].remove(known)
@@ -97,15 +98,11 @@ def test_an_export_is_at_most_ten_files_and_says_the_answer_before_it_lists_them
     sentence = told.index("Interim results: recruiting was still open")
     assert sentence < told.index("20 of 30 ratings kept") < told.index("  left out: ")
     assert told.index("  left out: ") < told.index(str(tmp_path / "a" / "figure.pdf"))
-    call_command("export_study", study.key, "--out", str(tmp_path / "b"), "--quiet", *QUICK)
-    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert {path.name for path in written} == names
     with pytest.raises(CommandError, match="--quiet"):
         call_command("analyse", str(tmp_path / "a" / "ratings.csv"), "--quiet")
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     score_stimuli(study)
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
@@ -137,12 +134,16 @@ def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_export_without_ratings_has_neither_ratings_nor_sessions(study, tmp_path):
-    call_command(
-        "export_study", study.key, "--out", str(tmp_path), "--no-ratings", *QUICK, *NO_FIGURES
-    )
+def test_an_export_has_no_files_of_scores_or_raters_where_there_are_none(study, tmp_path, capsys):
+    words = ["--out", str(tmp_path), "--no-ratings", "--quiet", *QUICK, *NO_FIGURES]
+    call_command("export_study", study.key, *words)
+    found = exported(tmp_path)
     of_raters = {"ratings.csv", "ratings.json", "sessions.csv", "questionnaires.csv"}
-    assert of_raters.isdisjoint(exported(tmp_path))
+    assert of_raters.isdisjoint(found)
+    assert "scores.csv" not in found
+    assert not list((tmp_path / "tables").glob("against-people*"))
+    written = {Path(line) for line in capsys.readouterr().out.splitlines()}
+    assert written == {path for path in tmp_path.rglob("*") if path.is_file()}
 
 
 @pytest.mark.soak  # that a bundle has the same bytes again is tested in test_bundle.py
@@ -167,27 +168,23 @@ def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_pat
     assert source.read_bytes() == before
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
-def test_a_study_without_scores_has_no_score_files(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
-    found = exported(tmp_path)
-    assert "scores.csv" not in found
-    assert not list((tmp_path / "tables").glob("against-people*"))
-
-
 def test_a_study_that_is_not_there_is_said_so(db, tmp_path):
     with pytest.raises(CommandError, match="There is no study “nowhere”"):
         call_command("export_study", "nowhere", "--out", str(tmp_path))
 
 
 @pytest.mark.slow
-def test_analyse_runs_on_a_machine_without_database(tmp_path):
+def test_plan_and_analyse_run_on_a_machine_without_database(tmp_path):
     """In a fresh process with an empty data folder: no server may be started for it."""
+    plan = ["plan", "--preset", "att", "--half-width", "0.05", "--runs", "100"]
+    analyse = ["analyse", str(SMALL), "--set", "method=mos", *QUICK]
+    code = "from django.core.management import execute_from_command_line as run;" + "".join(
+        f"run({['manage.py', *words]});" for words in (plan, analyse)
+    )
     environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
     environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
     done = subprocess.run(
-        [sys.executable, "manage.py", "analyse", str(DATA / "mos_s2.csv.gz"), *MAPPED, *QUICK],
+        [sys.executable, "-c", code],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -196,33 +193,32 @@ def test_analyse_runs_on_a_machine_without_database(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "1150 of 1150 ratings kept" in done.stdout
-    mapped = {ours: MOS_COLUMNS[ours] for ours in ("condition", "item", "task", "trap")}
+    assert "Raters whose ratings count" in done.stdout
+    assert "144 of 144 ratings kept" in done.stdout
+    table = read_csv(SMALL, {}, {"method": "mos"}).table
     (mean,) = [
         each
-        for each in MeanScore(intervals=("two_way",), weightings=("ratings",)).fit(
-            read_csv(DATA / "mos_s2.csv.gz", mapped, {"method": "mos"}).table
-        )
-        if (each.condition, each.interval) == ("A", TWO_WAY)
+        for each in MeanScore(intervals=("two_way",), weightings=("ratings",)).fit(table)
+        if (each.condition, each.interval) == ("alpha", TWO_WAY)
     ]
-    assert f"3.75 [{mean.low:.2f}, {mean.high:.2f}]  naive [3.63, 3.87]" in done.stdout
+    scores = table.loc[table["condition"] == "alpha", "score"]
+    half = stats.t.ppf(0.975, len(scores) - 1) * scores.sem()
+    naive = f"naive [{scores.mean() - half:.2f}, {scores.mean() + half:.2f}]"
+    assert f"3.96 [{mean.low:.2f}, {mean.high:.2f}]  {naive}" in done.stdout
     assert not (tmp_path / "var" / "postgres").exists()
 
 
 @pytest.mark.slow
 def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
-    path = str(DATA / "mos_s2.csv.gz")
-    call_command("analyse", path, *MAPPED, *QUICK, "--level", "0.9", "--no-screening")
+    words = ["--set", "method=context_mos", "--column", "split=item", "--by", "split"]
+    words += ["--level", "0.9", "--rule", "duplicate", "--out", str(tmp_path)]
+    call_command("analyse", str(SMALL), *words, *QUICK, *NO_FIGURES)
     assert "90 % intervals" in capsys.readouterr().out
-    call_command(
-        "analyse", path, *MAPPED, *QUICK, "--by", "paragraph", "--out", str(tmp_path), *NO_FIGURES
-    )
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["provenance"]["breakdowns"] == ["condition:", "condition:paragraph"]
-    call_command(
-        "analyse", path, *MAPPED, *QUICK, "--set", "method=context_mos", "--rule", "duplicate"
-    )
-    assert "3.75" in capsys.readouterr().out
+    origin = json.loads((tmp_path / "report.json").read_text())["provenance"]
+    assert origin["breakdowns"] == ["condition:", "condition:split"]
+    assert origin["rules"] == ["duplicate"]
+    call_command("analyse", str(SMALL), "--set", "method=mos", "--no-screening", *QUICK)
+    assert "144 of 144 ratings kept" in capsys.readouterr().out
 
 
 @pytest.mark.medium

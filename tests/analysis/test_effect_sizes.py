@@ -84,7 +84,7 @@ def test_cliffs_delta_is_its_definition_and_stays_inside(a, b):
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(300, 2000)
+@sizes(100, 2000)
 @pytest.mark.parametrize("shift", [0.0, 0.8])
 def test_intervals_of_effects_cover(shift, runs):
     """Simulated pairs of samples of 30 normal values."""
@@ -218,7 +218,7 @@ def test_conditions_that_never_overlap_have_a_delta_with_an_interval():
 
 
 @pytest.mark.slow
-@sizes(60, 800)
+@sizes(30, 800)
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_clustered_effect_sizes_hold_for_other_raters_and_items(shift, runs):
     """Of normal scores: delta = 2 Phi(d / sqrt 2) - 1, d by the SDs that were put in."""

@@ -178,8 +178,8 @@ def test_options_hold_them_and_refuse_what_cannot_be_decided():
 @pytest.mark.slow
 def test_the_command_tests_what_it_is_given(tmp_path, capsys):
     path = tmp_path / "ratings.csv"
-    to_csv(rated(0.5), path)
-    call_command("analyse", str(path), "--hypothesis", "A is better than B")
+    to_csv(rated(0.5, raters=8, items=6), path)
+    call_command("analyse", str(path), "--hypothesis", "A is better than B", "--replicates", "100")
     assert "Shown: A is better than B (MOS" in capsys.readouterr().out
     with pytest.raises(CommandError, match="needs a margin above 0"):
         call_command("analyse", str(path), "--hypothesis", "A is equivalent to B")

@@ -37,16 +37,17 @@ def hard_tables():
         yield NamedTable(key, table)
 
 
-def reports():
-    """With long labels and two tasks, and twenty systems beside each other."""
+@pytest.fixture(scope="module")
+def reports(without_models):
+    """With long labels and two tasks, and fifteen systems beside each other."""
     labels = {"k1": HARD, "sys_two": f"{LONG} and more of it", "c": CHINESE, "d": "d"}
     few = {(c, f"r{r}", f"i{i}"): 1 + (r + 2 * i + n * r) % 5 for n, c in enumerate(labels)
            for r in range(6) for i in range(4)}  # fmt: skip
-    yield {**report_of(rows_of(few), options=Options(replicates=100)), "labels": labels}
-    many = {(f"system_{n:02d}", f"r{r}", f"i{i}"): 1 + (r + 2 * i + n * r) % 5 for n in range(20)
+    labelled = {**report_of(rows_of(few), options=Options(replicates=100)), "labels": labels}
+    many = {(f"system_{n:02d}", f"r{r}", f"i{i}"): 1 + (r + 2 * i + n * r) % 5 for n in range(15)
             for r in range(5) for i in range(3)}  # fmt: skip
     quick = Options(intervals=("two_way",), replicates=100)
-    yield report_of(rows_of(many, task="listening-test_2"), options=quick)
+    return labelled, report_of(rows_of(many, task="listening-test_2"), options=quick)
 
 
 def complaints(folder: Path, texts: dict[str, str]) -> list[str]:
@@ -74,10 +75,10 @@ def complaints(folder: Path, texts: dict[str, str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def texts(without_models):
+def texts(reports):
     """Every .tex by its name; letters that need another engine are made such that do not."""
     found = {named.key: latex_table(named) for named in hard_tables()}
-    for number, report in enumerate(reports()):
+    for number, report in enumerate(reports):
         for path, content in bundle_files(report):
             if path.endswith(".tex"):
                 name = f"{number}-{path.replace('/', '-').removesuffix('.tex')}"
@@ -105,8 +106,8 @@ def test_no_table_is_made_smaller_than_people_can_read(texts, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_main_table_takes_one_column_and_says_labels(texts):
-    for report in reports():
+def test_the_main_table_takes_one_column_and_says_labels(texts, reports):
+    for report in reports:
         (sheet,) = sheets(results_grid(report))
         assert not sheet.wide
     assert not re.search(r"k1|sys\\_two", texts["0-results"] + texts["0-differences"])

@@ -24,6 +24,7 @@ QUICK = Options(replicates=100)
 LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
 CHOICES = {"choices": ["buzz", "hiss", "clean"], "many": True}
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": CHOICES, "ab": {"tie": True}}
+LIKE_OTHERS = ("context_mos", "dcr", "preference")  # are answered like mos, ccr and cmos
 MEANS: dict[str, dict[str, float]] = {
     "mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "context_mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
@@ -109,13 +110,15 @@ def place(row: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.django_db
-@pytest.mark.parametrize("key", sorted(Method.registry))
-def test_the_results_of_a_method_are_what_raters_said(
-    key: str, tmp_path: Any, request: pytest.FixtureRequest
-) -> None:
-    """With every part for one method of each kind: test_places_agree.py reads those of others."""
-    if key in ("ab", "att", "mushra", "p835"):
-        request.getfixturevalue("every_part")
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=pytest.mark.soak if key in LIKE_OTHERS else [])
+        for key in sorted(Method.registry)
+    ],
+)
+def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -> None:
+    """With the answer alone: whole reports are read in test_places_agree.py."""
     study = a_study(key)
     rate(study)
     table = from_study(study.key)

@@ -197,7 +197,7 @@ def test_scores_that_do_not_fit_their_codes_are_refused_in_words():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(150, 1000)
+@sizes(60, 1000)
 def test_satterthwaite_intervals_of_differences_cover_as_often_as_they_say(runs):
     rng = np.random.default_rng(8)
     truth = {"means": [0.0, 0.3], "sd_rater": 1.0, "sd_both": 0.5, "sd": 1.0}

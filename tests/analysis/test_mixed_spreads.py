@@ -23,6 +23,7 @@ from analysis.statistics.mixed.sufficient_statistics import sums
 from analysis.statistics.options import Options
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import rows_of
+from tests.analysis.simulation import sizes
 
 NAMES = ["ref", "A", "B", "C", "anchor70", "anchor35"]
 LEVEL = np.array([103.0, 85.0, 70.0, 50.0, 30.0, 15.0])  # before the ends of the scale cut off
@@ -183,9 +184,10 @@ def test_one_rater_or_one_item_gives_no_probability(raters, items, what):
 
 
 @pytest.mark.slow
-def test_the_ranking_never_says_best_where_the_answer_finds_no_difference():
+@sizes(20, 60)
+def test_the_ranking_never_says_best_where_the_answer_finds_no_difference(runs):
     """Equal systems of MUSHRA: P(best) was 0.95 or more in half of such studies."""
-    rng, sure, runs = np.random.default_rng(3), 0, 60
+    rng, sure = np.random.default_rng(3), 0
     rater, item, condition = (grid.ravel() for grid in np.indices((20, 6, 2)))
     for _ in range(runs):
         y = 65 + rng.normal(0, 4, 20)[rater] + rng.normal(0, 6, (6, 2))[item, condition]
@@ -195,7 +197,7 @@ def test_the_ranking_never_says_best_where_the_answer_finds_no_difference():
         best = float(ranks_of(draws).limited(claimed, 0.975).p_best.max())
         assert best <= 0.975 or claimed[0, 1]
         sure += best >= 0.95
-    assert sure / runs <= 0.2  # 0.1 is expected
+    assert sure / runs <= 0.1 + 0.1 * (60 / runs) ** 0.5  # 0.1 is expected
 
 
 @pytest.mark.medium

@@ -73,9 +73,9 @@ def test_every_drawing_is_a_vector_figure_of_one_column_and_a_sharp_picture(figu
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", HARD, ids=lambda figure: f"{figure.drawing}-{figure.key}")
 def test_hostile_names_holes_and_single_values_make_a_figure(figure):
-    made = paper_files(figure)
+    made = panel_files([figure], ("pdf",))
     assert made["pdf"].startswith(b"%PDF")
-    assert png_size(made["png"])[1] < 20 * 300
+    assert size_of(made)[1] < 20 * 72
 
 
 @pytest.mark.slow
@@ -124,9 +124,8 @@ def test_words_fit_the_sheet_and_stand_clear_of_each_other(figure, width):
 
 @pytest.mark.slow
 def test_a_figure_of_any_width_is_as_wide_as_wanted():
-    for figure in EVERY:
-        root = ElementTree.fromstring(paper_files(figure, 2.0)["svg"])
-        assert root.get("width") == "144pt"
+    root = ElementTree.fromstring(paper_files(INTERVALS, 2.0)["svg"])
+    assert root.get("width") == "144pt"
 
 
 def size_of(made):
@@ -141,9 +140,9 @@ def test_several_figures_are_one_below_the_other_and_in_two_columns_where_a_page
     two = size_of(panel_files([INTERVALS] * 2, ("pdf",)))
     assert two[0] == pytest.approx(width)
     assert two[1] > 2 * height + 20  # their titles
-    many = size_of(panel_files([INTERVALS] * 12, ("pdf",)))
+    many = size_of(panel_files([INTERVALS] * 8, ("pdf",)))
     assert many[0] == pytest.approx(DOUBLE * 72, abs=0.1)
-    assert many[1] == pytest.approx(6 * two[1] / 2, abs=0.2)
+    assert many[1] == pytest.approx(4 * two[1] / 2, abs=0.2)
 
 
 @pytest.mark.medium

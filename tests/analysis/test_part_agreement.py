@@ -1,11 +1,9 @@
 """The part on agreement: R's numbers, designs of every kind, and what is said in words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.ratings.breakdowns import families
-from analysis.report.build import report_of
 from analysis.report.part import Part
 from analysis.statistics.agreement import (
     AgreementError,
@@ -18,15 +16,11 @@ from analysis.statistics.agreement import (
     rated_units,
     steps_of,
 )
-from analysis.statistics.options import Options
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
+from tests.analysis.simulation import bounds, sizes
 
-PARTS = ("agreement", "raters")
-pytestmark = pytest.mark.usefixtures("answer_alone")
-
-EDGES = ["empty", "one_rating", "one_rater", "all_equal", "single_system", "separated", "missing",
-         "unicode", "disjoint_raters"]  # fmt: skip
+EDGES = ["all_equal", "single_system", "separated", "missing", "disjoint_raters"]
 
 
 def values(shown, about=""):
@@ -107,6 +101,7 @@ def test_means_that_differ_by_noise_alone_are_warned_of():
 @pytest.mark.slow
 def test_a_pair_stored_the_other_way_round_is_the_same_pair():
     table = table_of("cmos_s1")
+    table = table[table["rater"].isin(sorted(set(table["rater"]))[:20])].reset_index(drop=True)
     turned = table.copy()
     half = np.arange(len(table)) % 2 == 0
     for a, b in (("condition", "versus_condition"), ("stimulus", "versus_stimulus")):
@@ -142,16 +137,6 @@ def test_no_edge_file_stops_a_part(name, key):
         assert shown["sentences"]
 
 
-@pytest.mark.slow
-def test_the_report_holds_the_part_with_the_same_numbers(align):
-    table = table_of("align_s1")
-    options = Options(intervals=("two_way",))
-    report = report_of(table, options=options, made_at="2026-01-01T00:00:00Z")
-    made = {part["key"]: part for part in report["parts"]}
-    assert values(made["agreement"]) == values(align)
-    assert made["raters"]["problem"] == ""
-
-
 def simulated(rng, raters=20, items=15, conditions=6, spread=0.5):
     """Complete ratings with known variances: (condition, rater, item, y)."""
     c, r, i = (x.reshape(-1) for x in np.indices((conditions, raters, items)))
@@ -165,16 +150,18 @@ def simulated(rng, raters=20, items=15, conditions=6, spread=0.5):
 def test_the_icc_of_a_mean_is_the_share_of_the_spread_that_is_true():
     rng = np.random.default_rng(0)
     error = 0.4**2 / 20 + 0.6**2 / 15 + 1 / 300
-    found = [icc_of_means(*simulated(rng, conditions=40)) for _ in range(40)]
+    found = [icc_of_means(*simulated(rng, conditions=40)) for _ in range(20)]
     assert np.mean([each.value for each in found]) == pytest.approx(0.25 / (0.25 + error), abs=0.02)
 
 
 @pytest.mark.slow
-def test_the_interval_of_the_icc_of_a_mean_covers_the_truth():
+@sizes(60, 300)
+def test_the_interval_of_the_icc_of_a_mean_covers_the_truth(runs):
     rng = np.random.default_rng(1)
     truth = 0.25 / (0.25 + 0.4**2 / 20 + 0.6**2 / 15 + 1 / 300)
-    found = [icc_of_means(*simulated(rng)) for _ in range(300)]
-    assert 0.92 < np.mean([each.low <= truth <= each.high for each in found]) <= 1
+    found = [icc_of_means(*simulated(rng)) for _ in range(runs)]
+    least, _ = bounds(0.92, 1, of=300, runs=runs)
+    assert least < np.mean([each.low <= truth <= each.high for each in found]) <= 1
 
 
 def test_the_icc_of_a_mean_says_why_it_has_none():
@@ -236,14 +223,3 @@ def test_a_clip_after_another_context_is_another_unit():
     table["context"] = ["", "c1"]
     (family,) = families(table)
     assert sorted(rated_units(family).unit.tolist()) == ["A_i1", "A_i1 after c1"]
-
-
-@pytest.mark.slow
-def test_the_same_table_in_another_order_gives_the_same_bytes():
-    table = heard_on_headphones("mos_s1")
-    table = table[table["task"] == "paragraph"]
-    again = pd.concat([table.iloc[::-1]])
-    from analysis.ratings.table import from_rows, to_rows
-
-    one = part_of("agreement", from_rows(to_rows(table)))
-    assert one == part_of("agreement", from_rows(to_rows(again)))

@@ -3,11 +3,13 @@
 import csv
 import io
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.report.parts import comparisons
 from analysis.report.parts.comparisons import Comparisons
 from analysis.statistics.comparisons.effect_sizes import (
     all_effects,
@@ -34,6 +36,11 @@ def isolation():
     return made(Comparisons, table[table["task"] == "isolation"])
 
 
+@cache
+def turing():
+    return made(Comparisons, table_of("att_s1"))
+
+
 def by_pair(rows, wanted):
     """Each row beside R's of the same pair, and the sign that turns it to R's."""
     told = {(row["a"], row["b"]): row for row in wanted}
@@ -46,7 +53,7 @@ def by_pair(rows, wanted):
 @pytest.mark.parametrize("name", ["mos_s1", "att_s1"])
 @pytest.mark.medium
 def test_differences_naive_tests_and_effect_sizes_are_rs(name, isolation):
-    shown = isolation if name == "mos_s1" else made(Comparisons, table_of(name))
+    shown = isolation if name == "mos_s1" else turing()
     key = "pairs_isolation" if name == "mos_s1" else "pairs_naive"
     rows = table_named(shown, "comparisons-all-pairs").rows
     for mine, row, sign in by_pair(rows, expected(name)[key]):
@@ -140,7 +147,7 @@ def test_the_region_of_equivalence_is_the_default_the_one_asked_for_or_scaled(is
     asked = made(Comparisons, table, Options(rope=2.0))
     assert "up to 2 do not matter (as asked for), 0 are larger, 1 smaller" in asked.sentences[0]
     assert "2.5 % of the range of the scores" in made(Comparisons, table).sentences[0]
-    assert "up to 0.02 do not matter" in made(Comparisons, table_of("att_s1")).sentences[0]
+    assert "up to 0.02 do not matter" in turing().sentences[0]
 
 
 @pytest.mark.medium
@@ -173,9 +180,10 @@ def test_the_heatmap_has_each_pair_once_and_marks_what_differs(isolation):
 
 
 @pytest.mark.slow
-def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
-    table = rated({f"c{n:02}": 3 + n / 20 for n in range(26)}, raters=4, items=3)
-    shown = made(Comparisons, table, Options(reference="c00"))
+def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file(monkeypatch):
+    monkeypatch.setattr(comparisons, "MOST_CONDITIONS", 6)
+    table = rated({f"c{n}": 3 + n / 20 for n in range(7)}, raters=4, items=3)
+    shown = made(Comparisons, table, Options(reference="c0"))
     assert [t.key for t in shown.tables] == [
         "comparisons-best",
         "comparisons-reference",
@@ -183,7 +191,7 @@ def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
     ]
     assert shown.figures == []
     rows = list(csv.DictReader(io.StringIO(shown.files["comparisons-all-pairs.csv"])))
-    assert len(rows) == 26 * 25 // 2
+    assert len(rows) == 7 * 6 // 2
     assert {"p_adjusted", "family", "d", "delta", "rope"} <= set(rows[0])
 
 

@@ -147,9 +147,6 @@ def test_other_questions_side_by_side_are_warned_of_once(found):
 
 @pytest.mark.slow
 def test_a_report_with_the_preset_holds_it(study, words, without_models):
-    part = LongForm()
-    screened = screen(study, ())
-    in_keys(part.make(PartInput(screened.kept(()), screened, PLAIN, words)))
     few = study[study["paragraph"].isin([f"n{i:03d}" for i in range(1, 13)])]
     report = report_of(few, words, PLAIN, made_at="now")
     (made,) = [part for part in report["parts"] if part["key"] == "long_form"]

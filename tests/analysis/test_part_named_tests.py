@@ -1,9 +1,10 @@
 """The tests by name, end to end through the part, are R's; and they say what they take as given."""
 
+from functools import cache
+
 import pytest
 
 from analysis.ratings.table import from_csv
-from analysis.report.build import report_of
 from analysis.report.parts.named_tests import OF_ALL, PAIRED, NamedTests
 from analysis.statistics.options import Options
 from tests.analysis.reference import (
@@ -18,7 +19,6 @@ from tests.analysis.reference import (
 from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
-PARTS = ("named_tests",)
 pytestmark = pytest.mark.usefixtures("answer_alone")
 
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
@@ -43,10 +43,15 @@ SETS = {
 }
 
 
+@cache
+def shown_of(name):
+    make, _ = SETS[name]
+    return made(NamedTests, make())
+
+
 @pytest.fixture(scope="module", params=SETS)
 def both(request):
-    make, key = SETS[request.param]
-    return made(NamedTests, make()), expected(request.param)[key]
+    return shown_of(request.param), expected(request.param)[SETS[request.param][1]]
 
 
 def results_of(shown, test, unit):
@@ -116,7 +121,7 @@ def test_the_clustered_test_stands_beside_the_named_ones(both):
 
 @pytest.mark.slow
 def test_all_conditions_at_once_are_rs():
-    rows = all_at_once(made(NamedTests, isolation()))
+    rows = all_at_once(shown_of("mos_s1"))
     told = expected("mos_s1")
     assert len(rows) == len(OF_ALL)
     kruskal, friedman = rows["Kruskal-Wallis test", "ratings"], rows["Friedman test", "items"]
@@ -191,8 +196,7 @@ def test_it_is_made_when_asked_for_and_follows_kruskal_and_friedman_up():
     rows = table_named(shown, "named_tests-post-hoc").rows
     assert {row["test"] for row in rows} == {"Dunn's test", "Nemenyi's test", "Conover's test"}
     assert "paired t" in shown.methods[0]
-    plain = report_of(table, options=Options(replicates=100))
-    assert "named_tests" not in [part["key"] for part in plain["parts"]]
+    assert not NamedTests.always
 
 
 @pytest.mark.slow

@@ -1,24 +1,19 @@
 """The part `pairs`: R's numbers from a table end to end, ABX, and tables with no clear answer."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from analysis.ratings.table import from_rows
-from analysis.report.build import report_of
 from analysis.report.content import Content
 from analysis.report.part import PartInput
 from analysis.report.parts.pairs import Pairs
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
+from tests.analysis.part_of import part_of
 from tests.analysis.reference import BLANK, DATA, expected
 from tests.analysis.shown_by import in_keys
-
-PARTS = ("pairs",)
-pytestmark = pytest.mark.usefixtures("answer_alone")
 
 NO_RULES = Options(rules=(), replicates=100)
 
@@ -80,11 +75,9 @@ def rows_of(found: Content, key: str) -> list[dict]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cmos_s1", "cmos_s2"])
-def test_a_report_holds_rs_means_tests_and_order_effect(name):
-    report = report_of(reference(name), options=NO_RULES, made_at="now")
-    (part,) = [part for part in report["parts"] if part["key"] == "pairs"]
+def test_the_part_holds_rs_means_tests_and_order_effect(name):
+    part = part_of("pairs", reference(name), NO_RULES)
     tables = {table["key"]: table["rows"] for table in part["tables"]}
-    json.dumps(part, allow_nan=False)
     ours = {(row["condition"], row["versus"]): row for row in tables["pairs"]}
     told = expected(name)
     assert len(ours) == len(told["pairs"])

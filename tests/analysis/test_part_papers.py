@@ -45,6 +45,7 @@ from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.shown_by import in_keys
 
 ROOT = Path(__file__).resolve().parents[2]
+LATER = ("long_form", "nvv")  # of more ratings; their parts are made in `make test` all the same
 
 
 def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> PartInput:
@@ -363,7 +364,7 @@ def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
-    "preset", ["att", "lfs", pytest.param("nvv", marks=pytest.mark.soak), "long_form"]
+    "preset", ["att", "lfs", *(pytest.param(key, marks=pytest.mark.soak) for key in LATER)]
 )
 def test_the_command_of_the_docs_runs(
     preset: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

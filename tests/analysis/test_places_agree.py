@@ -233,8 +233,10 @@ def pairs_are_told_alike(method, table):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [*ALONE, *PAIRED])
 @sizes(0, 92)
-def test_every_sentence_of_a_whole_report_is_read(method, runs):
-    """All parts of a report, models among them; in `make test` of three methods."""
+def test_every_sentence_of_a_whole_report_is_read(method, runs, request):
+    """All parts of a report, models among them; in `make test` of three, models of one."""
+    if not runs and method != "mos":
+        request.getfixturevalue("without_models")
     for seed in range(1000, 1000 + (runs or int(method in ("mos", "mushra", "ab")))):
         report = report_of(study(method, seed), options=OPTIONS)
         assert not [each["problem"] for each in report["parts"] if "broke" in each["problem"]]

@@ -1,9 +1,9 @@
-"""manage.py plan: from a preset, typed SDs or a pilot's CSV, without a database."""
+"""manage.py plan: from a preset, typed SDs or a pilot's CSV.
+
+Without a database: test_commands.py.
+"""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,19 +95,3 @@ def test_the_old_name_of_ratings_per_stimulus_is_still_accepted(capsys):
 def test_what_is_wrong_is_told(words, told):
     with pytest.raises(CommandError, match=told):
         call_command("plan", *words)
-
-
-@pytest.mark.slow
-def test_no_database_and_no_server_is_needed(tmp_path):
-    environment = {**os.environ, "EARNEST_VAR": str(tmp_path / "var")}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "plan", "--preset", "att", "--half-width", "0.05", *QUICK],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "raters" in done.stdout
-    assert not (tmp_path / "var" / "postgres").exists()

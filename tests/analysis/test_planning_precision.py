@@ -165,10 +165,10 @@ def test_assurance_is_the_power_when_nothing_is_uncertain():
     sure = assurance(STUDY, LONG, 0.18)
     assert sure.value == pytest.approx(sure.power_at_guess)
     assert sure.monte_carlo_se < 1e-12
-    unsure = assurance(STUDY, LONG, 0.18, difference_sd=0.1, degrees={"residual": 20})
+    unsure = assurance(STUDY, LONG, 0.18, difference_sd=0.1, degrees={"residual": 20}, draws=500)
     assert unsure.value < sure.value
     assert unsure.low < unsure.value < unsure.high
-    vague = assurance(STUDY, LONG, 0.05, difference_sd=0.1)
+    vague = assurance(STUDY, LONG, 0.05, difference_sd=0.1, draws=500)
     assert vague.value > vague.power_at_guess  # a small guess may turn out bigger
 
 
@@ -179,7 +179,7 @@ def test_assurance_over_a_normal_prior_agrees_with_its_integral():
     integral = sum(
         w * power(0.18 + 0.05 * z, se, degrees=59) for z, w in zip(nodes, weights, strict=True)
     ) / math.sqrt(2 * math.pi)
-    found = assurance(STUDY, LONG, 0.18, difference_sd=0.05, draws=4000)
+    found = assurance(STUDY, LONG, 0.18, difference_sd=0.05, draws=1000)
     assert found.value == pytest.approx(integral, abs=4 * found.monte_carlo_se)
 
 

@@ -71,7 +71,7 @@ def test_a_check_of_the_same_seed_is_the_same():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(300, 1500)
+@sizes(100, 1500)
 @pytest.mark.parametrize("assignment", ["within", "random", "between"])
 def test_power_width_and_coverage_are_as_planned(assignment, runs):
     design = Design(40, 40, 6, 2, assignment)

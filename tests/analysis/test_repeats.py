@@ -59,6 +59,7 @@ def test_a_repeat_is_told_as_one_and_not_as_a_place_that_others_have(repeating):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_models", "answer_alone")
 def test_the_report_of_a_study_with_repeats_rests_on_its_places_alone(repeating):
     from analysis.web.study_tables import study_report
 

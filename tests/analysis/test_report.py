@@ -18,23 +18,30 @@ from analysis.report.writers.exports import report_json, table_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options, OptionsError, breakdown_from, options_from
 from analysis.statistics.screening import AnswerTime, AttTraps, screen
-from tests.analysis.korn_graubard import korn_graubard
-from tests.analysis.reference import edge, rows_of, table_of
+from tests.analysis.reference import att_rows, edge, rows_of
 
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+PARTS = ("screening",)
 MADE_AT = "2026-01-01T00:00:00Z"
 QUICK = Options(replicates=200)
 EVIL = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def report(without_models):
-    """Of 22,211 ratings; a fit of mixed models would take half a minute."""
-    return report_of(table_of("att_s1"), options=QUICK, made_at=MADE_AT)
+def turing():
+    """The first 120 raters of att_s1, some of whom fail its traps."""
+    rows = list(att_rows("att_s1"))
+    raters = set(sorted({row["rater"] for row in rows})[:120])
+    return from_rows(row for row in rows if row["rater"] in raters)
 
 
 @pytest.fixture(scope="module")
-def of_small(without_models):
+def report(turing, without_models, answer_alone):
+    return report_of(turing, options=QUICK, made_at=MADE_AT)
+
+
+@pytest.fixture(scope="module")
+def of_small(without_models, answer_alone):
     return report_of(small(), options=QUICK, made_at=MADE_AT)
 
 
@@ -48,16 +55,10 @@ def small(**fields):
     return rows_of(scores, **fields)
 
 
-def caveats(table):
-    """Where the answer to a table is weak."""
-    (answer,) = (p for p in report_of(table, options=QUICK)["parts"] if p["key"] == "answer")
-    return answer["warnings"]
-
-
 @pytest.mark.slow
-def test_provenance_says_where_every_number_is_from(report):
+def test_provenance_says_where_every_number_is_from(report, turing):
     origin = report["provenance"]
-    assert origin["table_hash"] == table_hash(table_of("att_s1"))
+    assert origin["table_hash"] == table_hash(turing)
     assert (origin["estimator"], origin["estimator_version"]) == ("mean_score", "1")
     assert (origin["seed"], origin["level"], origin["replicates"]) == (0, 0.95, 200)
     assert origin["code"]
@@ -67,17 +68,21 @@ def test_provenance_says_where_every_number_is_from(report):
 
 
 @pytest.mark.slow
-def test_exclusions_and_estimates_without_each_rule_are_there(report):
+def test_exclusions_and_estimates_without_each_rule_are_there(report, turing):
+    rated_ = turing[(turing["trap"] == "") & (turing["condition"] == "GPT-4o")]
+    kept = screen(turing, QUICK.rules).kept(QUICK.rules)
     counts = {row["rule"]: row["ratings"] for row in report["exclusions"]}
-    assert counts["att_traps"] == 22_211 - 19_992
+    assert counts["att_traps"] == (turing["trap"] == "").sum() - (kept["trap"] == "").sum() > 0
     means = {
         row["screening"]: row["value"]
         for row in report["screening"]
         if row["condition"] == "GPT-4o" and row["interval"].startswith("two-way")
     }
     assert set(means) == {"no rule", "session_status", "att_traps", "not_counted", "all rules"}
-    assert means["no rule"] == pytest.approx(0.164, abs=0.001)
-    assert means["all rules"] == pytest.approx(0.147, abs=0.001)
+    assert means["no rule"] == pytest.approx(rated_["score"].mean())
+    mine = kept[(kept["trap"] == "") & (kept["condition"] == "GPT-4o")]
+    assert means["all rules"] == pytest.approx(mine["score"].mean())
+    assert means["all rules"] != pytest.approx(means["no rule"])
 
 
 @pytest.mark.slow
@@ -100,21 +105,21 @@ def test_the_same_table_seed_and_date_give_the_same_bytes(with_models):
 
 
 @pytest.mark.slow
-def test_only_the_date_differs_between_two_reports(of_small):
-    later = report_of(small(), options=QUICK, made_at="later")
-    assert later["made_at"] == "later"
-    assert {**later, "made_at": MADE_AT} == of_small
-
-
-@pytest.mark.slow
-def test_a_report_from_the_written_csv_is_the_same_report(tmp_path, of_small):
+def test_a_later_report_from_the_written_csv_is_the_same_but_for_its_date(tmp_path, of_small):
     to_csv(small(), tmp_path / "r.csv")
-    from_file = report_of(from_csv(tmp_path / "r.csv"), options=QUICK, made_at=MADE_AT)
-    assert report_json(from_file) == report_json(of_small)
+    later = report_of(from_csv(tmp_path / "r.csv"), options=QUICK, made_at="later")
+    assert later["made_at"] == "later"
+    assert report_json({**later, "made_at": MADE_AT}) == report_json(of_small)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "unicode"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("empty", "one_rating", "one_rater"),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("all_equal", "unicode")),
+    ],
+)
 @pytest.mark.usefixtures("every_part")
 def test_reports_of_edge_data_are_complete_and_hold_no_nan(name, tmp_path):
     report = report_of(edge(name), options=QUICK, made_at=MADE_AT)
@@ -190,16 +195,22 @@ def test_what_raters_and_researchers_typed_is_escaped_everywhere():
 
 
 @pytest.mark.slow
-def test_every_interval_stands_beside_the_naive_one_on_the_page(report):
+def test_every_interval_stands_beside_the_naive_one_on_the_page(report, turing):
     estimates = next(s for s in sections(report) if s.id == "in-full-1")
     assert "95 % interval" in estimates.html
     assert "Naive" in estimates.html
-    kept = rated(screen(table_of("att_s1"), QUICK.rules).kept(QUICK.rules))
-    scores = kept[kept["condition"] == "Seed-TTS"]
-    codes = (scores[name].astype("category").cat.codes.to_numpy(int) for name in ("rater", "item"))
-    low, high = korn_graubard(scores["score"], *codes, ends=(0, 1))
-    assert f"[{low:.3f}, {high:.3f}]" in estimates.html
-    assert "[0.395, 0.424]" in estimates.html
+    kept = rated(screen(turing, QUICK.rules).kept(QUICK.rules))
+    scores = kept.loc[kept["condition"] == "Seed-TTS", "score"]
+    half = 1.96 * scores.std() / len(scores) ** 0.5
+    assert f"[{scores.mean() - half:.3f}, {scores.mean() + half:.3f}]" in estimates.html
+    (two_way,) = [
+        row
+        for row in report["estimates"]
+        if (row["condition"], row["breakdown"], row["weighting"])
+        == ("Seed-TTS", "condition:", "ratings")
+        and row["interval"].startswith("two-way")
+    ]
+    assert f"[{two_way['low']:.3f}, {two_way['high']:.3f}]" in estimates.html
 
 
 @pytest.mark.medium
@@ -211,23 +222,11 @@ def test_methods_that_an_estimator_does_not_know_are_told_and_left_out(monkeypat
 
 
 @pytest.mark.slow
-def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
-    import pandas as pd
-
-    both = pd.concat([small(), small(task="u")], ignore_index=True)
-    told = " ".join(caveats(both))
-    assert "only 4 raters and 5 items" in told
-    assert "do not compare them" in told
-    top = rows_of({("A", f"r{n}", f"i{n}"): 5 if n else 1 for n in range(12)})
-    assert any("ceiling effect: over 60%" in text for text in caveats(top))
-
-
-@pytest.mark.slow
 def test_over_the_limit_of_conditions_contrasts_are_overall_only(monkeypatch):
-    monkeypatch.setattr(build, "MOST_CONDITIONS", 10)
+    monkeypatch.setattr(build, "MOST_CONDITIONS", 3)
     scores = {
-        (f"c{c:02}", f"r{r}", f"i{i}"): (c + r * i) % 5
-        for c in range(12)
+        (f"c{c}", f"r{r}", f"i{i}"): (c + r * i) % 5
+        for c in range(4)
         for r in range(3)
         for i in range(2)
     }
@@ -235,7 +234,7 @@ def test_over_the_limit_of_conditions_contrasts_are_overall_only(monkeypatch):
     table["dimension"] = table["item"]
     report = report_of(table, options=QUICK)
     assert {row["breakdown"] for row in report["contrasts"]} == {"condition:"}
-    assert "Over 10 conditions: differences are listed overall only." in report["warnings"]
+    assert "Over 3 conditions: differences are listed overall only." in report["warnings"]
     assert "table-scroll" in page_html(report)
 
 

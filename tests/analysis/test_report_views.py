@@ -20,11 +20,12 @@ from analysis.report.parts.answer import _marks
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
 
+PARTS = ("agreement", "comparisons", "raters")
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def report(without_models):
+def report(without_models, answer_alone):
     """Twelve conditions and two criteria; half of the items are poetry."""
     tables = []
     names = [f"voice-{c:02d}" for c in range(12)]

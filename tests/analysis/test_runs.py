@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.ratings.table import table_hash
 from analysis.report import draws_file
 from analysis.statistics.options import Options
 from analysis.web import artifacts, cache, jobs
@@ -41,9 +42,28 @@ def made_run(study, **fields):
     )
 
 
-@pytest.mark.slow
-def test_a_run_ends_with_a_report_and_its_hash(study):
+MADE = {}  # what the first run of the module's study gave, field by field
+
+
+def done_run(study):
+    """A finished run, which is computed once for the module."""
     run = made_run(study)
+    if not MADE:
+        run_analysis(run.pk)
+        run.refresh_from_db()
+        named_elsewhere = {"id", "study", "estimator", "parameters", "created_at"}
+        names = {field.name for field in AnalysisRun._meta.concrete_fields} - named_elsewhere
+        MADE.update({name: getattr(run, name) for name in names})
+    AnalysisRun.objects.filter(pk=run.pk).update(**MADE)
+    run.refresh_from_db()
+    assert (run.state, run.error) == ("done", "")
+    return run
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_died_is_done_by_the_next_and_not_again(study):
+    run = made_run(study)
+    AnalysisRun.objects.filter(pk=run.pk).update(state="running")
     run_analysis(run.pk)
     run.refresh_from_db()
     assert (run.state, run.error) == ("done", "")
@@ -52,25 +72,9 @@ def test_a_run_ends_with_a_report_and_its_hash(study):
     assert run.version == "1"
     assert report["data"]["ratings"] == 30
     assert run.finished_at is not None
-
-
-@pytest.mark.slow
-def test_a_job_that_runs_twice_leaves_the_first_result(study):
-    run = made_run(study)
-    run_analysis(run.pk)
-    first = AnalysisRun.objects.get(pk=run.pk)
     run_analysis(run.pk)
     again = AnalysisRun.objects.get(pk=run.pk)
-    assert (again.result, again.finished_at) == (first.result, first.finished_at)
-
-
-@pytest.mark.slow
-def test_a_run_whose_worker_died_is_done_by_the_next(study):
-    run = made_run(study)
-    AnalysisRun.objects.filter(pk=run.pk).update(state="running")
-    run_analysis(run.pk)
-    run.refresh_from_db()
-    assert run.state == "done"
+    assert (again.result, again.finished_at) == (run.result, run.finished_at)
 
 
 def test_a_run_that_was_deleted_meanwhile_is_no_error(db):
@@ -149,17 +153,23 @@ def test_the_database_refuses_a_run_that_contradicts_itself(study, fields):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
-def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
+def test_a_run_tells_how_far_it_is_and_stores_its_answer_first_and_for_good(study, monkeypatch):
+    """The verdict on the first screen must not change when the rest has come."""
     told, real = [], Teller.__call__
+    stored, really_grown = [], Growing.__call__
 
     def tell(self, share, words):
         real(self, share, words)
         told.append((share, words, AnalysisRun.objects.values_list("doing", flat=True).get()))
 
+    def grown(self, report):
+        really_grown(self, report)
+        stored.append(AnalysisRun.objects.get().page_report())
+
     monkeypatch.setattr(Teller, "__call__", tell)
+    monkeypatch.setattr(Growing, "__call__", grown)
     monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
-    run = made_run(study)
+    run = made_run(study, parts=["agreement", "participants", "screening"])
     run_analysis(run.pk)
     shares = [share for share, _, _ in told]
     assert shares == sorted(shares)
@@ -170,7 +180,17 @@ def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     run.refresh_from_db()
     parts = {part["key"] for part in run.report()["parts"]}
     assert (run.state, run.error) == ("done", "")
-    assert {"answer", "agreement", "screening"} < parts  # none was lost on the way
+    assert parts == {"answer", "agreement", "participants", "screening"}  # none was lost
+    last = run.page_report()
+    assert [part["key"] for part in stored[0]["parts"]] == ["answer"]
+    assert [len(each["pending"]) for each in stored] == list(range(len(stored)))[::-1]
+    assert "pending" not in last
+    for each in stored:
+        found = {part["key"]: part for part in last["parts"]}
+        assert [found[part["key"]] for part in each["parts"]] == each["parts"]
+        for key in ("estimates", "contrasts", "shares", "warnings", "data", "interim"):
+            assert each[key] == last[key]
+    assert [p["key"] for p in last["parts"]].index("agreement") < len(last["parts"]) - 1
 
 
 def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):
@@ -218,7 +238,8 @@ def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkey
     monkeypatch.setattr(run_analysis, "delay", run_analysis)
     first = asked_run(study.pk, study.key, QUICK)
     assert asked_run(study.pk, study.key, QUICK) == first  # it waits
-    run_analysis(first.pk)
+    done_run(study).delete()
+    AnalysisRun.objects.filter(pk=first.pk).update(**MADE)
     assert asked_run(study.pk, study.key, QUICK) == first
     assert asked_run(study.pk, study.key, Options(replicates=201)) != first
     Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
@@ -227,8 +248,8 @@ def test_asking_again_for_the_same_is_answered_from_what_is_stored(study, monkey
 
 @pytest.mark.slow
 def test_other_code_computes_again(study, monkeypatch):
-    first = made_run(study)
-    run_analysis(first.pk)
+    first = done_run(study)
+    assert asked_run(study.pk, study.key, QUICK) == first
     for module in (jobs, cache):
         monkeypatch.setattr(module, "code_mark", lambda: "another")
     assert asked_run(study.pk, study.key, QUICK) != first
@@ -236,9 +257,7 @@ def test_other_code_computes_again(study, monkeypatch):
 
 @pytest.mark.slow
 def test_a_job_that_reads_the_same_ratings_copies_what_came_out(study, monkeypatch):
-    first = made_run(study)
-    run_analysis(first.pk)
-    first.refresh_from_db()
+    first = done_run(study)
     AnalysisRun.objects.update(ratings_mark="unknown")
     monkeypatch.setattr("analysis.report.build.report_of", None)
     again = made_run(study)
@@ -254,17 +273,14 @@ def test_a_job_that_reads_the_same_ratings_copies_what_came_out(study, monkeypat
 
 @pytest.mark.slow
 def test_new_scores_of_a_metric_are_another_analysis(study):
-    first = made_run(study)
-    run_analysis(first.pk)
+    first = done_run(study)
     score_stimuli(study)
     assert asked_run(study.pk, study.key, QUICK) != first
 
 
 @pytest.mark.slow
 def test_a_report_of_the_first_format_is_still_shown(client, study):
-    run = made_run(study)
-    run_analysis(run.pk)
-    run.refresh_from_db()
+    run = done_run(study)
     older = {k: v for k, v in run.report().items() if k not in ("parts", "labels", "interim")}
     AnalysisRun.objects.update(result=json.dumps(older | {"format": 1}), brief="", ratings=None)
     client.force_login(study.owner)
@@ -282,8 +298,7 @@ def test_a_file_that_takes_long_is_made_once_and_kept(
     kind = Kind("bundle.zip", "All", "about", lambda run: made.append(run) or b"PK-content")
     monkeypatch.setattr(artifacts, "KINDS", (kind,))
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
-    run = made_run(study)
-    run_analysis(run.pk)
+    run = done_run(study)
     client.force_login(study.owner)
     url = f"/studies/{study.key}/results/runs/{run.pk}/make/bundle.zip/"
     for _ in range(2):
@@ -304,9 +319,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 
     monkeypatch.setattr(artifacts, "KINDS", (Kind("bundle.zip", "All", "about", broken),))
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
-    run = made_run(study)
-    run_analysis(run.pk)
-    run.refresh_from_db()
+    run = done_run(study)
     for _ in range(2):
         with django_capture_on_commit_callbacks(execute=True):
             asked_file(run, "bundle.zip")
@@ -315,15 +328,21 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_the_draws_of_a_model_are_those_of_the_analysis(
     db, with_models, monkeypatch, django_capture_on_commit_callbacks
 ):
-    """Of four careful raters: what two said is explained exactly in one study of seven."""
+    """Of four careful raters: what two said is explained exactly in one study of seven.
+
+    That the file holds them is tested in test_part_models_draws.py.
+    """
+    asked = []
+    monkeypatch.setattr(
+        draws_file, "draws_of", lambda table, *about: asked.append((table, *about)) or b"draws"
+    )
     study = rated_study(key="ranked", raters=6)
     assert set(artifacts.WITH_DRAWS) == set(draws_file.PARTS)
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
-    run = made_run(study)
+    run = made_run(study, parts=["models"])
     run_analysis(run.pk)
     run.refresh_from_db()
     names = [name for name in artifacts.kinds(run.page_report()) if name.endswith(".nc")]
@@ -332,7 +351,11 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
         asked_file(run, names[0])
     file = RunFile.objects.get()
     assert (file.state, file.error) == ("done", "")
-    assert bytes(file.content).startswith(b"\x89HDF")
+    assert bytes(file.content) == b"draws"
+    ((table, options, part, title),) = asked
+    assert (table_hash(table), options.parameters()) == (run.table_hash, run.parameters)
+    ranked = run.report()["parts"][-1]
+    assert (part, title) == ("models", ranked["tables"][0]["about"])
     file.delete()
     Session.objects.filter(pk=study.sessions.earliest("pk").pk).update(status="rejected")
     with django_capture_on_commit_callbacks(execute=True):
@@ -341,14 +364,11 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_the_bundle_holds_the_report_and_the_ratings(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
-    run = made_run(study)
-    run_analysis(run.pk)
-    run.refresh_from_db()
+    run = done_run(study)
     with django_capture_on_commit_callbacks(execute=True):
         asked_file(run, "bundle.zip")
     file = RunFile.objects.get()
@@ -373,33 +393,6 @@ def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
     assert len({state["mark"] for state in seen}) == len(seen)
     assert seen[-1]["ratings"] == seen[0]["ratings"] - 13
     assert condition_labels(study.key) == {"cond-0": "", "cond-1": "Another", "cond-2": ""}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
-def test_the_answer_is_stored_first_and_stays_as_it_was(study, monkeypatch):
-    """The verdict on the first screen must not change when the rest has come."""
-    stored, real = [], Growing.__call__
-
-    def grown(self, report):
-        real(self, report)
-        stored.append(AnalysisRun.objects.get().page_report())
-
-    monkeypatch.setattr(Growing, "__call__", grown)
-    monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
-    run = made_run(study)
-    run_analysis(run.pk)
-    run.refresh_from_db()
-    last = run.page_report()
-    assert [part["key"] for part in stored[0]["parts"]] == ["answer"]
-    assert [len(each["pending"]) for each in stored] == list(range(len(stored)))[::-1]
-    assert "pending" not in last
-    for each in stored:
-        found = {part["key"]: part for part in last["parts"]}
-        assert [found[part["key"]] for part in each["parts"]] == each["parts"]
-        for key in ("estimates", "contrasts", "shares", "warnings", "data", "interim"):
-            assert each[key] == last[key]
-    assert [p["key"] for p in last["parts"]].index("agreement") < len(last["parts"]) - 1
 
 
 def test_a_study_that_closes_is_analysed_without_bounds_for_looking(

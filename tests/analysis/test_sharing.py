@@ -27,7 +27,8 @@ from listening.selectors import RATER_CODE
 from listening.sessions import lifecycle
 from tests.factories import make_study, make_user
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("agreement", "justifications", "participants", "raters")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 WORDS = 'id="part-justifications"'  # the part that is made of reasons
 
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from analysis.models import AnalysisRun
+from analysis.report import build
 from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
 from analysis.web.jobs import run_analysis
 from analysis.web.study_tables import study_rules
@@ -20,6 +21,7 @@ from listening.selectors import trap_plans
 from listening.sessions import allocation, lifecycle
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
+PARTS = ("screening",)
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 NO_FIGURES = ["--everything", "--figures", "none"]
 QUICK = ["--replicates", "200"]
@@ -50,6 +52,13 @@ def exported(shared_study, without_models, django_db_blocker, tmp_path_factory):
         Study.objects.filter(pk=shared_study.pk).update(state=Study.State.CLOSED)
         call_command("export_study", shared_study.key, "--out", str(folder), *NO_FIGURES, *QUICK)
     return folder
+
+
+@pytest.fixture
+def rules_alone(monkeypatch):
+    """Reports hold numbers and rules, without parts and without what each rule changes."""
+    monkeypatch.setattr(build, "parts_to_make", lambda given: [])
+    monkeypatch.setattr(build, "sensitivity", lambda *given: [])
 
 
 def two_tasks():
@@ -128,6 +137,7 @@ def test_the_command_of_the_report_makes_its_numbers_again(exported, tmp_path, m
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rules_alone")
 def test_the_csv_alone_gives_the_numbers_of_the_study(exported, tmp_path):
     words = [str(exported / "ratings.csv"), "--out", str(tmp_path), *QUICK]
     call_command("analyse", *words, *NO_FIGURES)
@@ -140,6 +150,7 @@ def test_the_csv_alone_gives_the_numbers_of_the_study(exported, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rules_alone")
 def test_a_csv_without_that_column_has_the_default_rule(exported, tmp_path):
     words = [str(exported / "ratings.csv"), "--out", str(tmp_path), *QUICK]
     call_command("analyse", *words, *NO_FIGURES, "--ignore-column", "left_out_by")
@@ -149,6 +160,7 @@ def test_a_csv_without_that_column_has_the_default_rule(exported, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rules_alone")
 def test_a_rule_that_is_asked_for_takes_the_place_of_the_plan(study, tmp_path):
     asked = ["--rule", "att_traps:human=1/2"]
     call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK, *asked)
@@ -156,6 +168,7 @@ def test_a_rule_that_is_asked_for_takes_the_place_of_the_plan(study, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rules_alone")
 def test_the_page_uses_and_names_the_plan(study, client, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     client.force_login(study.owner)

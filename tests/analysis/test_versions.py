@@ -32,7 +32,8 @@ from tests.factories import make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.own_cache import empty_cache
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("versions",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 RATERS, ITEMS, CONDITIONS = 24, 8, 3
 MARGIN = 0.2
 
