@@ -163,10 +163,10 @@ for asked in ({}, {"precision": "bf16"}):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("onednn", "aten"),
-    [("AVX2", "avx2"), pytest.param("SSE41", "default", marks=pytest.mark.soak)],
+    [("AVX2", "avx2"), ("SSE41", "default")],
 )
 def test_an_older_processor_runs_recurrent_networks_in_float32(onednn, aten):
     """oneDNN has no LSTM in bfloat16 without AVX-512: this process plays such a processor."""

