@@ -52,20 +52,20 @@ def code_mark() -> str:
     """The first 16 hex digits of the SHA-256 of this room's pure source."""
     skin = {"migrations", "management"}
     pure = [p for p in ROOM.rglob("*.py") if not skin & set(p.relative_to(ROOM).parts)]
-    return mark_of(ROOM, sorted(pure))
+    return code_hash(ROOM, sorted(pure))
 
 
 def plugin_mark(metric: type[Metric]) -> str:
     """The same of the files that a plug-in's metric comes with."""
-    return _mark_of(tuple(plugins.code_of(metric)))
+    return _hash_files(tuple(plugins.code_of(metric)))
 
 
 @functools.cache
-def _mark_of(files: tuple[Path, ...]) -> str:
-    return mark_of(files[0].parent, files)
+def _hash_files(files: tuple[Path, ...]) -> str:
+    return code_hash(files[0].parent, files)
 
 
-def mark_of(folder: Path, files: Sequence[Path]) -> str:
+def code_hash(folder: Path, files: Sequence[Path]) -> str:
     """The first 16 hex digits of the SHA-256 of files and their names in a folder."""
     digest = hashlib.sha256()
     for path in files:

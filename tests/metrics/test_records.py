@@ -48,7 +48,7 @@ def clip(text="one two", sha="a" * 64):
 def kept(path, metric, clips, score=None):
     scored = [ScoredClip(c, score or Score(2.0, also={"test_letters": 7.0})) for c in clips]
     with RecordFile(path) as file:
-        file.add(records.records(ScoredBatch(metric, scored), "cpu"))
+        file.add(records.batch_records(ScoredBatch(metric, scored), "cpu"))
 
 
 def missing(path, clips, metrics):
@@ -96,7 +96,7 @@ def test_long_records_are_read_again_and_not_held_in_memory(tmp_path, words):
     with RecordFile(path) as file:
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        keys = [records.keys_of(words(), each)[0] for each in clips]
+        keys = [records.metric_keys(words(), each)[0] for each in clips]
         numbers = [file.record(key)["details"]["n"] for key in keys]
         assert file.record(keys[0])["value"] == 3.0
         assert len(file.record(keys[1])["details"]["heard"]) == 10_000
@@ -143,7 +143,7 @@ def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
     assert b.reasons == {"too short": 1, "out of memory": 1}
     assert b.pooled == {"clips": 4.0}
     assert (a.mean, a.sd, a.low) == (5.0, None, None)
-    assert "-0.4374 to 6.437" in "\n".join(summary.table("test_words", [a, b]))
+    assert "-0.4374 to 6.437" in "\n".join(summary.summary_lines("test_words", [a, b]))
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
 def test_no_interval_is_told_beyond_what_a_metric_can_be(ends, said):
     each = summary.Summary("a", 4, 0, 0, 3.0, 2.16, -0.4374, 6.437)
     output = Output("m", low=ends[0], high=ends[1])
-    assert summary.span_of(each, output) == said
-    assert said in "\n".join(summary.table("m", [each], output))
+    assert summary.format_interval(each, output) == said
+    assert said in "\n".join(summary.summary_lines("m", [each], output))
     assert summary.runs_past(said) == ("◂" in said)
 
 
@@ -170,7 +170,7 @@ def test_runs_of_a_synthesis_count_once_each_however_many_clips_they_have():
     assert (a.mean, a.over_runs.mean, a.over_runs.runs) == (pytest.approx(10 / 3), 4.0, 2)
     assert a.over_runs.sd == pytest.approx(8**0.5)
     assert b.over_runs is None
-    assert "2 runs: 4 ± 2.8" in "\n".join(summary.table("m", [a, b]))
+    assert "2 runs: 4 ± 2.8" in "\n".join(summary.summary_lines("m", [a, b]))
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_a_killed_run_loses_at_most_the_batch_in_flight(folder, tmp_path, monkey
     """What the file holds in the third batch of one clip each is what kill -9 would leave of it."""
     path, left = tmp_path / "out.jsonl", []
     monkeypatch.setitem(runner.BATCH_S, "cpu", 1.0)
-    plain, calls = runner.measured, []
+    plain, calls = runner.measure_clips, []
 
     def measured(*given):
         calls.append(given)
@@ -250,7 +250,7 @@ def test_a_killed_run_loses_at_most_the_batch_in_flight(folder, tmp_path, monkey
         return plain(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "measured", measured)
+        patched.setattr(runner, "measure_clips", measured)
         with pytest.raises(Killed):
             score_files(folder, "--metrics=srmr", "--out", path)
     assert left[0].count(b"\n") == 2

@@ -109,7 +109,7 @@ def rms_level():
 
 @pytest.mark.slow
 def test_a_metric_describes_itself(metric):
-    assert plugins.described_badly(type(metric)) == []
+    assert plugins.description_problems(type(metric)) == []
     assert testing.heavy_imports(type(metric)) == []
 
 
