@@ -1,6 +1,6 @@
 """The contract of a metric as one call: `check(MyMetric)` names everything that is wrong with it.
 
-For packages that bring metrics, and for the tests of this house: one code holds both to the same.
+For packages that bring metrics, and for the built-in metrics: one code checks both.
 """
 
 from __future__ import annotations

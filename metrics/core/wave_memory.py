@@ -97,7 +97,7 @@ def compute_once_each(
 ) -> list[Any]:
     """What is known of each wave under ``name``; `make` gets those of which it is not known yet.
 
-    Waves are told apart as objects, not by their samples: the runner hands the same tensors to
+    Waves are distinguished as objects, not by their samples: the runner hands the same tensors to
     every metric. What is kept must not be written into.
     """
     works = _works()

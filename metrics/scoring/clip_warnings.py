@@ -55,7 +55,7 @@ def warning_filter(
 ) -> WarningFilter:
     """The filter of codes as a person gives them: repeated, or with commas between.
 
-    ``also``: codes beside those of this house. Raises NoSuchWarning for one that there is not.
+    ``also``: codes besides the built-in ones. Raises NoSuchWarning for an unknown code.
     """
     chosen = {}
     for name, texts in ((ONLY, only), (WITHOUT, without)):

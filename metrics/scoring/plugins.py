@@ -73,7 +73,7 @@ def load() -> None:
 
 def all_plugins() -> list[Plugin]:
     """Every plug-in, broken ones too, in the order in which they were read."""
-    list(Metric.registry)  # whoever asks first reads them
+    list(Metric.registry)  # the first access reads them
     return list(_state.plugins.values())
 
 
@@ -83,12 +83,12 @@ def broken_plugins() -> list[Plugin]:
 
 
 def plugin_of(metric: type[Metric]) -> Plugin | None:
-    """The plug-in that a metric came with; None for one of this house."""
+    """The plug-in that a metric came with; None for a built-in one."""
     return next((each for each in all_plugins() if metric.key in each.keys), None)
 
 
 def origin_of(metric: type[Metric]) -> str:
-    """The package and version that a metric came with; empty for one of this house."""
+    """The package and version that a metric came with; empty for a built-in metric."""
     plugin = plugin_of(metric)
     return plugin.origin if plugin else ""
 

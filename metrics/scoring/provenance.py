@@ -1,4 +1,4 @@
-"""What a score was computed with: packages, weights, device, and this room's own code."""
+"""What a score was computed with: packages, weights, device, and the code of this package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.core.devices import kind
 from metrics.core.metric import Metric
 from metrics.scoring import plugins
 
-ROOM = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
 BESIDE = ("av", "numpy", "soundfile", "soxr")  # these read every clip
 
 
@@ -49,10 +49,10 @@ def package_versions(names: set[str]) -> dict[str, str]:
 
 @functools.cache
 def code_mark() -> str:
-    """The first 16 hex digits of the SHA-256 of this room's pure source."""
+    """The first 16 hex digits of the SHA-256 of the pure source of this package."""
     skin = {"migrations", "management"}
-    pure = [p for p in ROOM.rglob("*.py") if not skin & set(p.relative_to(ROOM).parts)]
-    return code_hash(ROOM, sorted(pure))
+    pure = [p for p in PACKAGE.rglob("*.py") if not skin & set(p.relative_to(PACKAGE).parts)]
+    return code_hash(PACKAGE, sorted(pure))
 
 
 def plugin_mark(metric: type[Metric]) -> str:

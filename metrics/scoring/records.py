@@ -234,7 +234,7 @@ class RecordFile:
             for number, line in enumerate(source, 1):
                 try:
                     if not line.endswith(b"\n"):
-                        break  # cut: whoever wrote it was killed
+                        break  # cut: its writer was killed
                     self._known(json.loads(line), good)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise RecordsError(

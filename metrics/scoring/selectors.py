@@ -1,4 +1,4 @@
-"""The only reads that leave the room: score_rows, and scores_mark, which changes with them."""
+"""The reads that other packages use: score_rows, and scores_mark, which changes with them."""
 
 from __future__ import annotations
 

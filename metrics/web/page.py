@@ -120,7 +120,7 @@ class Choosable:
     needs: str
     lacking: str  # needed columns that no stimulus fills
     trouble: str  # why it could not be loaded when it was tried last
-    origin: str  # the package that brings it; empty for one of this house
+    origin: str  # the package that brings it; empty for a built-in metric
 
 
 def run_state(run: ScoringRun) -> dict[str, Any]:

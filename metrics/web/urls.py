@@ -1,4 +1,4 @@
-"""Routes of the room: a study's metric scores."""
+"""Routes of the metrics of a study."""
 
 from django.urls import path
 

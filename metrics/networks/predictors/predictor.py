@@ -1,4 +1,4 @@
-"""What predicts one opinion score of speech, whoever made it, and the registry."""
+"""What predicts one opinion score of speech, of any maker, and the registry."""
 
 from __future__ import annotations
 
