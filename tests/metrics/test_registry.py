@@ -12,6 +12,7 @@ import soundfile
 from metrics import suite, testing
 from metrics.core import metric as contract
 from metrics.core.metric import Metric, Score, make_metric, title_of
+from metrics.judges.judge import Judge
 from metrics.scoring import plugins
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
@@ -39,7 +40,9 @@ def metric(request, a_judge, tmp_path_factory):
     made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
     with tiny_predictors.squim_is_small(), tiny_predictors.languages_are_told():
         made.load("cpu")
-    return made
+    yield made
+    if isinstance(made, Judge) and made.client is not None:
+        made.client.api.close()  # else its connection is open when the process ends
 
 
 @pytest.fixture(scope="module")
