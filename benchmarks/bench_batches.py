@@ -98,7 +98,7 @@ def ask_for(metric: Metric, number: str) -> str:
     words = number.split("+")
     numbers = [word for word in words if word != "compile"] or ["float32"]
     asked = precision.Arithmetic(numbers[0], "compile" in words)
-    if said := metric.precisions.refusal(asked) or precision.unfit(asked, DEVICE):
+    if said := metric.precisions.refusal(asked) or precision.unsupported_reason(asked, DEVICE):
         return said
     metric.arithmetic = asked
     return ""
@@ -123,7 +123,7 @@ def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> li
         soundfile.write(path, speech[start : start + size], RATE_HZ)
         beside = clips[-1].path if clips else str(path)
         known = Material(TEXT, "en", reference_audio_path=beside)
-        clips.append(runner.clip_of(path, known))
+        clips.append(runner.clip_from_file(path, known))
     return clips
 
 
@@ -159,8 +159,10 @@ def timed(
         stack.enter_context(by_way(way))
         list(runner.score_clips(metric, clips[:1], DEVICE))  # loads, warms up
         stack.enter_context(counted(runner._LOADED, metric, sizes))
-        for heard in (recogniser.loaded,) if metric.key in ("wer", "cer") else ():
-            heard("faster_whisper", recogniser.Options(tiny_whisper()), DEVICE).heard.clear()
+        for heard in (recogniser.load_recogniser,) if metric.key in ("wer", "cer") else ():
+            heard(
+                "faster_whisper", recogniser.Options(tiny_whisper()), DEVICE
+            ).transcript_cache.clear()
         cpu = time.process_time()
         scored = list(runner.score_clips(metric, clips, DEVICE))
         cpu = time.process_time() - cpu

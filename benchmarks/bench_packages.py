@@ -101,7 +101,9 @@ def clip_of(path: Path, text: str) -> Clip:
     from metrics.core.metric import Material
     from metrics.scoring import runner
 
-    return runner.clip_of(path, Material(text, "en", "", (), str(path), decoding.file_sha256(path)))
+    return runner.clip_from_file(
+        path, Material(text, "en", "", (), str(path), decoding.file_sha256(path))
+    )
 
 
 def all_pairs() -> list[Pair]:
@@ -159,8 +161,8 @@ def ours(metrics: Sequence[Metric], clips: Sequence[Clip]) -> list[float]:
     from metrics.networks.recognisers import recogniser
     from metrics.scoring import runner
 
-    used = recogniser.loaded("faster_whisper", recogniser.Options(ASR), "cpu")
-    used.heard.clear()  # what it heard a round ago costs nothing
+    used = recogniser.load_recogniser("faster_whisper", recogniser.Options(ASR), "cpu")
+    used.transcript_cache.clear()  # what it heard a round ago costs nothing
     found: dict[str, float] = {}
     for batch in runner.score_work([(clip, metrics) for clip in clips], "cpu"):
         for scored in batch.clips:
@@ -238,7 +240,7 @@ def wer() -> Callable[[NDArray[np.float32], str], float]:
             wave, language="en", beam_size=5, temperature=0.0, condition_on_previous_text=False
         )
         heard = " ".join(part.text.strip() for part in parts)
-        return float(jiwer.wer(texts.normalised(text, "en"), texts.normalised(heard, "en")))
+        return float(jiwer.wer(texts.normalise_text(text, "en"), texts.normalise_text(heard, "en")))
 
     return run
 

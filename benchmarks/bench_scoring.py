@@ -56,7 +56,7 @@ def long_clips(folder: Path) -> tuple[list[Any], float]:
         turns = (Turn("a", 0.0, 30.0), Turn("b", 30.0, 60.0))
         told = {"synthesis_s": "12"}
         known = Material(TEXT, "en", "", turns, str(path), decoding.file_sha256(path), told)
-        clips.append(runner.clip_of(path, known))
+        clips.append(runner.clip_from_file(path, known))
         total_s += len(minute) / RATE_HZ
     return clips, total_s
 
@@ -126,9 +126,9 @@ def one_size(number: int, seconds: float) -> dict[str, float]:
     metrics = tuple(make_metric(key) for key in QUICK)
     with tempfile.TemporaryDirectory() as name:
         paths = made_clips(Path(name), number, seconds)
-        list(runner.score_work([(runner.clip_of(paths[0]), metrics)], "cpu"))  # warms up
+        list(runner.score_work([(runner.clip_from_file(paths[0]), metrics)], "cpu"))  # warms up
         cpu, wall = time.process_time(), time.perf_counter()
-        work = [(runner.clip_of(path), metrics) for path in paths]
+        work = [(runner.clip_from_file(path), metrics) for path in paths]
         scored = sum(len(batch.clips) for batch in runner.score_work(work, "cpu"))
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     assert scored == number * len(QUICK), "a clip was lost"

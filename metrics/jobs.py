@@ -26,6 +26,6 @@ def continue_dead_shards() -> None:
 @asked_job("metrics.jobs.suggest_codes")
 def suggest_codes(study: str, pk: int, model: str, by: str) -> None:
     """Ask a judge model for what it has not answered yet; it may come twice."""
-    from metrics.scoring.code_suggestions import suggest
+    from metrics.scoring.code_suggestions import store_suggestions
 
-    suggest(study, pk, model, by)
+    store_suggestions(study, pk, model, by)

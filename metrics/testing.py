@@ -1,6 +1,6 @@
 """The contract of a metric as one call: `check(MyMetric)` names everything that is wrong with it.
 
-For packages that bring metrics, and for the tests of this house: one code holds both to the same.
+For packages that bring metrics, and for the built-in metrics: one code checks both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.core import precision
 from metrics.core.metric import Material, Metric, Score, Turn
 from metrics.core.precision import PRECISIONS, Arithmetic
-from metrics.scoring.plugins import described_badly
+from metrics.scoring.plugins import description_problems
 
 if TYPE_CHECKING:
     import torch
@@ -38,14 +38,14 @@ class Case:
     wave: torch.Tensor  # (samples,) at the metric's rate
     material: Material
 
-    def measured(self, *waves: torch.Tensor) -> list[Score]:
+    def measure(self, *waves: torch.Tensor) -> list[Score]:
         """The waves' scores, in order."""
         return self.metric.measure(waves, [self.material] * len(waves))
 
     @functools.cached_property
-    def alone(self) -> Score:
+    def lone_score(self) -> Score:
         """The score of the clip in a batch of its own."""
-        return self.measured(self.wave)[0]
+        return self.measure(self.wave)[0]
 
 
 def check(
@@ -62,12 +62,12 @@ def check(
     (samples,) at its rate, in [-1, 1], at least 8 s, of which it is to give a value; default: 10 s
     of tones shaped like speech. ``material``: what it needs beside the audio; default: a sentence.
     """
-    wrong = [*described_badly(metric), *heavy_imports(metric)]
-    if not wrong:
+    problems = [*description_problems(metric), *heavy_imports(metric)]
+    if not problems:
         case = load_case(metric(**(parameters or {})), wave, material, device)
-        wrong = [said for rule in RULES for said in rule(case)]
-    if wrong:
-        raise ContractBroken(f"{metric.__name__}: " + "\n  - ".join(["", *wrong]).strip())
+        problems = [problem for rule in RULES for problem in rule(case)]
+    if problems:
+        raise ContractBroken(f"{metric.__name__}: " + "\n  - ".join(["", *problems]).strip())
 
 
 def load_case(
@@ -94,39 +94,39 @@ def heavy_imports(metric: type[Metric]) -> list[str]:
         alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
     }
     names |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
-    found = sorted({name.partition(".")[0] for name in names} & set(HEAVY))
+    heavy = sorted({name.partition(".")[0] for name in names} & set(HEAVY))
     return (
-        [f"imports {', '.join(found)} at the top of its file: do so in functions"] if found else []
+        [f"imports {', '.join(heavy)} at the top of its file: do so in functions"] if heavy else []
     )
 
 
 def outputs_are_bounded(case: Case) -> Iterator[str]:
     """The clip has a value, which lies in the range that is claimed, and so do further outputs."""
-    if case.alone.value is None:
-        yield f"no value for the clip of the test: {case.alone.reason}"
-    scores = case.metric.by_output(case.alone)
+    if case.lone_score.value is None:
+        yield f"no value for the clip of the test: {case.lone_score.reason}"
+    scores = case.metric.by_output(case.lone_score)
     for output in case.metric.outputs():
         value = scores[output.key].value
         low = -math.inf if output.low is None else output.low
         high = math.inf if output.high is None else output.high
         if value is not None and not low <= value <= high:
             yield f"{output.key} is {value:g}, but says {low:g} to {high:g}"
-    if more := sorted(set(case.alone.also) - set(scores)):
+    if more := sorted(set(case.lone_score.also) - set(scores)):
         yield f"also gives {', '.join(more)}, which more_outputs does not name"
 
 
 def batch_is_one_by_one(case: Case) -> Iterator[str]:
     """A clip's score does not depend on its company, and comes in its place."""
     short = case.wave[: min(int(SHORT_S * case.metric.sample_rate_hz), 3 * len(case.wave) // 4)]
-    together = case.measured(short, case.wave)
+    together = case.measure(short, case.wave)
     if len(together) != 2:
         yield f"{len(together)} scores for 2 waves"
         return
     for name, one, other in (
-        ("first", together[0], case.measured(short)[0]),
-        ("second", together[1], case.alone),
+        ("first", together[0], case.measure(short)[0]),
+        ("second", together[1], case.lone_score),
     ):
-        if not near(one.value, other.value, case.metric.sharing.within):
+        if not is_near(one.value, other.value, case.metric.sharing.within):
             yield f"the {name} of two waves scores {one.value} in a batch, {other.value} alone"
     yield from (
         f"no value and no reason: {score}"
@@ -138,19 +138,19 @@ def batch_is_one_by_one(case: Case) -> Iterator[str]:
 def odd_waves_have_reasons(case: Case) -> Iterator[str]:
     """Waves that nobody can score get a reason, and do not spoil the clip between them."""
     waves = broken_waves(case.metric.sample_rate_hz)
-    *scores, fine = case.measured(*waves.values(), case.wave)
+    *scores, fine = case.measure(*waves.values(), case.wave)
     for name, score in zip(waves, scores, strict=True):
         if score.value is not None or not score.reason:
             yield f"a wave that is {name} scores {score.value}, reason {score.reason!r}"
-    if not near(fine.value, case.alone.value, case.metric.sharing.within):
-        yield f"beside broken waves the clip scores {fine.value}, alone {case.alone.value}"
+    if not is_near(fine.value, case.lone_score.value, case.metric.sharing.within):
+        yield f"beside broken waves the clip scores {fine.value}, alone {case.lone_score.value}"
 
 
 def too_short_is_said(case: Case) -> Iterator[str]:
     """What is shorter than the metric says that it accepts has no value, and the reason says so."""
     samples = int(case.metric.accepts.shortest_s * case.metric.sample_rate_hz) - 1
     if samples > 0:
-        (score,) = case.measured(case.wave[:samples])
+        (score,) = case.measure(case.wave[:samples])
         if score.value is not None or not score.reason.startswith("too short"):
             yield (
                 f"a clip shorter than accepts.shortest_s scores {score.value}, reason "
@@ -161,35 +161,36 @@ def too_short_is_said(case: Case) -> Iterator[str]:
 def other_numbers_stay_near(case: Case) -> Iterator[str]:
     """In bfloat16 and TF32, where the device has them, values move by no more than is declared."""
     for name in PRECISIONS[1:]:
-        if not precision.unfit(Arithmetic(name), case.wave.device.type):
-            yield from moved_too_far(case, Arithmetic(name))
+        if not precision.unsupported_reason(Arithmetic(name), case.wave.device.type):
+            yield from changes_beyond_tolerance(case, Arithmetic(name))
 
 
 def compiled_networks_stay_near(case: Case) -> Iterator[str]:
     """The same of networks that are compiled, which takes a minute where that is declared."""
-    yield from moved_too_far(case, Arithmetic(compile=True))
+    yield from changes_beyond_tolerance(case, Arithmetic(compile=True))
 
 
-def moved_too_far(case: Case, asked: Arithmetic) -> Iterator[str]:
+def changes_beyond_tolerance(case: Case, arithmetic: Arithmetic) -> Iterator[str]:
     """The outputs of the clip that move by more than is declared; none where it is not."""
     metric = case.metric
-    if metric.precisions.refusal(asked):
+    if metric.precisions.refusal(arithmetic):
         return
-    within, plain = metric.precisions.within(asked), metric.by_output(case.alone)
-    before, metric.arithmetic = metric.arithmetic, asked
+    within, plain = metric.precisions.within(arithmetic), metric.by_output(case.lone_score)
+    before, metric.arithmetic = metric.arithmetic, arithmetic
     try:
-        other = metric.by_output(case.measured(case.wave)[0])
+        other = metric.by_output(case.measure(case.wave)[0])
     finally:
         metric.arithmetic = before
     for key, score in plain.items():
         one, two = score.value, other[key].value
         if (one is None) != (two is None):
-            yield f"{key} is {one} in float32 and {two} in {asked.plain()}"
-        elif one is not None and two is not None and moved(one, two) > within:
-            yield f"{key} moves by {moved(one, two):.2g} in {asked.plain()}, but says {within:g}"
+            yield f"{key} is {one} in float32 and {two} in {arithmetic.plain()}"
+        elif one is not None and two is not None and relative_change(one, two) > within:
+            change = f"{relative_change(one, two):.2g} in {arithmetic.plain()}"
+            yield f"{key} moves by {change}, but says {within:g}"
 
 
-def moved(plain: float, other: float) -> float:
+def relative_change(plain: float, other: float) -> float:
     """How far a value is from that in float32, relative to it, or to 1 where it is smaller."""
     return abs(other - plain) / max(1.0, abs(plain))
 
@@ -245,7 +246,7 @@ def speechlike(rate_hz: int, seconds: float = 10.0) -> torch.Tensor:
     return (0.1 * syllables * phrases * sum(harmonics) + 1e-4 * noise).float()
 
 
-def near(one: float | None, other: float | None, within: float) -> bool:
+def is_near(one: float | None, other: float | None, within: float) -> bool:
     """Equal to what the metric says that company may change, or both without a value."""
     if one is None or other is None:
         return one is other

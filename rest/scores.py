@@ -25,7 +25,7 @@ from metrics.scoring import runs
 from metrics.scoring.clip_warnings import ANY, ONLY, WITHOUT
 from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.web import page, score_tables
-from metrics.web.views import asked_filter, runs_of
+from metrics.web.views import requested_filter, scoring_runs
 from rest.base import ApiView, sent
 from rest.payloads import Score
 from rest.schema_decorator import describe
@@ -47,13 +47,13 @@ class ScoringRuns(ApiView):
     def get(self, request: Request, key: str) -> Response:
         """The newest 100, the newest first, and how far each is."""
         self.study(key, LOOK)
-        return Response({"runs": [page.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
+        return Response({"runs": [page.run_state(run) for run in scoring_runs(key)[:MOST_RUNS]]})
 
     @describe("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
     def post(self, request: Request, key: str) -> Response:
         """Clips that have a score already are not scored again; asking twice does no harm."""
         study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
-        run = runs.ask(study.pk, key, choices, score_shard.delay, by=self.by)
+        run = runs.start_run(study.pk, key, choices, score_shard.delay, by=self.by)
         note(study, "scored", self.by, metrics=[choice.metric for choice in choices])
         return Response(page.run_state(run), status=202)
 
@@ -90,7 +90,7 @@ class OneScoringRun(ApiView):
         return Response(page.run_state(self._run(key, run)))
 
     def _run(self, key: str, run: int) -> Any:
-        scoring_run = runs_of(key).filter(pk=run).first()
+        scoring_run = scoring_runs(key).filter(pk=run).first()
         if scoring_run is None:
             raise Http404("There is no such run of this study.")
         return scoring_run
@@ -110,7 +110,7 @@ class Scores(ApiView):
     def get(self, request: Request, key: str) -> HttpResponseBase:
         """Every stored score of the study's clips; one without a value says why."""
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        score_filter = asked_filter(key, request.query_params)
+        score_filter = requested_filter(key, request.query_params)
         note_taken(study, self.by, f"scores.{form}")
         rows = score_tables.export_rows(key, score_filter)
         if form == "json":

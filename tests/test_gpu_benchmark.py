@@ -15,7 +15,7 @@ HOURS = 10 * 3600.0
 @pytest.mark.parametrize(
     "wanted",
     [
-        pytest.param(["srmr", "whisper"], id="some"),
+        pytest.param(["srmr"], id="srmr"),
         pytest.param(
             ["networks", "presets", "srmr", "whisper", "auto_att"],
             id="every",

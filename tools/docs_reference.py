@@ -51,7 +51,7 @@ def metrics_page() -> str:
 
 def _metric(metric: Metric) -> Iterator[str]:
     from metrics.core.metric import needed_columns
-    from metrics.management.commands.describe_metric import extent
+    from metrics.management.commands.describe_metric import range_in_words
 
     yield f"## `{metric.key}`\n"
     yield f"{metric.description}. On pages and in reports: {metric.title or metric.key}.\n"
@@ -67,7 +67,7 @@ def _metric(metric: Metric) -> Iterator[str]:
         facts.append(("Runs", "only when named" + (f": {metric.costs}" if metric.costs else "")))
     yield from _table(("Property", "Value"), facts)
     outputs = [
-        (f"`{each.key}`", extent(each), each.description if each.key != metric.key else "")
+        (f"`{each.key}`", range_in_words(each), each.description if each.key != metric.key else "")
         for each in metric.outputs()
     ]
     yield from _table(("Output", "Range", "Meaning"), outputs)

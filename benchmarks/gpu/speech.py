@@ -28,7 +28,7 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
     import soundfile
 
     from metrics.core.metric import Material
-    from metrics.scoring.runner import clip_of
+    from metrics.scoring.runner import clip_from_file
 
     draw = np.random.default_rng(seed)
     paths = [*sorted(DEMO.glob("*.flac")), LONG]
@@ -50,7 +50,7 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
         known = Material(
             TEXT, "en", reference_path=voice, reference_audio_path=voice, attributes=attributes
         )
-        clips.append(clip_of(path, known))
+        clips.append(clip_from_file(path, known))
         written_s += size / rate
     return clips
 

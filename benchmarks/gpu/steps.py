@@ -79,7 +79,7 @@ def free_memory(device: str) -> None:
     from metrics.scoring import runner
 
     runner.forget_models()
-    recogniser.loaded.cache_clear()
+    recogniser.load_recogniser.cache_clear()
     gc.collect()
     if device != "cpu":
         import torch
@@ -253,7 +253,7 @@ def forget_transcripts(metric: Metric) -> None:
     """Have a recogniser hear its clips again."""
     recogniser = getattr(metric, "recogniser", None)
     if recogniser is not None:
-        recogniser.heard.clear()
+        recogniser.transcript_cache.clear()
 
 
 def values_of(metric: Metric, scores: Sequence[Any]) -> list[dict[str, float | None]]:
@@ -265,7 +265,7 @@ def largest_move(
     one: Sequence[dict[str, float | None]], other: Sequence[dict[str, float | None]]
 ) -> float:
     """Return the largest difference, relative to the value or to 1 where it is smaller."""
-    from metrics.testing import moved
+    from metrics.testing import relative_change
 
     moves = [0.0]
     for mine, theirs in zip(one, other, strict=True):
@@ -273,7 +273,7 @@ def largest_move(
             if (value is None) != (theirs[key] is None):
                 return math.inf
             if value is not None:
-                moves.append(moved(value, theirs[key]))  # type: ignore[arg-type]
+                moves.append(relative_change(value, theirs[key]))  # type: ignore[arg-type]
     return float(f"{max(moves):.2g}")
 
 
@@ -480,7 +480,7 @@ def score_srmr(setting: Setting) -> None:
     clips = setting.speech(SOME_S)
     metric = make_metric("srmr")
     waves, materials = loaded_waves(metric, clips, device)
-    windows = torch.cat(waves).unfold(0, 3 * RATE_HZ, 3 * RATE_HZ)[:16]
+    windows = torch.cat(waves).unfold(0, 3 * RATE_HZ, 3 * RATE_HZ)[: 2 if setting.tiny else 16]
     windows = windows.repeat(1 if setting.tiny else 32, 1)
     per_s: dict[str, float] = {}
     for variant in ("slow", "slow_norm30", "fast"):
@@ -562,7 +562,7 @@ def hear(
     options = recogniser.Options(told["model"], 5, told["precision"])
     waves = [decoding.load_wave(clip.path, RATE_HZ) for clip in clips]
     audio_s = sum(map(len, waves)) / RATE_HZ
-    found = recogniser.loaded(key, options, setting.device)
+    found = recogniser.load_recogniser(key, options, setting.device)
     if at_once:
         found.windows_at_once = lambda: at_once  # type: ignore[attr-defined]
     figures["windows_at_once"] = found.windows_at_once()  # type: ignore[attr-defined]
@@ -594,7 +594,7 @@ def one_size(setting: Setting, size: str, batch: int, figures: dict[str, Any]) -
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from metrics.auto_att.model import Listener, ModelPlan, with_adapter
+    from metrics.auto_att.model import Listener, ModelPlan, add_adapter
     from metrics.auto_att.train import Run, TrainingPlan, in_training
 
     device = setting.device
@@ -615,7 +615,7 @@ def one_size(setting: Setting, size: str, batch: int, figures: dict[str, Any]) -
     figures["inference_clips_per_s"] = round(batch / spent, 2)
     figures["inference_audio_h_per_h"] = round(seconds / spent, 1)
     figures["inference_tflops"] = round(counted.get_total_flops() / spent / 1e12, 2)
-    with_adapter(listener, 0)
+    add_adapter(listener, 0)
     in_training(listener)
     run = Run(listener, clips, TrainingPlan(batch_size=batch, epochs=1000))
     run.advance()

@@ -106,11 +106,11 @@ class Ridge:
 
     def predict(self, table: Floats) -> Floats:
         """Scores in [0, 1] of features (clips, features); a missing one counts as the mean."""
-        raw = scaled(table, self.mean, self.scale) @ self.coefficients + self.intercept
+        raw = scale_features(table, self.mean, self.scale) @ self.coefficients + self.intercept
         return np.clip(raw, 0.0, 1.0)
 
 
-def scaled(table: Floats, mean: Floats, scale: Floats) -> Floats:
+def scale_features(table: Floats, mean: Floats, scale: Floats) -> Floats:
     """Features less their mean over their scale; NaN becomes 0."""
     return np.nan_to_num((table - mean) / scale, nan=0.0)
 
@@ -132,7 +132,7 @@ def standards(table: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
     return mean, np.where(off, np.inf, deviation * np.sqrt(sizes))
 
 
-def fitted(table: Floats, true: Floats, names: Sequence[str], penalty: float) -> Ridge:
+def fit_ridge(table: Floats, true: Floats, names: Sequence[str], penalty: float) -> Ridge:
     """Ridge regression of true scores (clips,) on features (clips, features).
 
     Minimises |y - Xw - b|^2 / n + penalty |w|^2 by the singular values of X (Hoerl and Kennard
@@ -144,9 +144,9 @@ def fitted(table: Floats, true: Floats, names: Sequence[str], penalty: float) ->
 def fitted_for_each(
     table: Floats, true: Floats, names: Sequence[str], penalties: Sequence[float]
 ) -> Iterator[Ridge]:
-    """`fitted` for several penalties, from one decomposition."""
+    """`fit_ridge` for several penalties, from one decomposition."""
     mean, scale = standards(table, names)
-    x = scaled(table, mean, scale)
+    x = scale_features(table, mean, scale)
     centre = x.mean(axis=0)
     u, s, vt = np.linalg.svd(x - centre, full_matrices=False)
     level = float(true.mean())
@@ -190,7 +190,7 @@ def train(clips: Sequence[LabelledClip], table: Floats, names: Sequence[str]) ->
         raise DatasetError(f"{len(clips)} clips to train on; {FEWEST} are needed")
     true = np.array([clip.target("soft") for clip in clips])
     penalty, errors = chosen_penalty(table, true, names, [clip.speaker for clip in clips])
-    model = fitted(table, true, names, penalty)
+    model = fit_ridge(table, true, names, penalty)
     model.trained_on.update(
         sha256=sorted(clip.sha256 for clip in clips),
         voices=sorted({clip.speaker for clip in clips}),
@@ -270,7 +270,7 @@ def feature_keys(model: Ridge) -> list[str]:
     return list(dict.fromkeys(name.partition(":")[0] for name in model.names))
 
 
-def scored(model: Ridge, features: Features, waves: Sequence[torch.Tensor]) -> list[Score]:
+def score_waves(model: Ridge, features: Features, waves: Sequence[torch.Tensor]) -> list[Score]:
     """The score of each wave, (samples,) at 16 kHz; none where no feature can be computed.
 
     Features that a clip lacks count as the training's mean and are counted in the details.

@@ -50,19 +50,19 @@ def save(
     return folder
 
 
-def place_of(run: Path, step: int) -> Path:
+def checkpoint_folder(run: Path, step: int) -> Path:
     """The folder of the checkpoint after so many steps."""
     return run / f"checkpoint-{step:06d}"
 
 
-def all_of(run: Path) -> list[Path]:
+def list_checkpoints(run: Path) -> list[Path]:
     """A run's checkpoints, the oldest first."""
     return sorted(p for p in run.glob("checkpoint-*") if p.suffix != ".part" and p.is_dir())
 
 
-def drop_old(run: Path) -> None:
+def delete_old_checkpoints(run: Path) -> None:
     """Delete all but the newest checkpoints of a run."""
-    for folder in all_of(run)[:-KEPT]:
+    for folder in list_checkpoints(run)[:-KEPT]:
         shutil.rmtree(folder)
 
 
@@ -74,7 +74,7 @@ def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] |
     """
     import torch
 
-    folders = all_of(run)
+    folders = list_checkpoints(run)
     if not folders:
         return None
     made_with = json.loads((folders[-1] / PLAN).read_text(encoding="utf-8"))
@@ -93,19 +93,19 @@ def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] |
     return folders[-1], torch.load(folders[-1] / STATE, map_location="cpu", weights_only=True)
 
 
-def resolved(folder: Path | str) -> Path:
+def resolve_adapter(folder: Path | str) -> Path:
     """The adapter's folder: the one named, or ``final`` of a run; Unavailable when neither is."""
-    given = Path(folder)
-    for place in (given, given / FINAL):
+    root = Path(folder)
+    for place in (root, root / FINAL):
         if (place / ADAPTER).is_file() and (place / PLAN).is_file():
             return place
     raise weights.Unavailable(
-        f"no weights: {given} holds no adapter ({ADAPTER} and {PLAN}); "
+        f"no weights: {root} holds no adapter ({ADAPTER} and {PLAN}); "
         f"train one with `{command('auto_att train')}`"
     )
 
 
-def plan_of(adapter: Path) -> dict[str, Any]:
+def read_plan(adapter: Path) -> dict[str, Any]:
     """What an adapter was made with."""
     plan: dict[str, Any] = json.loads((adapter / PLAN).read_text(encoding="utf-8"))
     return plan
@@ -120,7 +120,7 @@ def model_plan(plan: dict[str, Any], name: str = "") -> ModelPlan:
     return ModelPlan(**values)
 
 
-def plain(model: ModelPlan) -> dict[str, Any]:
+def plan_as_json(model: ModelPlan) -> dict[str, Any]:
     """A model plan as JSON values."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(model)))
     return values

@@ -77,7 +77,7 @@ def from_study(study: str) -> tuple[list[Rating], list[Source]]:
             )
         )
     bring_audio(source.path for source in sources)
-    return [rating_of(row) for row in rows], sources
+    return [parse_rating(row) for row in rows], sources
 
 
 def from_csv(ratings: Path | str, manifest: Path | str) -> tuple[list[Rating], list[Source]]:
@@ -109,10 +109,10 @@ def from_csv(ratings: Path | str, manifest: Path | str) -> tuple[list[Rating], l
                 trap=known.get("trap", ""),
             )
         )
-    return [rating_of(row) for row in rows], sources
+    return [parse_rating(row) for row in rows], sources
 
 
-def rating_of(row: Mapping[str, Any]) -> Rating:
+def parse_rating(row: Mapping[str, Any]) -> Rating:
     """The rating of a plain row (RatingRow), from the database or from a file's text."""
     session, block = str(row.get("session", "")), str(row.get("block", ""))
     passed = {"true": True, "false": False}.get(str(row.get("trap_passed", "")).lower())
@@ -214,13 +214,13 @@ class Dataset:
 def build(ratings: Iterable[Rating], sources: Sequence[Source], rule: Rule) -> Dataset:
     """The dataset of ratings and clips under a rule; raises DatasetError when nothing is left."""
     usable, ratings_out = usable_ratings(list(ratings), rule)
-    given: dict[str, Counter[str]] = {}
+    labels_by_clip: dict[str, Counter[str]] = {}
     for rating in usable:
-        given.setdefault(rating.clip, Counter())[rating.label] += 1
-    clips, clips_out, tied = labelled_clips(sources, given, rule)
+        labels_by_clip.setdefault(rating.clip, Counter())[rating.label] += 1
+    clips, clips_out, tied = labelled_clips(sources, labels_by_clip, rule)
     voices = sorted({clip.speaker for clip in clips if clip.split != TRAP})
     held_out, alone = held_out_voices(voices, rule)
-    clips = [with_split(clip, held_out, rule) for clip in clips]
+    clips = [assign_split(clip, held_out, rule) for clip in clips]
     tested = {clip.sha256 for clip in clips if clip.split == TEST}
     leaks = {c.clip for c in clips if c.split == TRAIN and c.sha256 in tested}
     clips_out["the same audio is a test clip"] += len(leaks)
@@ -244,12 +244,12 @@ def build(ratings: Iterable[Rating], sources: Sequence[Source], rule: Rule) -> D
 def usable_ratings(ratings: Sequence[Rating], rule: Rule) -> tuple[list[Rating], Counter[str]]:
     """The ratings that label a clip, and how many were left out for which reason."""
     left_out: Counter[str] = Counter()
-    asked = {rating.criterion for rating in ratings if rating.label in SCORES}
-    if not rule.criterion and len(asked) > 1:
-        raise DatasetError(f"several criteria: {', '.join(sorted(asked))}; name one of them")
+    criteria = {rating.criterion for rating in ratings if rating.label in SCORES}
+    if not rule.criterion and len(criteria) > 1:
+        raise DatasetError(f"several criteria: {', '.join(sorted(criteria))}; name one of them")
     failed = failed_sets(ratings) if rule.valid_sets_only else set()
     seen: set[tuple[str, str]] = set()
-    kept = []
+    usable = []
     for rating in ratings:
         reason = ""
         if rating.label not in SCORES or (rating.method or "att") != "att":
@@ -268,8 +268,8 @@ def usable_ratings(ratings: Sequence[Rating], rule: Rule) -> tuple[list[Rating],
             left_out[reason] += 1
         else:
             seen.add((rating.rater, rating.clip))
-            kept.append(rating)
-    return kept, left_out
+            usable.append(rating)
+    return usable, left_out
 
 
 def failed_sets(ratings: Iterable[Rating]) -> set[str]:
@@ -289,15 +289,15 @@ def failed_sets(ratings: Iterable[Rating]) -> set[str]:
 
 
 def labelled_clips(
-    sources: Sequence[Source], given: dict[str, Counter[str]], rule: Rule
+    sources: Sequence[Source], labels_by_clip: dict[str, Counter[str]], rule: Rule
 ) -> tuple[list[LabelledClip], Counter[str], int]:
-    """Clips with their labels, how many were left out for which reason, and ties among the kept."""
+    """Clips with their labels, how many were left out for which reason, and ties among the rest."""
     left_out: Counter[str] = Counter()
     known = {source.clip for source in sources}
-    left_out["ratings, but not in the list of clips"] += len(set(given) - known)
+    left_out["ratings, but not in the list of clips"] += len(set(labels_by_clip) - known)
     clips, tied = [], 0
     for source in sources:
-        counts = given.get(source.clip, Counter())
+        counts = labels_by_clip.get(source.clip, Counter())
         tie = bool(counts) and final_label(counts)[1]
         reason = ""
         if not source.sha256:
@@ -312,11 +312,11 @@ def labelled_clips(
             left_out[reason] += 1
             continue
         tied += tie and not source.trap
-        clips.append(_labelled(source, counts))
+        clips.append(_labelled_clip(source, counts))
     return clips, left_out, tied
 
 
-def _labelled(source: Source, counts: Counter[str]) -> LabelledClip:
+def _labelled_clip(source: Source, counts: Counter[str]) -> LabelledClip:
     return LabelledClip(
         clip=source.clip,
         path=source.path,
@@ -353,7 +353,7 @@ def held_out_voices(voices: Sequence[Voice], rule: Rule) -> tuple[set[Voice], li
     return held_out, alone
 
 
-def with_split(clip: LabelledClip, held_out: set[Voice], rule: Rule) -> LabelledClip:
+def assign_split(clip: LabelledClip, held_out: set[Voice], rule: Rule) -> LabelledClip:
     """The clip in its split: traps stay traps; held-out voices and unseen dimensions are tested."""
     if clip.split == TRAP:
         return clip
@@ -399,7 +399,7 @@ def read(folder: Path | str) -> Dataset:
     return Dataset(tuple(clips), summary)
 
 
-def with_audio_inside(dataset: Dataset, folder: Path | str) -> Dataset:
+def copy_audio_into(dataset: Dataset, folder: Path | str) -> Dataset:
     """Copy every clip's file into folder/audio (named by its hash), to train elsewhere."""
     place = Path(folder) / "audio"
     place.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ class Ranks:
         """The batches of a step that are this process's own."""
         return list(batches[self.rank :: self.count])
 
-    def most(self, batches: Sequence[T]) -> int:
+    def largest_share(self, batches: Sequence[T]) -> int:
         """How many batches of a step the first process has: no other has more."""
         return len(batches[:: self.count])
 
@@ -75,7 +75,7 @@ class Ranks:
         distributed.all_reduce(values)
         return dict(zip(sums, values.tolist(), strict=True))
 
-    def part(self) -> None:
+    def leave_group(self) -> None:
         """Wait until all are here, and end what was begun for this run."""
         if self.count > 1:
             from torch import distributed
@@ -90,7 +90,7 @@ def speaks() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def joined(device: str, accumulate: int) -> Ranks:
+def join_processes(device: str, accumulate: int) -> Ranks:
     """This process among those that torchrun started; ValueError where some would have nothing.
 
     ``accumulate``: batches of a step, a multiple of the processes.
@@ -131,11 +131,11 @@ def accelerator(device: str, ranks: Ranks) -> Accelerator:
         auto_wrap_policy="transformer_based_wrap",
         cpu_ram_efficient_loading=True,
     )
-    made = accelerate.Accelerator(cpu=device == "cpu", fsdp_plugin=plugin)
+    shared = accelerate.Accelerator(cpu=device == "cpu", fsdp_plugin=plugin)
     if device == "cpu":  # accelerate shards on GPUs only, and forgets the plugin elsewhere
-        made.state.distributed_type = DistributedType.FSDP
-        made.state.fsdp_plugin = plugin
-    return made
+        shared.state.distributed_type = DistributedType.FSDP
+        shared.state.fsdp_plugin = plugin
+    return shared
 
 
 def shard(listener: Listener, optimiser: torch.optim.Optimizer, among: Accelerator) -> None:
@@ -157,21 +157,23 @@ def layer_classes(model: Any) -> list[str]:
     return sorted({type(layer).__name__ for each in outermost for layer in each})
 
 
-def whole(value: Any) -> Any:
+def gather_tensors(value: Any) -> Any:
     """The same with every sharded tensor whole and on the CPU; all processes call it together."""
     if isinstance(value, dict):
-        return {key: whole(each) for key, each in value.items()}
+        return {key: gather_tensors(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(whole(each) for each in value)
+        return type(value)(gather_tensors(each) for each in value)
     return value.full_tensor().cpu() if hasattr(value, "full_tensor") else value
 
 
-def dealt(state: dict[str, Any], parameters: list[torch.nn.Parameter]) -> dict[str, Any]:
+def shard_optimiser_state(
+    state: dict[str, Any], parameters: list[torch.nn.Parameter]
+) -> dict[str, Any]:
     """A whole optimiser's state, its moments in parts as their parameters are."""
     from torch.distributed.tensor import DTensor, distribute_tensor
 
     by_parameter = {}
-    for place, held in state["state"].items():
+    for place, moments in state["state"].items():
         parameter = parameters[place]
         by_parameter[place] = {
             name: distribute_tensor(
@@ -179,6 +181,6 @@ def dealt(state: dict[str, Any], parameters: list[torch.nn.Parameter]) -> dict[s
             )
             if isinstance(parameter, DTensor) and value.shape == parameter.shape
             else value
-            for name, value in held.items()
+            for name, value in moments.items()
         }
     return {**state, "state": by_parameter}

@@ -112,8 +112,8 @@ def trap_result(
         absent = "human" if not human else "flawed"
         reason = f"no {absent} trap clip that can be used"
         return TrapResult(threshold, human, flawed, None, None, None, None, left_out, reason)
-    hits = sum(truth and said for truth, said in called)
-    alarms = sum(said and not truth for truth, said in called)
+    hits = sum(truth and predicted_human for truth, predicted_human in called)
+    alarms = sum(predicted_human and not truth for truth, predicted_human in called)
     return TrapResult(
         threshold,
         human,
@@ -187,13 +187,13 @@ def fit(pairs: Sequence[Pair]) -> ClipResult:
     from scipy import stats
 
     people = [clip.score or 0.0 for clip, _ in pairs]
-    said = [each.score or 0.0 for _, each in pairs]
+    predicted = [each.score or 0.0 for _, each in pairs]
     if not pairs:
         return ClipResult(0, None, None)
-    error = _mean([abs(a - b) for a, b in zip(people, said, strict=True)])
-    if len(set(people)) < 2 or len(set(said)) < 2:
+    error = _mean([abs(a - b) for a, b in zip(people, predicted, strict=True)])
+    if len(set(people)) < 2 or len(set(predicted)) < 2:
         return ClipResult(len(pairs), error, None)
-    spearman = float(stats.spearmanr(people, said).statistic)
+    spearman = float(stats.spearmanr(people, predicted).statistic)
     return ClipResult(len(pairs), error, spearman, *spearman_interval(spearman, len(pairs)))
 
 

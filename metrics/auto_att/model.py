@@ -68,7 +68,7 @@ LABELS = tuple(SCORES)
 def mean_score(counts: Mapping[str, int]) -> float:
     """The clip's human-likeness score in [0, 1]: the mean of 1, 0.5 and 0 over its labels.
 
-    ``counts``: label -> how often it was given, one label at least.
+    ``counts``: label -> number of ratings, at least one in all.
     """
     total = sum(counts.values())
     return sum(SCORES[label] * count for label, count in counts.items()) / total
@@ -160,8 +160,8 @@ class Listener:
         """
         import torch
 
-        found = torch.softmax(self.logits(waves), dim=-1)
-        return found if self.prior is None else without_leaning(found, self.prior)
+        shares = torch.softmax(self.logits(waves), dim=-1)
+        return shares if self.prior is None else divide_by_prior(shares, self.prior)
 
     def logits(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         """The three labels' logits at the last position: (clips, 3) float32."""
@@ -185,10 +185,10 @@ class Listener:
             return_tensors="pt",
             padding=True,
         )
-        given = {name: value.to(self.device) for name, value in features.items()}
-        mask = given["attention_mask"]  # positions count from a clip's own first token
-        given["position_ids"] = (mask.cumsum(-1) - 1).clamp_min(0)
-        return given
+        tensors = {name: value.to(self.device) for name, value in features.items()}
+        mask = tensors["attention_mask"]  # positions count from a clip's own first token
+        tensors["position_ids"] = (mask.cumsum(-1) - 1).clamp_min(0)
+        return tensors
 
 
 def prompt_text(processor: Any, plan: ModelPlan) -> str:
@@ -222,7 +222,7 @@ def prompt_text(processor: Any, plan: ModelPlan) -> str:
     return f"{turn}{opening}"
 
 
-def without_leaning(probabilities: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+def divide_by_prior(probabilities: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     """Probabilities (clips, labels) over the prior (labels,), each row scaled to a sum of 1."""
     weighed = probabilities / prior.clamp_min(1e-6)
     return weighed / weighed.sum(-1, keepdim=True)
@@ -269,7 +269,7 @@ def load_base(plan: ModelPlan, device: str, on_cpu: bool = False) -> Listener:
     return Listener(model, processor, plan, device)
 
 
-def with_adapter(listener: Listener, seed: int) -> None:
+def add_adapter(listener: Listener, seed: int) -> None:
     """Put a fresh LoRA adapter on all linear layers of the language model, and on nothing else.
 
     Audio encoder, projector, embeddings and output layer stay as they are. The new adapter changes

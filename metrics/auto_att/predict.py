@@ -35,7 +35,7 @@ class Prediction:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def scored(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
+def score_waves(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
     """One score per wave, (samples,) at the listener's rate, a few at once.
 
     The details hold the three probabilities; ``heard_s`` where a clip is longer than the model
@@ -91,8 +91,8 @@ def predictions(
         results = iter(score(waves) if waves else ())
         for clip in part:
             broken = reasons.get(clip.clip)
-            given = Score(None, broken) if broken else next(results)
-            predictions.append(prediction(clip, given, trained_on or {}))
+            clip_score = Score(None, broken) if broken else next(results)
+            predictions.append(prediction(clip, clip_score, trained_on or {}))
     return predictions
 
 

@@ -11,9 +11,9 @@ from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResul
 from metrics.auto_att.predict import Prediction
 
 
-def dataset_lines(made: Dataset) -> str:
+def dataset_lines(dataset: Dataset) -> str:
     """Counts of a dataset and of what was left out."""
-    summary = made.summary
+    summary = dataset.summary
     clips = ", ".join(f"{count} {split}" for split, count in sorted(summary["clips"].items()))
     lines = [f"clips: {clips}; {summary['labels']} labels, {summary['ties']} ties"]
     lines.append(f"held-out voices: {', '.join(summary['held_out_voices']) or 'none'}")
@@ -28,13 +28,14 @@ def dataset_lines(made: Dataset) -> str:
 
 def step_line(line: dict[str, Any]) -> str:
     """One step of training."""
-    told = line.get("evaluation")
+    evaluation = line.get("evaluation")
     on_others = (
-        f"\n  on {told['clips']} clips not trained on: "
-        f"error {number(told['mean_absolute_error'])}, Spearman {number(told['spearman'])}, "
-        f"distance of new voices {number(told['distance_of_new_voices'])}, "
-        f"F1 of traps {number(told['trap_f1'])}"
-        if told
+        f"\n  on {evaluation['clips']} clips not trained on: "
+        f"error {format_number(evaluation['mean_absolute_error'])}, "
+        f"Spearman {format_number(evaluation['spearman'])}, "
+        f"distance of new voices {format_number(evaluation['distance_of_new_voices'])}, "
+        f"F1 of traps {format_number(evaluation['trap_f1'])}"
+        if evaluation
         else ""
     )
     return (
@@ -61,14 +62,14 @@ def evaluation_lines(path: str, result: Evaluation) -> str:
     else:
         lines.append(
             f"  traps: F1 {traps.f1:.3f} at {traps.threshold:g} ({traps.human} human, "
-            f"{traps.flawed} flawed; calling all Human: {number(traps.f1_always_human)})"
+            f"{traps.flawed} flawed; calling all Human: {format_number(traps.f1_always_human)})"
         )
     for reason, count in sorted(traps.left_out.items()):
         lines.append(f"  traps left out: {count} ({reason})")
     for ranking in result.rankings:
         lines.append(f"  {ranking_line(ranking)}")
     lines.append(
-        f"  clips: {clips.clips}, mean absolute error {number(clips.mean_absolute_error)}, "
+        f"  clips: {clips.clips}, mean absolute error {format_number(clips.mean_absolute_error)}, "
         f"Spearman {correlation(clips)} (how far raters agree among themselves, its ceiling, "
         "is in the study's report)"
     )
@@ -88,14 +89,15 @@ def ranking_line(ranking: Ranking) -> str:
     return f"{head}: Kendall distance {ranking.distance:.3f} ({p})"
 
 
-def correlation(of: ClipResult) -> str:
+def correlation(result: ClipResult) -> str:
     """Spearman's correlation with its interval."""
-    if of.spearman_low is None:
-        return number(of.spearman)
-    return f"{number(of.spearman)} [{number(of.spearman_low)}, {number(of.spearman_high)}]"
+    if result.spearman_low is None:
+        return format_number(result.spearman)
+    low, high = format_number(result.spearman_low), format_number(result.spearman_high)
+    return f"{format_number(result.spearman)} [{low}, {high}]"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with three decimals, or a dash."""
     return "-" if value is None else f"{value:.3f}"
 
@@ -134,18 +136,20 @@ def traps(results: Mapping[str, Evaluation]) -> list[str]:
 
 def trap_cells(result: TrapResult) -> list[str]:
     """The cells of one file of predictions."""
-    f1 = f"{ABSENT} ({result.reason})" if result.f1 is None else number(result.f1)
+    f1 = f"{ABSENT} ({result.reason})" if result.f1 is None else format_number(result.f1)
     counts = f"{result.human} / {result.flawed}"
-    rest = (number(result.precision), number(result.recall))
-    return [f1, *rest, counts, number(result.f1_always_human)]
+    rest = (format_number(result.precision), format_number(result.recall))
+    return [f1, *rest, counts, format_number(result.f1_always_human)]
 
 
 def clips(results: Mapping[str, Evaluation]) -> str:
     """Errors over clips."""
     rows = [["predictions", "clips", "mean absolute error", "Spearman"]]
     for name, result in results.items():
-        of = result.clips
-        rows.append([name, str(of.clips), number(of.mean_absolute_error), correlation(of)])
+        fit = result.clips
+        rows.append(
+            [name, str(fit.clips), format_number(fit.mean_absolute_error), correlation(fit)]
+        )
     note = "Spearman with its 95 % interval over clips (Bonett and Wright 2000)."
     return f"{as_table(rows)}\n\n{note}"
 
@@ -155,16 +159,16 @@ def left_out(results: Mapping[str, Evaluation]) -> list[str]:
     lines = [
         f"- {name}, {kind}: {count} ({reason})"
         for name, result in results.items()
-        for kind, held in (("clips", result.left_out), ("trap clips", result.traps.left_out))
-        for reason, count in sorted(held.items())
+        for kind, counts in (("clips", result.left_out), ("trap clips", result.traps.left_out))
+        for reason, count in sorted(counts.items())
     ]
     return ["Left out:", "\n".join(lines)] if lines else []
 
 
 def as_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text, the first of them the head, as a table of Markdown."""
-    plain = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    head, *body = [f"| {' | '.join(row)} |" for row in plain]
+    escaped = [[text.replace("|", "\\|") for text in row] for row in rows]
+    head, *body = [f"| {' | '.join(row)} |" for row in escaped]
     return "\n".join([head, "| " + " | ".join("---" for _ in rows[0]) + " |", *body])
 
 
@@ -194,8 +198,8 @@ def table4(results: Mapping[str, Evaluation], voices_are: str = "new") -> list[l
     dimensions = list(dict.fromkeys(d for rankings in own.values() for d in rankings))
     rows = [["dimension", *own, "paper: Auto-ATT", "paper: Qwen2-Audio"]]
     for dimension in dimensions:
-        cells = [cell(rankings.get(dimension)) for rankings in own.values()]
-        rows.append([dimension, *cells, *of_paper(dimension)])
+        cells = [ranking_cell(rankings.get(dimension)) for rankings in own.values()]
+        rows.append([dimension, *cells, *paper_cells(dimension)])
     return rows
 
 
@@ -204,7 +208,7 @@ def by_dimension(rankings: Sequence[Ranking], voices_are: str) -> dict[str, Rank
     return {each.dimension or ALL: each for each in rankings if each.voices_are == voices_are}
 
 
-def cell(ranking: Ranking | None) -> str:
+def ranking_cell(ranking: Ranking | None) -> str:
     """Distance and p, or why there are none."""
     if ranking is None:
         return ABSENT
@@ -214,15 +218,15 @@ def cell(ranking: Ranking | None) -> str:
     return f"{ranking.distance:.4f} ({p})"
 
 
-def of_paper(dimension: str) -> tuple[str, str]:
+def paper_cells(dimension: str) -> tuple[str, str]:
     """The paper's two cells for a dimension; dashes for one that it does not have."""
-    known = {plain(name): numbers for name, numbers in PAPER.items()}
-    numbers = known.get(plain(dimension))
+    known = {letters_of(name): numbers for name, numbers in PAPER.items()}
+    numbers = known.get(letters_of(dimension))
     if numbers is None:
         return ABSENT, ABSENT
     return f"{numbers[0]:.4f} ({numbers[1]:.4f})", f"{numbers[2]:.4f} ({numbers[3]:.4f})"
 
 
-def plain(name: str) -> str:
+def letters_of(name: str) -> str:
     """A name by its letters alone."""
     return "".join(character for character in name.casefold() if character.isalnum())

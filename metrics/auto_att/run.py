@@ -34,25 +34,25 @@ def predict_clips(
         known = loaded_features(baseline.feature_keys(ridge), device)
         return predict.predictions(
             clips,
-            lambda waves: baseline.scored(ridge, known, [w.to(device) for w in waves]),
+            lambda waves: baseline.score_waves(ridge, known, [w.to(device) for w in waves]),
             baseline.RATE_HZ,
             ridge.trained_on,
         )
     trained_on, adapter, plan = {}, None, model.ModelPlan(name=name, template=template)
     if checkpoint:
-        adapter = checkpoints.resolved(checkpoint)
-        stored_plan = checkpoints.plan_of(adapter)
+        adapter = checkpoints.resolve_adapter(checkpoint)
+        stored_plan = checkpoints.read_plan(adapter)
         trained_on, plan = stored_plan["trained_on"], checkpoints.model_plan(stored_plan, name)
     listener = model.load(plan, device, adapter)
     if adapter is None and not raw:
         model.calibrate(listener)
     return predict.predictions(
-        clips, lambda waves: predict.scored(listener, waves), listener.rate_hz, trained_on
+        clips, lambda waves: predict.score_waves(listener, waves), listener.rate_hz, trained_on
     )
 
 
 def train_baseline(
-    made: Dataset, keys: Sequence[str], device: str, leave_out: Sequence[str] = ()
+    labelled: Dataset, keys: Sequence[str], device: str, leave_out: Sequence[str] = ()
 ) -> tuple[baseline.Ridge, dict[str, list[Prediction]]]:
     """The baseline of a dataset, and predictions of every clip by baselines without its group.
 
@@ -60,15 +60,15 @@ def train_baseline(
     ``leave_out``: "voice", "item", both or none (see `baseline.left_out_in_turn`).
     """
     known = loaded_features(keys, device)
-    clips = list(made.clips)
+    clips = list(labelled.clips)
     table, names = feature_table(clips, known, device)
     places = baseline.training_clips(clips)
     ridge = baseline.train([clips[i] for i in places], table[places], names)
     ridge.notes["features_sha256"] = known.weights
-    return ridge, {by: without_own(clips, table, names, by) for by in leave_out}
+    return ridge, {by: predict_left_out(clips, table, names, by) for by in leave_out}
 
 
-def without_own(
+def predict_left_out(
     clips: Sequence[LabelledClip], table: baseline.Floats, names: Sequence[str], by: str
 ) -> list[Prediction]:
     """Predictions of clips, each by a baseline without its voice, or without its item."""

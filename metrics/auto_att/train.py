@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.auto_att import checkpoints, distributed
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
-from metrics.auto_att.distributed import Ranks, joined
+from metrics.auto_att.distributed import Ranks, join_processes
 from metrics.auto_att.evaluate import evaluate
-from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
-from metrics.auto_att.predict import predictions, scored
+from metrics.auto_att.model import Listener, ModelPlan, add_adapter, load_base
+from metrics.auto_att.predict import predictions, score_waves
 from metrics.core import decoding
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def training_loss(
     "mean" divides each part by its number of terms, which makes batch sizes comparable.
     """
     pairs = bradley_terry(predicted, true, reduction)
-    squared = half_squared(predicted, true, reduction)
+    squared = half_squared_error(predicted, true, reduction)
     return Loss(bradley_terry_weight * pairs + squared_weight * squared, pairs, squared)
 
 
@@ -65,20 +65,20 @@ def bradley_terry(
     better = true[:, None] > true[None, :]
     differences = predicted[:, None] - predicted[None, :]
     total = -logsigmoid(differences[better]).sum()
-    if _checked(reduction) == "mean":
+    if _check_reduction(reduction) == "mean":
         return total / better.sum().clamp_min(1)
     return total
 
 
-def half_squared(
+def half_squared_error(
     predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum"
 ) -> torch.Tensor:
     """Half the sum of squared differences of two vectors (clips,)."""
     total = (predicted - true).square().sum() / 2
-    return total / max(len(true), 1) if _checked(reduction) == "mean" else total
+    return total / max(len(true), 1) if _check_reduction(reduction) == "mean" else total
 
 
-def _checked(reduction: str) -> str:
+def _check_reduction(reduction: str) -> str:
     if reduction not in REDUCTIONS:
         raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction!r}")
     return reduction
@@ -184,7 +184,7 @@ class Run:
             sums["loss"] += float(loss.total.detach()) * share
             sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
             sums["squared"] += float(loss.squared.detach()) * share
-        if self.is_sharded and len(own) < self.ranks.most(left):
+        if self.is_sharded and len(own) < self.ranks.largest_share(left):
             self.backward(self.loss(left[-1]).total * 0)  # layers are gathered by all together
         if not self.is_sharded:
             self.ranks.add_gradients(self.trained)
@@ -194,7 +194,7 @@ class Run:
         self.schedule.step()
         self.optimiser.zero_grad()
         record: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
-        record |= {"gradient_norm": float(distributed.whole(norm)), "learning_rate": rate}
+        record |= {"gradient_norm": float(distributed.gather_tensors(norm)), "learning_rate": rate}
         record["dimensions"] = [batch[0].dimension for batch in left]
         self.step, self.taken = self.step + 1, self.taken + len(left)
         if self.taken >= len(self.batches(self.epoch)):
@@ -220,17 +220,19 @@ class Run:
 
         return {
             "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
-            "optimiser": distributed.whole(self.optimiser.state_dict()),
+            "optimiser": distributed.gather_tensors(self.optimiser.state_dict()),
             "schedule": self.schedule.state_dict(),
             "rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Stand where the checkpoint was made, whose adapter is on the model already."""
+        """Continue from a checkpoint whose adapter is on the model already."""
         import torch
 
-        self.optimiser.load_state_dict(distributed.dealt(state["optimiser"], self.trained))
+        self.optimiser.load_state_dict(
+            distributed.shard_optimiser_state(state["optimiser"], self.trained)
+        )
         self.schedule.load_state_dict(state["schedule"])
         place = state["place"]
         self.step, self.epoch, self.taken = place["step"], place["epoch"], place["taken"]
@@ -261,9 +263,9 @@ def train(
     """
     place = Path(out)
     full_plan = description(dataset, model, plan)
-    ranks = joined(device, plan.accumulate)
+    ranks = join_processes(device, plan.accumulate)
     before = checkpoints.last_state(place, full_plan) if resume else None
-    if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
+    if not resume and (checkpoints.list_checkpoints(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
     among = distributed.accelerator(device, ranks) if shard else None
     listener = trainable(model, plan, ranks.device(device), before and before[0], shard)
@@ -273,30 +275,30 @@ def train(
     differ(ranks, plan.seed, run.step)
     if ranks.is_first:
         place.mkdir(parents=True, exist_ok=True)
-        keep_log(place / checkpoints.LOG, run.step)
+        truncate_log(place / checkpoints.LOG, run.step)
     folder = before[0] if before else place
     while run.step < min(run.steps, stop_at or run.steps):
         line = run.advance()
         due = plan.evaluate_every and run.step % plan.evaluate_every == 0
         if due and (shard or ranks.is_first):  # layers of a sharded model are gathered by all
-            line |= {"evaluation": evaluated(run, dataset, full_plan["trained_on"])}
+            line |= {"evaluation": evaluate_others(run, dataset, full_plan["trained_on"])}
         if ranks.is_first:  # it writes for all; the next step waits for it
-            tell(place, {**line, "steps": run.steps}, report)
+            report_step(place, {**line, "steps": run.steps}, report)
         if run.step % plan.save_every == 0 or run.step in (run.steps, stop_at):
-            folder = checkpoints.place_of(place, run.step)
+            folder = checkpoints.checkpoint_folder(place, run.step)
             save(folder, run, full_plan, run.state())
             if ranks.is_first:
-                checkpoints.drop_old(place)
+                checkpoints.delete_old_checkpoints(place)
     run.waves.close()
     if run.step == run.steps:
         folder = save(place / checkpoints.FINAL, run, full_plan, None)
-    ranks.part()
+    ranks.leave_group()
     return folder
 
 
 def save(folder: Path, run: Run, full_plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
     """Write a checkpoint of a run: all processes gather what the first one writes."""
-    adapter = distributed.whole(run.adapter())
+    adapter = distributed.gather_tensors(run.adapter())
     if run.ranks.is_first:
         checkpoints.save(folder, run.listener.model, full_plan, state, adapter)
     return folder
@@ -319,7 +321,7 @@ def trainable(
 ) -> Listener:
     """The model with a fresh adapter, or a checkpoint's; the language model is in training mode."""
     listener = load_base(model, device, on_cpu)
-    with_adapter(listener, plan.seed)
+    add_adapter(listener, plan.seed)
     if adapter is not None:
         from peft import set_peft_model_state_dict
         from safetensors.torch import load_file
@@ -339,7 +341,7 @@ def in_training(listener: Listener) -> None:
             part.eval()
 
 
-def evaluated(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> dict[str, Any]:
+def evaluate_others(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> dict[str, Any]:
     """How the model stands on every clip that it is not trained on; it learns nothing from them.
 
     Trap F1, distance of new voices, mean absolute error and Spearman over clips; None where one
@@ -348,12 +350,12 @@ def evaluated(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> dict[st
     others = [clip for clip in dataset.clips if clip.split != TRAIN]
     run.listener.model.eval()
     try:
-        found = predictions(
-            others, lambda w: scored(run.listener, w), run.listener.rate_hz, trained_on
+        clip_predictions = predictions(
+            others, lambda w: score_waves(run.listener, w), run.listener.rate_hz, trained_on
         )
     finally:
         in_training(run.listener)
-    result = evaluate(dataset, found)
+    result = evaluate(dataset, clip_predictions)
     new = next(each for each in result.rankings if each.voices_are == "new")
     return {
         "clips": result.clips.clips,
@@ -368,7 +370,7 @@ def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[
     """What a checkpoint says of itself; model, training and dataset must agree to go on."""
     clips = dataset.split(TRAIN)
     return {
-        "model": checkpoints.plain(model),
+        "model": checkpoints.plan_as_json(model),
         "training": asdict(plan),
         "dataset": {"fingerprint": dataset.fingerprint()},
         "trained_on": {
@@ -380,20 +382,20 @@ def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[
     }
 
 
-def tell(place: Path, line: dict[str, Any], report: Report | None) -> None:
+def report_step(place: Path, line: dict[str, Any], report: Report | None) -> None:
     """Log a step, and report it with the number of all."""
     write_line(place / checkpoints.LOG, {k: v for k, v in line.items() if k != "steps"})
     if report:
         report(line)
 
 
-def keep_log(path: Path, step: int) -> None:
+def truncate_log(path: Path, step: int) -> None:
     """Keep a log's lines up to a step; what came after the checkpoint is done again."""
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()
         whole = [line for line in lines if line.endswith("}")]
-        kept = [line for line in whole if json.loads(line)["step"] <= step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        earlier = [line for line in whole if json.loads(line)["step"] <= step]
+        path.write_text("".join(f"{line}\n" for line in earlier), encoding="utf-8")
 
 
 def write_line(path: Path, line: dict[str, Any]) -> None:

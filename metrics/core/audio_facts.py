@@ -67,7 +67,7 @@ class AudioFacts:
 def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
     """Return the facts of the file that a wave is of; of the wave, (samples,), where none is known.
 
-    The runner keeps a file's facts with its waves (`keep_facts`), since channels and rate are
+    The runner keeps a file's facts with its waves (`remember_facts`), since channels and rate are
     measured there: a wave is their mean, resampled.
     """
 
@@ -78,13 +78,13 @@ def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
             meter.add(samples[:, None], samples)
         return meter.facts("wave", "FLOAT", 32, rate_hz, None)
 
-    facts: AudioFacts = wave_memory.once(wave, "audio facts", measured)
+    facts: AudioFacts = wave_memory.compute_once(wave, "audio facts", measured)
     return facts
 
 
-def keep_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
+def remember_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
     """Keep the facts of a file with its wave, as long as the wave lives."""
-    wave_memory.once(wave, "audio facts", lambda: facts)
+    wave_memory.compute_once(wave, "audio facts", lambda: facts)
 
 
 class Meter:

@@ -19,7 +19,7 @@ from listening.common import sound_files
 from listening.common.sound_files import EXTENSIONS, Sound
 from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
-from metrics.core.wave_memory import Gathered
+from metrics.core.wave_memory import WaveBuffer
 
 Wave = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ class AudioError(ValueError):
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedFile:
     """A file's waves, (samples,) float32, by their rates; and what was measured of it meanwhile."""
 
     waves: dict[int, Wave]
@@ -52,19 +52,19 @@ def load_wave(path: Path | str, rate_hz: int) -> Wave:
 
 def load_waves(path: Path | str, rates_hz: Collection[int]) -> dict[int, Wave]:
     """The file's channels averaged, at each rate: (samples,) float32, full scale 1."""
-    return decoded(path, rates_hz).waves
+    return decode(path, rates_hz).waves
 
 
-def decoded(path: Path | str, rates_hz: Collection[int], loudness: bool = False) -> Decoded:
+def decode(path: Path | str, rates_hz: Collection[int], loudness: bool = False) -> DecodedFile:
     """The file's channels averaged, at each rate, and what the file is.
 
     Any format that `common.sound_files` reads; decoded once, to the end, and resampled once per
     rate by libsoxr (quality VHQ). Memory: the results twice, and a block; of files of over ten
     minutes a block, for their waves are mapped from a temporary file. ``loudness``: measured too.
     """
-    with _opened(path) as source, _room(path):
+    with _open_audio(path) as source, _room(path):
         resamplers = {rate: Resampler(source.rate_hz, rate) for rate in rates_hz}
-        parts = {rate: Gathered(rate) for rate in rates_hz}
+        parts = {rate: WaveBuffer(rate) for rate in rates_hz}
         meter = None
         for block in _blocks(source, path):
             meter = meter or Meter(source.rate_hz, block.shape[1], loudness)
@@ -75,9 +75,9 @@ def decoded(path: Path | str, rates_hz: Collection[int], loudness: bool = False)
         if meter is None:
             raise AudioError(f"{escape_path(path)}: the file holds no samples; make it again")
         for rate, resampler in resamplers.items():
-            parts[rate].append(resampler.rest())
+            parts[rate].append(resampler.flush())
         facts = _facts(meter, source)
-        return Decoded({rate: parts.pop(rate).wave() for rate in rates_hz}, facts)
+        return DecodedFile({rate: parts.pop(rate).wave() for rate in rates_hz}, facts)
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ class Resampler:
         part: Wave = self._stream.resample_chunk(np.ascontiguousarray(block))
         return part
 
-    def rest(self) -> Wave:
+    def flush(self) -> Wave:
         """The end of the output, after the last block."""
         nothing = np.zeros(0, np.float32)
         if self._stream is None:
@@ -125,7 +125,7 @@ class Resampler:
 
 def duration_s(path: Path | str) -> float:
     """Duration in seconds as the file states it; where it does not, after decoding it."""
-    with _opened(path) as source:
+    with _open_audio(path) as source:
         frames = source.frames
         if frames is None:
             frames = sum(len(block) for block in _blocks(source, path))
@@ -144,7 +144,7 @@ def file_sha256(path: Path | str) -> str:
 
 def check_file(path: Path | str) -> None:
     """An AudioError when there is no plain file: nothing, a folder, a pipe that would never end."""
-    if why := why_no_file(path):
+    if why := unreadable_reason(path):
         raise AudioError(f"{escape_path(path)}: {why}")
 
 
@@ -186,7 +186,7 @@ def _named_errors(path: Path | str, what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path | str) -> Iterator[Sound]:
+def _open_audio(path: Path | str) -> Iterator[Sound]:
     """The opened file; an AudioError that names it when it is missing or no audio."""
     check_file(path)
     try:
@@ -218,7 +218,7 @@ def escape_path(path: Path | str) -> str:
     return text
 
 
-def why_no_file(path: Path | str) -> str:
+def unreadable_reason(path: Path | str) -> str:
     """Why no sound can be read from this place; empty when it is a plain file."""
     try:
         mode = os.stat(path).st_mode

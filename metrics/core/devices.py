@@ -56,8 +56,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    said = str(error).lower()
-    return "out of memory" in said or "failed to allocate memory" in said
+    message = str(error).lower()
+    return "out of memory" in message or "failed to allocate memory" in message
 
 
 def empty_cache(device: str) -> None:

@@ -35,20 +35,20 @@ NOT_HEARD = (
 )  # of a mean whose channels cancel
 
 
-def warnings_of(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
+def input_warnings(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
     """The warnings of a clip for a metric: words with their numbers, by code (`TITLES`)."""
-    found = dict(_of_audio(facts))
+    by_code = dict(_audio_warnings(facts))
     edge, least = facts.bandwidth_hz, accepts.least_bandwidth_hz
     if edge is not None and least and edge < least:
         why = "" if facts.rate_hz < 2 * least else ": upsampled, or from a lossy copy"
-        found["narrow_band"] = (
+        by_code["narrow_band"] = (
             f"sound ends at about {edge:.0f} Hz, at a rate of {facts.rate_hz} Hz{why}; "
             f"this metric is meant for sound up to {least:.0f} Hz"
         )
-    return found
+    return by_code
 
 
-def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
+def _audio_warnings(facts: AudioFacts) -> Iterator[tuple[str, str]]:
     if facts.missing:
         yield "truncated", f"{_clause(facts.missing)}; copy the file again"
     elif facts.header_s is None and facts.container in STATES_LENGTH:
@@ -97,20 +97,20 @@ def cancels(facts: AudioFacts) -> bool:
     return facts.cancelled_db is not None and facts.cancelled_db > usual_db + CANCELLED_DB
 
 
-def warned(score: Score, facts: AudioFacts, accepts: Accepts) -> Score:
+def add_input_warnings(score: Score, facts: AudioFacts, accepts: Accepts) -> Score:
     """The score with the warnings of its audio; "silent" is not said where channels cancel."""
-    found = warnings_of(facts, accepts)
+    by_code = input_warnings(facts, accepts)
     reason = score.reason
-    if "channels_cancel" in found and reason.startswith(NOT_HEARD):
-        reason = f"channels cancel: {found['channels_cancel']} ({reason})"
-    if not found:
+    if "channels_cancel" in by_code and reason.startswith(NOT_HEARD):
+        reason = f"channels cancel: {by_code['channels_cancel']} ({reason})"
+    if not by_code:
         return score
-    return dataclasses.replace(score, reason=reason, warnings={**found, **score.warnings})
+    return dataclasses.replace(score, reason=reason, warnings={**by_code, **score.warnings})
 
 
-def of_reference(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
+def reference_warning(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
     """What is odd about a recording that clips are compared with: one warning of their scores."""
-    words = "; ".join(warnings_of(facts, accepts).values())
+    words = "; ".join(input_warnings(facts, accepts).values())
     return {"odd_reference": f"its reference audio: {words}"} if words else {}
 
 

@@ -35,7 +35,7 @@ class Turn:
 
 @dataclasses.dataclass(frozen=True)
 class Material:
-    """What is known of one clip; an empty value means that nobody said."""
+    """What is known of one clip; an empty value means unknown."""
 
     text: str = ""  # what is spoken
     language: str = ""  # BCP 47, such as en, zh, en-GB
@@ -79,7 +79,7 @@ class Material:
             return self.attribute(name.removeprefix("attributes."))
         if name == "turns":
             known = [[turn.speaker, turn.start_s, turn.end_s, turn.text] for turn in self.turns]
-            return known or self.attribute("turns") or []  # said, even if it cannot be read
+            return known or self.attribute("turns") or []  # stated, even if it cannot be read
         return self._field(name)
 
     def _field(self, name: str) -> Any:
@@ -168,7 +168,7 @@ class Input(StrEnum):
 
     @property
     def words(self) -> str:
-        """As it is told."""
+        """Return the sentence for pages and commands."""
         return {
             Input.MASKED: "clips of similar length, masked",
             Input.WINDOWS: "windows of any clips",
@@ -181,7 +181,7 @@ class Input(StrEnum):
 class Sharing:
     """What a metric's clips share, and by how much company may move a value.
 
-    ``within``: relative, of what the clip scores alone. ``why``: where the longer way is not gone,
+    ``within``: relative, of what the clip scores alone. ``why``: where the longer way is not taken,
     the reason in a line.
     """
 
@@ -266,9 +266,9 @@ class Metric:
         Metric.registry.add(cls)
 
     def __init__(self, **parameters: Any) -> None:
-        own, asked = self._split(parameters)
-        self.arithmetic, self.arithmetic_said = asked or FLOAT32, asked is not None
-        self.parameters = self._checked(own)
+        own, arithmetic = self._split(parameters)
+        self.arithmetic, self.arithmetic_is_explicit = arithmetic or FLOAT32, arithmetic is not None
+        self.parameters = self._check_parameters(own)
         self._compiled: dict[tuple[int, str], Any] = {}
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
@@ -277,33 +277,37 @@ class Metric:
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
         """What it says of a clip, the main value first."""
-        about = (cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
-        return (Output(cls.key, *about, title=cls.title), *cls.more_outputs)
+        facts = (cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
+        return (Output(cls.key, *facts, title=cls.title), *cls.more_outputs)
 
-    def _split(self, given: dict[str, Any]) -> tuple[dict[str, Any], Arithmetic | None]:
+    def _split(self, parameters: dict[str, Any]) -> tuple[dict[str, Any], Arithmetic | None]:
         """Its own parameters and what its networks are to compute in, which it must allow."""
         own = [field.name for field in dataclasses.fields(self.parameters_type)]
         try:
-            rest, asked = precision.taken(given, own)
+            rest, arithmetic = precision.split_arithmetic(parameters, own)
         except PrecisionError as error:
             raise ParameterError(f"{self.key}: {error}") from error
-        if asked and (said := self.precisions.refusal(asked)):
-            raise ParameterError(f"{self.key} runs {said}")
-        return rest, asked
+        if arithmetic and (refusal := self.precisions.refusal(arithmetic)):
+            raise ParameterError(f"{self.key} runs {refusal}")
+        return rest, arithmetic
 
-    def _checked(self, given: dict[str, Any]) -> Parameters:
+    def _check_parameters(self, parameters: dict[str, Any]) -> Parameters:
         allowed = [field.name for field in dataclasses.fields(self.parameters_type)]
-        unknown = sorted(set(given) - set(allowed))
+        unknown = sorted(set(parameters) - set(allowed))
         if unknown:
             raise ParameterError(
                 f"{self.key} has no parameter {', '.join(unknown)}; "
                 f"it has {', '.join(allowed) or 'none'}"
             )
         for field in dataclasses.fields(self.parameters_type):
-            if field.name in given and (wanted := unfit(given[field.name], field.default)):
-                said = f"{field.name} is {json.dumps(given[field.name])}, but must be {wanted}"
-                raise ParameterError(f"{self.key}: {said}")
-        return self.parameters_type(**given)
+            if field.name in parameters and (
+                wanted := unfit(parameters[field.name], field.default)
+            ):
+                problem = (
+                    f"{field.name} is {json.dumps(parameters[field.name])}, but must be {wanted}"
+                )
+                raise ParameterError(f"{self.key}: {problem}")
+        return self.parameters_type(**parameters)
 
     def load(self, device: str = "cpu") -> None:
         """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import.
@@ -335,8 +339,8 @@ class Metric:
         scores = [self._unusable(take.wave) for take in takes]
         usable = [i for i, score in enumerate(scores) if score is None]
         if usable:
-            given = self._computed([takes[i] for i in usable])
-            for i, result in zip(usable, given, strict=True):
+            results = self._compute([takes[i] for i in usable])
+            for i, result in zip(usable, results, strict=True):
                 scores[i] = as_score(result)
         return [score for score in scores if score is not None]
 
@@ -347,11 +351,11 @@ class Metric:
         why = silence(wave, self.sample_rate_hz)
         return undefined(why) if why else None
 
-    def _computed(self, takes: Sequence[Take]) -> Sequence[Score | float]:
+    def _compute(self, takes: Sequence[Take]) -> Sequence[Score | float]:
         """`score_takes` with its networks as they were asked for."""
         if self.arithmetic.compile:
-            by = precision.backend(self.device)
-            precision.compiled(self.compilable(), self._compiled, by)
+            backend = precision.backend(self.device)
+            precision.compile_networks(self.compilable(), self._compiled, backend)
         with precision.running(self.arithmetic.on(self.device), self.device):
             return self.score_takes(takes)
 
@@ -517,19 +521,19 @@ def title_of(metric: Metric, output: Output) -> str:
 
     An output without a title is called by its key. Of a path its last part stands for it.
     """
-    told = ", ".join(
+    changes = ", ".join(
         f"{name.replace('_', ' ')} {_shorten_path(value)}"
         for name, value in changed_parameters(metric).items()
     )
     title = output.title or output.key
-    return f"{title} ({told})" if told else title
+    return f"{title} ({changes})" if changes else title
 
 
 def title_of_key(key: str) -> str:
     """What an output is called, by its key; one that there is no longer by its key."""
     kind = outputs().get(key)
-    said = next((each for each in kind.outputs() if each.key == key), None) if kind else None
-    return (said.title if said else "") or key
+    output = next((each for each in kind.outputs() if each.key == key), None) if kind else None
+    return (output.title if output else "") or key
 
 
 def pooled_words(metric: str, name: str) -> str:

@@ -85,7 +85,7 @@ class PairedMetric(Metric):
         if isinstance(decoded, Score):
             return decoded, {}
         reference = decoded.waves[self.sample_rate_hz].astype(np.float64)
-        odd = input_warnings.of_reference(decoded.facts, self.accepts)
+        odd = input_warnings.reference_warning(decoded.facts, self.accepts)
         return self._fitting(take, reference, odd), odd
 
     def _fitting(
@@ -104,7 +104,7 @@ class PairedMetric(Metric):
             return undefined(f"the reference audio is {silent}{why}")
         return wave, reference
 
-    def _reference(self, material: Material) -> decoding.Decoded | Score:
+    def _reference(self, material: Material) -> decoding.DecodedFile | Score:
         """The reference recording, or why there is none; one that changed is a failure."""
         path = material.reference_audio_path
         if material.is_reference_audio:
@@ -117,7 +117,7 @@ class PairedMetric(Metric):
         try:
             if material.reference_audio_sha256:
                 decoding.check_unchanged(path, material.reference_audio_sha256)
-            decoded = decoding.decoded(path, (self.sample_rate_hz,))
+            decoded = decoding.decode(path, (self.sample_rate_hz,))
         except decoding.AudioError as error:
             return Score(None, f"the reference audio cannot be read: {error}", failed=True)
         if decoded.facts.not_finite:
@@ -125,18 +125,18 @@ class PairedMetric(Metric):
         return decoded
 
 
-def aligned(wave: Wave, reference: Wave, rate_hz: int, align: str) -> tuple[Wave, Wave, Lag]:
+def align_waves(wave: Wave, reference: Wave, rate_hz: int, align: str) -> tuple[Wave, Wave, Lag]:
     """Both cut to equal length, (samples,) each, and how far they were apart.
 
     "none": from their first samples on. "lag": the later one loses its start, by the lag in
     +-0.5 s at which they correlate most. What one has beyond the other's end is left out.
     """
     lag = best_lag(wave, reference, round(MOST_LAG_S * rate_hz))
-    told = Lag(lag / rate_hz, (len(wave) - len(reference)) / rate_hz)
+    measured_lag = Lag(lag / rate_hz, (len(wave) - len(reference)) / rate_hz)
     if align == "lag":
         wave, reference = wave[max(0, lag) :], reference[max(0, -lag) :]
     samples = min(len(wave), len(reference))
-    return wave[:samples], reference[:samples], told
+    return wave[:samples], reference[:samples], measured_lag
 
 
 @dataclass(frozen=True)

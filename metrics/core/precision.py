@@ -1,4 +1,4 @@
-"""In which numbers a metric's networks compute: what it allows beside float32, and what is asked.
+"""The arithmetic of a metric's networks: what it allows besides float32, and what is requested.
 
 float32 is the default, and gives the numbers that are published. Everything else is asked for, is
 part of a score's parameters, and may move a value by what the metric declares (`Precisions`).
@@ -51,30 +51,30 @@ class Precisions:
     weights: str = ""
     why: str = ""
 
-    def within(self, asked: Arithmetic) -> float:
+    def within(self, arithmetic: Arithmetic) -> float:
         """By how much a value may move; PrecisionError where the metric does not run like that."""
-        if said := self.refusal(asked):
-            raise PrecisionError(said)
-        moved = 0.0 if asked.precision == "float32" else getattr(self, asked.precision)
-        return float(moved + ((self.compile or 0.0) if asked.compile else 0.0))
+        if refusal := self.refusal(arithmetic):
+            raise PrecisionError(refusal)
+        moved = 0.0 if arithmetic.precision == "float32" else getattr(self, arithmetic.precision)
+        return float(moved + ((self.compile or 0.0) if arithmetic.compile else 0.0))
 
-    def refusal(self, asked: Arithmetic) -> str:
+    def refusal(self, arithmetic: Arithmetic) -> str:
         """Why a metric with these does not run like that; empty when it does."""
-        wanted = [name for name in asked.plain_names() if getattr(self, name) is None]
+        wanted = [name for name in arithmetic.plain_names() if getattr(self, name) is None]
         if not wanted:
             return ""
         allowed = [name for name in (*PRECISIONS[1:], "compile") if getattr(self, name) is not None]
         known = " and ".join(["float32", *allowed])
-        said = " and ".join("not compiled" if w == "compile" else f"not in {w}" for w in wanted)
-        return f"{said}: {self.why or f'it declares {known} only'}"
+        refused = " and ".join("not compiled" if w == "compile" else f"not in {w}" for w in wanted)
+        return f"{refused}: {self.why or f'it declares {known} only'}"
 
     def words(self) -> str:
         """As one line: "float32; bf16 within 0.05; …"."""
         names = (*PRECISIONS[1:], "compile")
         allowed = [(name, getattr(self, name)) for name in names]
-        told = [f"{name} within {within:g}" for name, within in allowed if within is not None]
+        tolerances = [f"{name} within {within:g}" for name, within in allowed if within is not None]
         measured = [f"measured with {self.weights}"] if self.weights else []
-        return "; ".join(["float32", *told, *measured, *([self.why] if self.why else [])])
+        return "; ".join(["float32", *tolerances, *measured, *([self.why] if self.why else [])])
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Arithmetic:
 
     def plain(self) -> dict[str, Any]:
         """What differs from plain float32, as it is stored with a score's parameters."""
-        given = {} if self.precision == "float32" else {"precision": self.precision}
-        return {**given, **({"compile": True} if self.compile else {})}
+        changes = {} if self.precision == "float32" else {"precision": self.precision}
+        return {**changes, **({"compile": True} if self.compile else {})}
 
     def plain_names(self) -> list[str]:
         """What differs from plain float32, in the words of `Precisions`."""
@@ -103,7 +103,7 @@ class Arithmetic:
 
     def on(self, device: str) -> Arithmetic:
         """Return what a device computes in: float32 where it lacks the precision asked for."""
-        return replace(self, precision="float32") if unfit(self, device) else self
+        return replace(self, precision="float32") if unsupported_reason(self, device) else self
 
     def provenance(self, device: str) -> dict[str, str]:
         """Return what differs from float32, for a score's provenance.
@@ -111,33 +111,37 @@ class Arithmetic:
         Where the device lacks the precision, ``precision`` is the float32 that was computed in,
         ``precision_asked`` what was asked for, and ``precision_note`` says why.
         """
-        given = {} if self.precision == "float32" else {"precision": self.precision}
-        if why := unfit(self, device):
-            given = in_float32(self.precision, why)
-        return {**given, **({"compiled_by": backend(device)} if self.compile else {})}
+        changes = {} if self.precision == "float32" else {"precision": self.precision}
+        if why := unsupported_reason(self, device):
+            changes = in_float32(self.precision, why)
+        return {**changes, **({"compiled_by": backend(device)} if self.compile else {})}
 
 
 FLOAT32 = Arithmetic()
 _NOW: ContextVar[tuple[Arithmetic, str]] = ContextVar("arithmetic", default=(FLOAT32, "cpu"))
 
 
-def taken(given: Mapping[str, Any], own: Iterable[str]) -> tuple[dict[str, Any], Arithmetic | None]:
-    """A metric's own parameters, and the arithmetic among the rest; None when nobody said."""
-    ours = {name: given[name] for name in NAMES if name in given and name not in set(own)}
-    rest = {name: value for name, value in given.items() if name not in ours}
-    return rest, Arithmetic(**ours) if ours else None
+def split_arithmetic(
+    parameters: Mapping[str, Any], own: Iterable[str]
+) -> tuple[dict[str, Any], Arithmetic | None]:
+    """Return a metric's own parameters, and the arithmetic among the rest or None."""
+    arithmetic = {
+        name: parameters[name] for name in NAMES if name in parameters and name not in set(own)
+    }
+    rest = {name: value for name, value in parameters.items() if name not in arithmetic}
+    return rest, Arithmetic(**arithmetic) if arithmetic else None
 
 
-def in_float32(asked: str, why: str) -> dict[str, str]:
+def in_float32(requested: str, why: str) -> dict[str, str]:
     """Return how provenance says that float32 was computed in, in place of what was asked for."""
-    return {"precision": "float32", "precision_asked": asked, "precision_note": why}
+    return {"precision": "float32", "precision_asked": requested, "precision_note": why}
 
 
-def unfit(asked: Arithmetic, device: str) -> str:
+def unsupported_reason(arithmetic: Arithmetic, device: str) -> str:
     """Why a device does not compute like that; empty when it does."""
-    if asked.precision == "float32":
+    if arithmetic.precision == "float32":
         return ""
-    if asked.precision == "bf16":
+    if arithmetic.precision == "bf16":
         return without_bfloat16(device)
     import torch
 
@@ -163,13 +167,13 @@ def without_bfloat16(device: str) -> str:
         query = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
         has = query is None or bool(query())
     name = "GPU" if kind(device) == "cuda" else "processor"
-    said = NO_BF16.format(name)
+    reason = NO_BF16.format(name)
     if not has:
-        return said
+        return reason
     try:
         _try_bfloat16(device)
     except RuntimeError as error:
-        return f"{said} for all layers ({str(error).strip().splitlines()[0]})"
+        return f"{reason} for all layers ({str(error).strip().splitlines()[0]})"
     return ""
 
 
@@ -187,9 +191,9 @@ def _try_bfloat16(device: str) -> None:
 
 
 @contextlib.contextmanager
-def running(asked: Arithmetic, device: str) -> Iterator[None]:
+def running(arithmetic: Arithmetic, device: str) -> Iterator[None]:
     """Have networks inside compute like that on a device, wherever they say `inference.exact`."""
-    before = _NOW.set((asked, device))
+    before = _NOW.set((arithmetic, device))
     try:
         yield
     finally:
@@ -197,15 +201,15 @@ def running(asked: Arithmetic, device: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def numbers() -> Iterator[None]:
-    """PyTorch told what is `running`: nothing at all for float32."""
+def autocast() -> Iterator[None]:
+    """Set PyTorch to the arithmetic that is `running`; float32 changes nothing."""
     import torch
 
-    asked, device = _NOW.get()
-    if asked.precision == "bf16":
+    arithmetic, device = _NOW.get()
+    if arithmetic.precision == "bf16":
         with torch.autocast(kind(device), torch.bfloat16):
             yield
-    elif asked.precision == "tf32":
+    elif arithmetic.precision == "tf32":
         before = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = True
         try:
@@ -221,8 +225,8 @@ def spectra() -> Iterator[None]:
     """What a network hears stays float32: rounding there costs more than all that follows."""
     import torch
 
-    asked, device = _NOW.get()
-    if asked.precision != "bf16":
+    arithmetic, device = _NOW.get()
+    if arithmetic.precision != "bf16":
         yield
         return
     with torch.autocast(kind(device), enabled=False):
@@ -236,7 +240,7 @@ def tf32_now() -> bool:
 
 @functools.cache
 def backend(device: str) -> str:
-    """What `torch.compile` is given: "inductor", or where nothing can build its code, "aot_eager".
+    """Return the backend of `torch.compile`: "inductor", or "aot_eager" without a compiler.
 
     Inductor builds C++ for a processor, and Triton's kernels for a GPU, for which Triton builds C.
     Where all of that is there, one small function is compiled as a trial. The other one traces the
@@ -266,7 +270,9 @@ def _compiles(device: str) -> bool:
     return True
 
 
-def compiled(parts: Sequence[tuple[Any, str]], known: dict[tuple[int, str], Any], by: str) -> None:
+def compile_networks(
+    parts: Sequence[tuple[Any, str]], known: dict[tuple[int, str], Any], backend_name: str
+) -> None:
     """Put `torch.compile` around attributes of objects; ``known`` has those that carry it already.
 
     A network is compiled for the first shape that it meets, and once more for any other.
@@ -276,5 +282,5 @@ def compiled(parts: Sequence[tuple[Any, str]], known: dict[tuple[int, str], Any]
     for owner, name in parts:
         key = (id(owner), name)
         if getattr(owner, name) is not known.get(key):
-            known[key] = torch.compile(getattr(owner, name), backend=by)
+            known[key] = torch.compile(getattr(owner, name), backend=backend_name)
             setattr(owner, name, known[key])

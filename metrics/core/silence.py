@@ -21,7 +21,7 @@ def silence(wave: torch.Tensor, rate_hz: int = 16_000) -> str:
     a root mean square of -70 dB of full scale or more about its own mean. What is found is kept
     with the wave, so that it is looked at once for all metrics.
     """
-    power: float = wave_memory.once(
+    power: float = wave_memory.compute_once(
         wave, ("loudest power", rate_hz), lambda: _loudest_power(wave, rate_hz)
     )
     if power >= 10 ** (SILENT_DBFS / 10):

@@ -33,7 +33,7 @@ WITHOUT_ACCENT = str.maketrans(
 VARIANTS = re.compile("[\ufe00-\ufe0f\u034f]")  # selectors of glyphs, the grapheme joiner
 
 
-def normalised(text: str, language: str, normalisation: str = UNICODE) -> str:
+def normalise_text(text: str, language: str, normalisation: str = UNICODE) -> str:
     """Return the text as it is compared: lower case, single spaces (none in Chinese …).
 
     ``language`` is a BCP 47 tag. "unicode": NFKC, punctuation and symbols of every script become
@@ -48,46 +48,46 @@ def normalised(text: str, language: str, normalisation: str = UNICODE) -> str:
     """
     if normalisation not in NORMALISATIONS:
         raise ValueError(f"normalisation {normalisation!r} is not one of {NORMALISATIONS}")
-    if why := no_rule(language, normalisation):
+    if why := unsupported_reason(language, normalisation):
         raise ValueError(why)
-    by_rule = by_lfs_bench if normalisation == LFS_BENCH else by_unicode
+    by_rule = apply_lfs_bench_rule if normalisation == LFS_BENCH else apply_unicode_rule
     return ("" if in_characters(language) else " ").join(by_rule(text, primary(language)).split())
 
 
-def no_rule(language: str, normalisation: str) -> str:
+def unsupported_reason(language: str, normalisation: str) -> str:
     """Return why a normalisation is not for a language; empty when it is."""
     if normalisation != LFS_BENCH or primary(language) in {"en", *CHINESE_LANGUAGES}:
         return ""
     return f"language {language}: normalisation lfs_bench is for English and Chinese; use unicode"
 
 
-def by_lfs_bench(text: str, language: str) -> str:
+def apply_lfs_bench_rule(text: str, language: str) -> str:
     """Apply the rule of LFS-Bench, appendix C.4; ``language`` is a primary subtag."""
     known = unicodedata.normalize("NFC", text)
     if language in CHINESE_LANGUAGES:
-        known = simplified(known)
+        known = simplify_chinese(known)
     else:
         known = known.encode("ascii", "ignore").decode("ascii")
     return known.lower().translate(deleted_marks())
 
 
-def by_unicode(text: str, language: str) -> str:
-    """Apply the rule "unicode" of `normalised`; ``language`` is a primary subtag."""
+def apply_unicode_rule(text: str, language: str) -> str:
+    """Apply the rule "unicode" of `normalise_text`; ``language`` is a primary subtag."""
     known = "".join(character for character in text if character not in INSIDE_WORDS)
     known = VARIANTS.sub("", unicodedata.normalize("NFKC", known))
     known = HEBREW_ABBREVIATION.sub("", known)
     if language in CHINESE_LANGUAGES:
-        known = simplified(known)
+        known = simplify_chinese(known)
     if language in DOTTED_I:
         known = known.replace("I", "ı").replace("İ", "i")
     known = VOWEL_POINTS.sub("", known.lower().replace("i\u0307", "i"))
     if language == "en":
         known = ACCENTS.sub("", unicodedata.normalize("NFKD", known)).translate(WITHOUT_ACCENT)
         known = unicodedata.normalize("NFC", known)
-    return "".join(map(_spaced, known))
+    return "".join(map(_replace_character, known))
 
 
-def _spaced(character: str) -> str:
+def _replace_character(character: str) -> str:
     """Return a letter or accent as it is, a digit as 0 to 9, what is invisible as nothing.
 
     All else is a space.
@@ -100,7 +100,7 @@ def _spaced(character: str) -> str:
     return character if category[0] in "LNM" else " "
 
 
-def simplified(text: str) -> str:
+def simplify_chinese(text: str) -> str:
     """Chinese in simplified characters, by zhconv's table for mainland China."""
     return str(_converter()(text, "zh-cn"))
 
@@ -164,7 +164,7 @@ def errors(reference: str, hypothesis: str, by_character: bool) -> Errors:
     return Errors(out.hits, out.substitutions, out.deletions, out.insertions)
 
 
-def summed(counts: Iterable[Errors]) -> Errors:
+def add_counts(counts: Iterable[Errors]) -> Errors:
     """The counts of several texts added up."""
     known = list(counts)
     return Errors(

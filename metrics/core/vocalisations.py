@@ -1,4 +1,4 @@
-"""Nonverbal vocalisations asked for and found: types, places in the text, and their agreement."""
+"""Target and predicted nonverbal vocalisations: types, places in the text, and agreement."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
 
 def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...]]:
     """The transcript without its markers, and the vocalisations that they named."""
-    plain, found = marked(text, language)
-    return plain, tuple(Vocalisation(name, place) for name, place in found)
+    plain, markers = marked(text, language)
+    return plain, tuple(Vocalisation(name, place) for name, place in markers)
 
 
 def without_marks(text: str, language: str) -> str:
@@ -70,7 +70,7 @@ class Comparison:
 
     pairs: tuple[tuple[Vocalisation, Vocalisation], ...] = ()  # (asked for, found), matched
     missed: tuple[Vocalisation, ...] = ()  # asked for, no match
-    spurious: tuple[Vocalisation, ...] = ()  # found, no match
+    spurious: tuple[Vocalisation, ...] = ()  # predicted without a match
     length: int = 0  # units of the transcript
 
     @property
@@ -83,7 +83,7 @@ class Comparison:
         """Mean |place found - place asked for| / length over the matches; None without a match."""
         if not self.pairs or not self.length:
             return None
-        return sum(apart(*pair) for pair in self.pairs) / (len(self.pairs) * self.length)
+        return sum(units_apart(*pair) for pair in self.pairs) / (len(self.pairs) * self.length)
 
 
 def compare(
@@ -92,7 +92,7 @@ def compare(
     length: int,
     tolerance: int = TOLERANCE,
 ) -> Comparison:
-    """Each found one to at most one asked for: same type, places at most `tolerance` apart.
+    """Match each prediction to at most one target: same type, places at most `tolerance` apart.
 
     Of the matchings with the most pairs, one with the smallest sum of distances. A prediction of
     the right type beyond the tolerance counts twice: as spurious and as a miss (NVV-SuperBench).
@@ -101,7 +101,7 @@ def compare(
     pairs = [
         pair
         for name in sorted({v.type for v in target})
-        for pair in _matched(
+        for pair in _match_pairs(
             [i for i, v in enumerate(target) if v.type == name and v.position is not None],
             [i for i, v in enumerate(predicted) if v.type == name and v.position is not None],
             target,
@@ -109,45 +109,47 @@ def compare(
             tolerance,
         )
     ]
-    asked, heard = {t for t, _ in pairs}, {p for _, p in pairs}
+    matched_targets, matched_predictions = {t for t, _ in pairs}, {p for _, p in pairs}
     return Comparison(
         tuple((target[t], predicted[p]) for t, p in sorted(pairs)),
-        tuple(v for i, v in enumerate(target) if i not in asked),
-        tuple(v for i, v in enumerate(predicted) if i not in heard),
+        tuple(v for i, v in enumerate(target) if i not in matched_targets),
+        tuple(v for i, v in enumerate(predicted) if i not in matched_predictions),
         length,
     )
 
 
-def _matched(
-    asked: list[int],
-    heard: list[int],
+def _match_pairs(
+    target_indices: list[int],
+    predicted_indices: list[int],
     target: Sequence[Vocalisation],
     predicted: Sequence[Vocalisation],
     tolerance: int,
 ) -> list[tuple[int, int]]:
     """Index pairs of one type within the tolerance: as many as can be, as near as can be.
 
-    On a line the best pairs need never cross, so both sides are gone through in their order.
+    On a line the best pairs need never cross, so both sides are traversed in their order.
     """
-    asked = sorted(asked, key=lambda t: target[t].position or 0)
-    heard = sorted(heard, key=lambda p: predicted[p].position or 0)
-    # best[h]: (pairs, distances below zero, the pairs) of those asked for so far and h of the heard
-    best: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [(0, 0, ())] * (len(heard) + 1)
-    for t in asked:
+    target_indices = sorted(target_indices, key=lambda t: target[t].position or 0)
+    predicted_indices = sorted(predicted_indices, key=lambda p: predicted[p].position or 0)
+    # best[h]: (pairs, distances below zero, the pairs) of the targets so far and h predictions
+    best: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [(0, 0, ())] * (
+        len(predicted_indices) + 1
+    )
+    for t in target_indices:
         now = [best[0]]
-        for h, p in enumerate(heard):
-            found = max(best[h + 1], now[h], key=lambda each: each[:2])
-            far = apart(target[t], predicted[p])
+        for h, p in enumerate(predicted_indices):
+            best_here = max(best[h + 1], now[h], key=lambda each: each[:2])
+            far = units_apart(target[t], predicted[p])
             if far <= tolerance:
                 pairs, near, chosen = best[h]
                 paired = (pairs + 1, near - far, (*chosen, (t, p)))
-                found = max(found, paired, key=lambda each: each[:2])
-            now.append(found)
+                best_here = max(best_here, paired, key=lambda each: each[:2])
+            now.append(best_here)
         best = now
     return list(best[-1][2])
 
 
-def apart(one: Vocalisation, other: Vocalisation) -> int:
+def units_apart(one: Vocalisation, other: Vocalisation) -> int:
     """How many units of text lie between the places of two vocalisations that have one."""
     if one.position is None or other.position is None:
         raise ValueError("a vocalisation without a place is nowhere near another")
@@ -162,7 +164,7 @@ class Controllability:
     fp: int
     fn: int
     distance: float | None  # normalised tag distance: mean over the utterances with a match
-    asked_types: tuple[str, ...] = field(default=())  # types that were asked for
+    target_types: tuple[str, ...] = field(default=())  # types that were asked for
     hit_types: tuple[str, ...] = field(default=())  # types matched at least once
 
     @property
@@ -194,7 +196,7 @@ def controllability(comparisons: Iterable[Comparison]) -> Controllability:
         fp=sum(len(c.spurious) for c in known),
         fn=sum(len(c.missed) for c in known),
         distance=sum(distances) / len(distances) if distances else None,
-        asked_types=tuple(
+        target_types=tuple(
             sorted({v.type for c in known for v in (*(t for t, _ in c.pairs), *c.missed)})
         ),
         hit_types=tuple(sorted({t.type for c in known for t, _ in c.pairs})),

@@ -21,7 +21,7 @@ AT_ONCE = 1 << 20  # samples
 _maps: dict[int, mmap.mmap] = {}  # by the address at which a wave begins
 
 
-class Gathered:
+class WaveBuffer:
     """A wave that comes in parts; a long one goes to a nameless file in TMPDIR.
 
     OSError when there is no room for that file.
@@ -85,27 +85,27 @@ def _works() -> Any:
     return WeakTensorKeyDictionary()
 
 
-def once(wave: torch.Tensor, name: Hashable, make: Callable[[], Any]) -> Any:
+def compute_once(wave: torch.Tensor, name: Hashable, make: Callable[[], Any]) -> Any:
     """What `make` gives for this wave (this very tensor), made the first time it is asked for."""
-    return once_each([wave], name, lambda waves: [make() for _ in waves])[0]
+    return compute_once_each([wave], name, lambda waves: [make() for _ in waves])[0]
 
 
-def once_each(
+def compute_once_each(
     waves: Sequence[torch.Tensor],
     name: Hashable,
     make: Callable[[Sequence[torch.Tensor]], Sequence[Any]],
 ) -> list[Any]:
     """What is known of each wave under ``name``; `make` gets those of which it is not known yet.
 
-    Waves are told apart as objects, not by their samples: the runner hands the same tensors to
+    Waves are distinguished as objects, not by their samples: the runner hands the same tensors to
     every metric. What is kept must not be written into.
     """
     works = _works()
     own = [works.setdefault(wave, {}) for wave in waves]
     new = {id(wave): wave for wave, known in zip(waves, own, strict=True) if name not in known}
     if new:
-        for wave, made in zip(new.values(), make(list(new.values())), strict=True):
-            works[wave][name] = made
+        for wave, value in zip(new.values(), make(list(new.values())), strict=True):
+            works[wave][name] = value
     return [known[name] for known in own]
 
 

@@ -1,4 +1,4 @@
-"""Where the weights of models are found, and what to say when they are not there."""
+"""Where the weights of models lie, and what to report when they are missing."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def need_package(package: str, install: str) -> None:
     """Unavailable, with what to install, when a Python package is not there."""
     if importlib.util.find_spec(package) is None:
         words = sentence(package)
-        told = f"{words[:1].lower()}{words[1:]}" or f"{package} is missing; {installing(install)}"
-        raise Unavailable(f"no package: {told}")
+        cause = f"{words[:1].lower()}{words[1:]}" or f"{package} is missing; {installing(install)}"
+        raise Unavailable(f"no package: {cause}")
 
 
 def package_file(package: str, inside: str) -> Path:
@@ -83,9 +83,9 @@ def bundled_file(name: str) -> Path:
     if not path.is_file():
         raise Unavailable(f"no weights: {path} is missing; {again}")
     listed = (line.split() for line in (BUNDLED / "SHA256SUMS").read_text().splitlines())
-    wanted = next(sha256 for sha256, file in listed if file == name)
-    if (found := sha256_of(path)) != wanted:
-        raise Unavailable(f"no weights: {path} has the SHA-256 {found}, not {wanted}; {again}")
+    expected = next(sha256 for sha256, file in listed if file == name)
+    if (actual := sha256_of(path)) != expected:
+        raise Unavailable(f"no weights: {path} has the SHA-256 {actual}, not {expected}; {again}")
     return path
 
 
@@ -154,7 +154,7 @@ def _sha256(path: str, size: int, changed_ns: int) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def mark_of(path: Path | str) -> str:
+def short_sha256(path: Path | str) -> str:
     """How the SHA-256 (hex) of a file begins: enough to tell one training from another."""
     return sha256_of(path)[:SHORT]
 
@@ -195,7 +195,7 @@ def silent_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def renamed(name: str, names: Iterable[tuple[str, str]]) -> str:
+def rename_weight(name: str, names: Iterable[tuple[str, str]]) -> str:
     """What we call a weight: each pattern, in turn, becomes what stands beside it."""
     for pattern, ours in names:
         name = re.sub(pattern, ours, name)

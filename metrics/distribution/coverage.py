@@ -17,9 +17,9 @@ class Coverage(SetMetric):
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Between 0 and 1: 1 where every reference vector has one of ours in its ball."""
-        nearest = set_metric.apart(theirs, ours).min(axis=1)
+        nearest = set_metric.pairwise_distances(theirs, ours).min(axis=1)
         return float((nearest < set_metric.radii(theirs)).mean())
 
-    def too_few(self, ours: Array, theirs: Array) -> str:
+    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
         """Whether there are enough neighbours."""
-        return set_metric.too_few(ours, theirs)
+        return set_metric.few_vectors_warning(ours, theirs)

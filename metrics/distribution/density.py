@@ -20,9 +20,9 @@ class Density(SetMetric):
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Mean over our vectors of the reference's balls around them, divided by 5."""
-        inside = set_metric.apart(theirs, ours) < set_metric.radii(theirs)[:, None]
+        inside = set_metric.pairwise_distances(theirs, ours) < set_metric.radii(theirs)[:, None]
         return float(inside.sum(axis=0).mean() / set_metric.NEAREST)
 
-    def too_few(self, ours: Array, theirs: Array) -> str:
+    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
         """Whether there are enough neighbours."""
-        return set_metric.too_few(ours, theirs)
+        return set_metric.few_vectors_warning(ours, theirs)

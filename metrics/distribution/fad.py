@@ -27,7 +27,7 @@ class Fad(SetMetric):
         both = np.sqrt(np.clip(shared, 0, None)).sum()
         return float(apart @ apart + np.trace(one @ one) + np.trace(other) - 2 * both)
 
-    def too_few(self, ours: Array, theirs: Array) -> str:
+    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
         """A covariance of fewer vectors than twice its dimensions says little."""
         return too_few_for_covariance(ours, theirs)
 

@@ -36,7 +36,7 @@ class Kl(SetMetric):
         traced = np.trace(solved[:, :-1]) - len(apart)
         return float((traced + apart @ solved[:, -1] + logs) / 2)
 
-    def too_few(self, ours: Array, theirs: Array) -> str:
+    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
         """A covariance of fewer vectors than twice its dimensions is mostly the shrinkage."""
         return too_few_for_covariance(ours, theirs)
 

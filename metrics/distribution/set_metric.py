@@ -41,7 +41,7 @@ class SetMetric:
         """The distance of two sets of vectors, (n, dimensions) and (m, dimensions)."""
         raise NotImplementedError
 
-    def too_few(self, ours: Array, theirs: Array) -> str:
+    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
         """Why the number is not to be trusted with so few vectors; empty when it is."""
         return ""
 
@@ -77,12 +77,12 @@ def distances(metric: SetMetric, ours: Vectors, theirs: Vectors) -> Distance:
         return Distance(metric.key, None, None, None, *sizes, "too few vectors, or all alike")
     variance = jackknife(ours, lambda left: metric.distance(left, other))
     variance += jackknife(theirs, lambda left: metric.distance(one, left))
-    too_few = metric.too_few(one, other)
+    warning = metric.few_vectors_warning(one, other)
     if not math.isfinite(variance):
-        return Distance(metric.key, value, None, None, *sizes, too_few or "too few for an interval")
+        return Distance(metric.key, value, None, None, *sizes, warning or "too few for an interval")
     margin = NORMAL * math.sqrt(variance)
     low, high = max(value - margin, metric.low), min(value + margin, metric.high)
-    return Distance(metric.key, value, low, high, *sizes, too_few)
+    return Distance(metric.key, value, low, high, *sizes, warning)
 
 
 def jackknife(vectors: Vectors, distance: Callable[[Array], float]) -> float:
@@ -129,7 +129,7 @@ def clip_vectors(
 NEAREST = 5  # neighbours: the authors' choice for density and coverage
 
 
-def apart(one: Array, other: Array) -> Array:
+def pairwise_distances(one: Array, other: Array) -> Array:
     """The Euclidean distance of each pair of vectors, (n, m)."""
     squares = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * one @ other.T
     distances: Array = np.sqrt(np.clip(squares, 0, None))
@@ -138,14 +138,14 @@ def apart(one: Array, other: Array) -> Array:
 
 def radii(vectors: Array, nearest: int = NEAREST) -> Array:
     """How far each vector's so-many-th nearest neighbour in its own set is, (n,)."""
-    own = apart(vectors, vectors)
+    own = pairwise_distances(vectors, vectors)
     np.fill_diagonal(own, np.inf)
     nearest = min(nearest, len(vectors) - 1)
     away: Array = np.partition(own, nearest - 1, axis=1)[:, nearest - 1]
     return away
 
 
-def too_few(ours: Array, theirs: Array) -> str:
+def few_vectors_warning(ours: Array, theirs: Array) -> str:
     """A neighbourhood of five wants more than a handful of vectors."""
     least, wanted = min(len(ours), len(theirs)), 10 * NEAREST
     return "" if least >= wanted else f"{least} vectors: {wanted} or more are needed"

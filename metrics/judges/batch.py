@@ -75,7 +75,7 @@ def attributes(value: Any) -> Any:
     return [attributes(part) for part in value] if isinstance(value, list) else value
 
 
-def lines(pending: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def request_lines(pending: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A JSON line per question, in the order of their keys."""
     return [
         json.dumps({"custom_id": key, "method": "POST", "url": ROUTE, "body": pending[key]})
@@ -83,7 +83,7 @@ def lines(pending: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def answers_of(text: str, name: str) -> tuple[dict[str, Any], dict[str, str]]:
+def parse_output(text: str, name: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Key -> body of each answer in a batch's output; key -> reason of each that failed.
 
     Raises BatchError for a line that is no such answer; a cut last line is one.
@@ -93,16 +93,16 @@ def answers_of(text: str, name: str) -> tuple[dict[str, Any], dict[str, str]]:
         if not line.strip():
             continue
         try:
-            said = json.loads(line)
-            key, response = str(said["custom_id"]), said.get("response") or {}
+            entry = json.loads(line)
+            key, response = str(entry["custom_id"]), entry.get("response") or {}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise BatchError(
                 f"{name}, line {number}: no answer of a batch (a JSON object with custom_id and "
                 "response); fetch the file again"
             ) from error
         status = response.get("status_code")
-        if said.get("error") or status != 200 or not isinstance(response.get("body"), dict):
-            failed[key] = f"http {status}" if status else str(said.get("error"))[:200]
+        if entry.get("error") or status != 200 or not isinstance(response.get("body"), dict):
+            failed[key] = f"http {status}" if status else str(entry.get("error"))[:200]
         else:
             answers[key] = response["body"]
     return answers, failed
@@ -121,17 +121,17 @@ def send(client: Client, text: str, what: str) -> str:
     return str(begun.id)
 
 
-def fetched(client: Client, batch: str) -> tuple[str, str]:
+def fetch_output(client: Client, batch: str) -> tuple[str, str]:
     """The state of a batch and, once it has ended, its output with its errors as text."""
     api = client.api
-    told = api.batches.retrieve(batch)
-    if told.status not in ENDED:
-        return str(told.status), ""
-    files = [each for each in (told.output_file_id, told.error_file_id) if each]
-    return str(told.status), "".join(whole(api.files.content(file).text) for file in files)
+    state = api.batches.retrieve(batch)
+    if state.status not in ENDED:
+        return str(state.status), ""
+    files = [each for each in (state.output_file_id, state.error_file_id) if each]
+    return str(state.status), "".join(end_line(api.files.content(file).text) for file in files)
 
 
-def whole(text: str) -> str:
+def end_line(text: str) -> str:
     """With a line break at the end, so that the next file begins a line."""
     return text if text.endswith("\n") or not text else text + "\n"
 

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from metrics.core import weights
-from metrics.judges.cost import Ledger, Prices, Usage, bill, usage_of
-from metrics.judges.question import Malformed, Question, parse, printable
+from metrics.judges.cost import Ledger, Prices, Usage, sum_costs, usage_of
+from metrics.judges.question import MalformedAnswer, Question, parse, printable
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An OpenAI-compatible server with audio input, and how it is asked."""
+    """An OpenAI-compatible server with audio input, and the settings of its requests."""
 
     url: str = ""  # up to and with /v1
     model: str = ""  # the default model of judges
@@ -147,14 +147,14 @@ class Client:
             return Reply(None, "connection lost", tries=self.endpoint.retries + 1)
         except openai.APIStatusError as error:
             self._lost = 0
-            said = self.endpoint.hidden(message_of(error))
-            if hopeless(error):
+            message = self.endpoint.hidden(server_message(error))
+            if is_permanent(error):
                 raise weights.Unavailable(
                     f"the judge {question.model} at {self.endpoint.shown} cannot be used: "
-                    f"http {error.status_code}, {said}; check EARNEST_JUDGE_URL, "
+                    f"http {error.status_code}, {message}; check EARNEST_JUDGE_URL, "
                     "EARNEST_JUDGE_MODEL and EARNEST_JUDGE_KEY"
                 ) from error
-            why = f" ({printable(said, 120)})" if error.status_code in BAD_REQUEST else ""
+            why = f" ({printable(message, 120)})" if error.status_code in BAD_REQUEST else ""
             return Reply(None, f"http {error.status_code}{why}")
         except (openai.OpenAIError, ValueError):
             return Reply(None, "no chat completion")
@@ -216,13 +216,13 @@ class Client:
             choice = completion.choices[0]
             content = choice.message.content or ""
             if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":
-                raise Malformed("refused")
+                raise MalformedAnswer("refused")
             if choice.finish_reason == "length":
-                raise Malformed("truncated")
+                raise MalformedAnswer("truncated")
             answer, reason = question.check(parse(content)), ""
         except (AttributeError, IndexError, TypeError):
             answer, reason = None, "no chat completion"
-        except Malformed as error:
+        except MalformedAnswer as error:
             answer, reason = None, str(error)
         refused = tuple(sorted(self._refused))
         return Reply(answer, reason, content, usage, model, tries, not_supported=refused)
@@ -243,21 +243,21 @@ class Client:
 
 def refused_option(error: Any, options: dict[str, Any]) -> str:
     """The optional parameter that a 400 or 422 is about; empty when it is about none."""
-    said = f"{error} {getattr(error, 'param', '') or ''}".lower()
+    message = f"{error} {getattr(error, 'param', '') or ''}".lower()
     clues = {"response_format": ("response_format", "json_schema", "guided"), "seed": ("seed",)}
     for option in OPTIONAL:
-        if option in options and any(clue in said for clue in clues.get(option, (option,))):
+        if option in options and any(clue in message for clue in clues.get(option, (option,))):
             return option
     return ""
 
 
-def hopeless(error: Any) -> bool:
+def is_permanent(error: Any) -> bool:
     """Whether asking anything else would fail alike: key, model or credit."""
     return error.status_code in (401, 402, 403, 404) or error.code == "insufficient_quota"
 
 
-def message_of(error: Any) -> str:
-    """What the server said, cut to a line."""
+def server_message(error: Any) -> str:
+    """Return the server's message, cut to a line."""
     body = error.body if isinstance(error.body, dict) else {}
     return str(body.get("message") or error.message).splitlines()[0][:200]
 
@@ -285,23 +285,23 @@ def ask_all(questions: Sequence[Question], client: Client) -> list[Reply]:
 
 
 def ask_cached(key: str, question: Question, client: Client, cache: AnswerCache) -> Reply:
-    """The kept answer, or the server's; only answers that pass their check are kept.
+    """Return the cached answer, or the server's; only answers that pass their check are cached.
 
     A model that wrote what is no answer is asked once more, with what was wrong.
     """
-    kept = cache.get(key)
-    if kept is not None:
+    entry = cache.get(key)
+    if entry is not None:
         try:
             return Reply(
-                question.check(parse(kept["content"])),
-                content=kept["content"],
-                usage=Usage(**kept["usage"]),
-                model=str(kept.get("model", "")),
+                question.check(parse(entry["content"])),
+                content=entry["content"],
+                usage=Usage(**entry["usage"]),
+                model=str(entry.get("model", "")),
                 cached=True,
-                not_supported=tuple(kept.get("not_supported", ())),
-                asked_again=str(kept.get("asked_again", "")),
+                not_supported=tuple(entry.get("not_supported", ())),
+                asked_again=str(entry.get("asked_again", "")),
             )
-        except (Malformed, TypeError):
+        except (MalformedAnswer, TypeError):
             pass  # broken, or written under a check that was wrong: asked again
     reply = client.ask(question)
     if reply.answer is None and reply.content:
@@ -313,8 +313,8 @@ def ask_cached(key: str, question: Question, client: Client, cache: AnswerCache)
 
 def ask_again(question: Question, first: Reply, client: Client) -> Reply:
     """The reply to the question with what was wrong with the first one; tokens of both."""
-    said = AGAIN.format(why=first.reason)
-    second = client.ask(replace(question, user=question.user + said))
+    correction = AGAIN.format(why=first.reason)
+    second = client.ask(replace(question, user=question.user + correction))
     return replace(second, usage=first.usage + second.usage, asked_again=first.reason)
 
 
@@ -339,7 +339,7 @@ def cache_entry(question: Question, reply: Reply) -> dict[str, Any]:
 
 
 def tally_replies(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
-    """For a score's details: how many were asked, failed and why, kept before, tokens and cost.
+    """For a score's details: counts of questions, failures and cache hits, tokens and cost.
 
     Tokens and cost are those of the answers, also when they came from the cache: what the score
     cost when it was first computed.
@@ -352,7 +352,7 @@ def tally_replies(replies: Sequence[Reply], prices: Prices | None) -> dict[str, 
         "n_cached": sum(reply.cached for reply in replies),
         "reasons": dict(sorted(reasons.items())),
         "models": sorted({reply.model for reply in replies if reply.model}),
-        **bill((reply.usage for reply in replies), prices),
+        **sum_costs((reply.usage for reply in replies), prices),
     }
     not_supported = sorted({name for reply in replies for name in reply.not_supported})
     return {**details, "not_supported": not_supported} if not_supported else details

@@ -49,7 +49,7 @@ class Prices:
 def parse_prices(text: str) -> Prices | None:
     """Prices from "IN,OUT" or "IN,OUT,AUDIO_IN" per million tokens; None from an empty text.
 
-    Audio costs as much as text when its price is not given. Raises ValueError for anything else.
+    Audio costs as much as text without a price of its own. Raises ValueError for anything else.
     """
     if not text.strip():
         return None
@@ -66,7 +66,7 @@ def parse_prices(text: str) -> Prices | None:
 
 
 def parse_budget(text: str, prices: Prices | None) -> float | None:
-    """Money per month from a text; None from an empty one. ValueError where it cannot be kept."""
+    """Return money per month from a text, None from an empty one; ValueError where unusable."""
     if not text.strip():
         return None
     try:
@@ -91,7 +91,7 @@ def usage_of(reported: Any) -> Usage:
     )
 
 
-def bill(usages: Iterable[Usage], prices: Prices | None) -> dict[str, float | int | None]:
+def sum_costs(usages: Iterable[Usage], prices: Prices | None) -> dict[str, float | int | None]:
     """Sums for a score's details: tokens in, audio among them, tokens out, cost (None: unknown)."""
     total = sum(usages, Usage())
     return {

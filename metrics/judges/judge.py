@@ -62,12 +62,14 @@ class JudgeParameters(Parameters):
 
     def _check_rubric(self) -> None:
         """Only the wording may change, not what is asked; one's own is kept under its mark."""
-        asked = family(type(self).rubric)
+        own_family = family(type(self).rubric)
         try:
-            named = full_name(self.rubric if family(self.rubric) == asked else f"{asked}.?")
+            named = full_name(
+                self.rubric if family(self.rubric) == own_family else f"{own_family}.?"
+            )
             rubric(named)
         except RubricError as error:
-            raise ParameterError(str(error).replace(f"{asked}.?", self.rubric)) from error
+            raise ParameterError(str(error).replace(f"{own_family}.?", self.rubric)) from error
         object.__setattr__(self, "rubric", named)
 
 
@@ -98,7 +100,7 @@ class Judge(Metric):
 
     @property
     def rubric(self) -> Rubric:
-        """What the judge is told, and what it must answer."""
+        """Return the instructions of the judge and the fields of its answer."""
         return rubric(self.parameters.rubric)
 
     def load(self, device: str = "cpu") -> None:
@@ -109,9 +111,9 @@ class Judge(Metric):
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply per question, in order, several at a time and through the cache."""
-        asked = required_endpoint(self.parameters.model)
-        if self.client is None or self.client.endpoint != asked:  # another server by now
-            self.client = self.client_made(asked)
+        endpoint = required_endpoint(self.parameters.model)
+        if self.client is None or self.client.endpoint != endpoint:  # another server by now
+            self.client = self.client_made(endpoint)
         return ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
@@ -151,33 +153,33 @@ class RepeatedJudge(Judge):
 
     parameters: RepeatedParameters
 
-    def parts(self, take: Take) -> list[torch.Tensor] | Score:
+    def audio_parts(self, take: Take) -> list[torch.Tensor] | Score:
         """What is sent of a clip, each part in a question of its own; or why it has no value."""
         return self.unfit(take) or [take.wave]
 
-    def known(self, take: Take) -> dict[str, str]:
+    def prompt_blanks(self, take: Take) -> dict[str, str]:
         """What fills the blanks of the rubric. Default: nothing."""
         return {}
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take; all questions of the batch are asked together."""
         scores: list[Score | None] = []
-        asked: list[tuple[int, int, list[Question]]] = []
+        questions_by_take: list[tuple[int, int, list[Question]]] = []
         for place, take in enumerate(takes):
-            parts = self.parts(take)
+            parts = self.audio_parts(take)
             scores.append(parts if isinstance(parts, Score) else None)
             if not isinstance(parts, Score):
-                known = self.known(take)
+                known = self.prompt_blanks(take)
                 repeats = range(self.parameters.repeats)
                 sounds = [sound(part) for part in parts]
                 questions = [self.question(s, r, **known) for r in repeats for s in sounds]
-                asked.append((place, len(parts), questions))
-        replies = iter(self.ask([question for *_, many in asked for question in many]))
-        for place, n_parts, questions in asked:
-            scores[place] = self.collected([next(replies) for _ in questions], n_parts)
+                questions_by_take.append((place, len(parts), questions))
+        replies = iter(self.ask([question for *_, many in questions_by_take for question in many]))
+        for place, n_parts, questions in questions_by_take:
+            scores[place] = self.combine_replies([next(replies) for _ in questions], n_parts)
         return [score for score in scores if score is not None]
 
-    def collected(self, replies: Sequence[Reply], n_parts: int) -> Score:
+    def combine_replies(self, replies: Sequence[Reply], n_parts: int) -> Score:
         """A clip's replies, ordered by repeat, then part, as its score.
 
         details: ``scores`` per repeat and part (None: failed), ``repeats`` the mean of each
@@ -186,7 +188,7 @@ class RepeatedJudge(Judge):
         name = self.rubric.score_field
         values = [None if r.answer is None else float(r.answer[name]) for r in replies]
         rows = [values[i : i + n_parts] for i in range(0, len(values), n_parts)]
-        means = [mean_of(row) for row in rows]
+        means = [mean_or_none(row) for row in rows]
         details = {**self.tally(replies), "scores": rows, "repeats": means}
         if not enough_answers(replies):
             return Score(None, no_score_reason(details), details, failed=True)
@@ -199,15 +201,15 @@ class RepeatedJudge(Judge):
         return {}
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
+def mean_or_none(values: Sequence[float | None]) -> float | None:
     """The mean of the values that there are; None without any."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
 
 
-def check_range(name: str, given: float, low: float, high: float) -> None:
+def check_range(name: str, value: float, low: float, high: float) -> None:
     """Raise a ParameterError when `given` is no number from low to high."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        raise ParameterError(f"{name} is {given!r}, but it must be a number")
-    if not low <= given <= high:
-        raise ParameterError(f"{name} is {given:g}, but it must be from {low:g} to {high:g}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ParameterError(f"{name} is {value!r}, but it must be a number")
+    if not low <= value <= high:
+        raise ParameterError(f"{name} is {value:g}, but it must be from {low:g} to {high:g}")

@@ -114,11 +114,11 @@ def sheets(candidates: Iterable[Candidate], plan: Plan) -> list[Sheet]:
         Sheet(item, fold, rater, letters)
         for place, (fold, item) in enumerate(folded)
         for rater in teams[place % len(teams)]
-        for letters in lettered(by_item[item], plan, item, rater)
+        for letters in assign_letters(by_item[item], plan, item, rater)
     ]
 
 
-def lettered(
+def assign_letters(
     candidates: Sequence[Candidate], plan: Plan, item: str, rater: int
 ) -> Iterator[tuple[tuple[str, Candidate], ...]]:
     """The item's clips shuffled for one rater, in groups of almost equal size, under letters."""
@@ -163,8 +163,8 @@ def ask_panel(
         batch = planned[start : start + BATCH]
         heard = {c.stimulus: c.path for sheet in batch for _, c in sheet.letters}
         sounds = {stimulus: load(path) for stimulus, path in heard.items()}
-        asked = [question(sheet, sounds, rubric, plan) for sheet in batch]
-        for sheet, reply in zip(batch, ask_all(asked, client), strict=True):
+        questions = [question(sheet, sounds, rubric, plan) for sheet in batch]
+        for sheet, reply in zip(batch, ask_all(questions, client), strict=True):
             yield sheet, reply, ratings(sheet, reply, rubric)
 
 
@@ -177,7 +177,7 @@ def ratings(sheet: Sheet, reply: Reply, rubric: Rubric) -> list[PanelRating]:
         row = reply.answer[letter]
         artefacts = tuple(row.get(ARTEFACTS, ()))
         for criterion in criteria(rubric):
-            given = row[criterion.name]
+            score = row[criterion.name]
             panel_ratings.append(
                 PanelRating(
                     candidate.stimulus,
@@ -187,8 +187,8 @@ def ratings(sheet: Sheet, reply: Reply, rubric: Rubric) -> list[PanelRating]:
                     sheet.rater,
                     letter,
                     criterion.name,
-                    given,
-                    capped(given, criterion.name, artefacts, rubric),
+                    score,
+                    cap_score(score, criterion.name, artefacts, rubric),
                     artefacts,
                 )
             )
@@ -200,15 +200,15 @@ def criteria(rubric: Rubric) -> list[Field]:
     return [part for part in rubric.fields if part.kind == "score"]
 
 
-def capped(given: float, criterion: str, artefacts: Sequence[str], rubric: Rubric) -> float:
+def cap_score(score: float, criterion: str, artefacts: Sequence[str], rubric: Rubric) -> float:
     """The score, or the least of the caps that the artefacts put on this criterion."""
     limits = [
         cap.most for cap in rubric.caps if cap.criterion == criterion and cap.artefact in artefacts
     ]
-    return min([given, *limits])
+    return min([score, *limits])
 
 
-def by_stimulus(ratings: Iterable[PanelRating]) -> dict[tuple[str, str], list[float]]:
+def scores_by_stimulus(ratings: Iterable[PanelRating]) -> dict[tuple[str, str], list[float]]:
     """(stimulus, criterion) -> the raters' scores."""
     grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
     for rating in ratings:
@@ -231,7 +231,9 @@ def summary(ratings: Iterable[PanelRating]) -> list[dict[str, Any]]:
     for (condition, criterion), clips in sorted(grouped.items()):
         means = {clip: statistics.fmean(scores) for clip, scores in clips.items()}
         folds = {
-            fold: statistics.fmean(mean for (of, _), mean in means.items() if of == fold)
+            fold: statistics.fmean(
+                mean for (clip_fold, _), mean in means.items() if clip_fold == fold
+            )
             for fold in sorted({fold for fold, _ in means})
         }
         rows.append(

@@ -79,8 +79,8 @@ class Question:
                 parts.append({"type": "text", "text": f"Clip {sound.letter}:"})
             data = base64.b64encode(sound.wav).decode("ascii")
             parts.append({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}})
-        told = [{"role": "system", "content": system}] if system else []
-        return [*told, {"role": "user", "content": parts}]
+        system_messages = [{"role": "system", "content": system}] if system else []
+        return [*system_messages, {"role": "user", "content": parts}]
 
 
 def sound(wave: torch.Tensor, letter: str = "") -> Sound:
@@ -92,19 +92,19 @@ def sound_of(samples: NDArray[Any], letter: str = "") -> Sound:
     """As `sound`, of an array."""
     clipped = np.clip(np.asarray(samples, np.float64), -1.0, 32767 / 32768)
     pcm = np.round(clipped * 32768).astype("<i2")
-    held = io.BytesIO()
-    with wave_file.open(held, "wb") as file:
+    buffer = io.BytesIO()
+    with wave_file.open(buffer, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE_HZ)
         file.writeframes(pcm.tobytes())
-    return Sound(held.getvalue(), letter)
+    return Sound(buffer.getvalue(), letter)
 
 
 KINDS = ("text", "score", "yes_no", "list", "choice", "object")
 
 
-class Malformed(ValueError):
+class MalformedAnswer(ValueError):
     """An answer that cannot be used; the message is a short reason that can be counted."""
 
 
@@ -186,14 +186,14 @@ def parse(content: str) -> Any:
             parse_constant=_refused,
         )
     except (ValueError, RecursionError) as error:
-        raise Malformed("no JSON") from error
+        raise MalformedAnswer("no JSON") from error
 
 
 def check_object(answer: Any, fields: Sequence[Field]) -> dict[str, Any]:
     """The answer when it holds exactly these fields with allowed values; Malformed otherwise."""
     if not isinstance(answer, Mapping) or set(answer) != {field.name for field in fields}:
-        raise Malformed("wrong fields")
-    return {field.name: _checked(field, answer[field.name]) for field in fields}
+        raise MalformedAnswer("wrong fields")
+    return {field.name: _check_value(field, answer[field.name]) for field in fields}
 
 
 def check_table(
@@ -201,12 +201,12 @@ def check_table(
 ) -> dict[str, dict[str, Any]]:
     """Letter -> fields of an answer that rates every letter once; Malformed otherwise."""
     if not isinstance(answer, Mapping) or set(answer) != {"ratings"}:
-        raise Malformed("wrong fields")
+        raise MalformedAnswer("wrong fields")
     rows = answer["ratings"]
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise Malformed("wrong fields")
+        raise MalformedAnswer("wrong fields")
     if sorted(str(row.get("letter")) for row in rows) != sorted(letters):
-        raise Malformed("wrong letters")
+        raise MalformedAnswer("wrong letters")
     by_letter = {
         str(row["letter"]): check_object({k: v for k, v in row.items() if k != "letter"}, fields)
         for row in rows
@@ -214,7 +214,7 @@ def check_table(
     return {letter: by_letter[letter] for letter in letters}
 
 
-def _checked(field: Field, value: Any) -> Any:
+def _check_value(field: Field, value: Any) -> Any:
     if field.kind == "object":
         return check_object(value, field.fields)
     right = {
@@ -225,14 +225,14 @@ def _checked(field: Field, value: Any) -> Any:
         "choice": isinstance(value, str),
     }
     if not right[field.kind]:
-        raise Malformed("wrong type")
+        raise MalformedAnswer("wrong type")
     if field.kind == "score":
         near = field.low <= value <= field.high  # first, as a huge integer is no float
         if not near or not any(math.isclose(value, step) for step in field.steps()):
-            raise Malformed("score out of range")
+            raise MalformedAnswer("score out of range")
     named = set(value) if field.kind == "list" else {value} if field.kind == "choice" else set()
     if field.choices and not named <= set(field.choices):
-        raise Malformed("unknown choice")
+        raise MalformedAnswer("unknown choice")
     return float(value) if field.kind == "score" else value
 
 

@@ -1,4 +1,4 @@
-"""Rubrics as judges read them: what they are told, what they must answer, and caps."""
+"""Rubrics as judges read them: instructions, the fields of an answer, and caps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Cap", "Rubric", "RubricError", "configure", "family", "full_name", "
 
 @dataclass(frozen=True)
 class Rubric:
-    """One wording of one rubric: FAMILY.VARIANT.toml; the family says what is asked."""
+    """One wording of one rubric: FAMILY.VARIANT.toml; the family is the task."""
 
     name: str  # expressive_richness.v1; of one's own expressive_richness.lab@3f2a…
     system: str
@@ -61,31 +61,31 @@ class Cap:
 
 def rubric(name: str) -> Rubric:
     """The rubric of that name; RubricError when there is none, or its file cannot be used."""
-    return _parsed(*content_of(name))
+    return _parse_rubric(*content_of(name))
 
 
 @functools.cache
-def _parsed(name: str, raw: bytes) -> Rubric:
+def _parse_rubric(name: str, raw: bytes) -> Rubric:
     try:
-        said = read_toml(raw)
-        if lacking := sorted({"system", "user", "fields"} - set(said)):
+        table = read_toml(raw)
+        if lacking := sorted({"system", "user", "fields"} - set(table)):
             raise RubricError(f"lacks {', '.join(lacking)}")
-        if unknown := sorted(set(said) - {"system", "user", "fields", "caps", *SHARED}):
+        if unknown := sorted(set(table) - {"system", "user", "fields", "caps", *SHARED}):
             raise RubricError(f"{', '.join(unknown)} is not known")
-        shared = shared_of(said)
+        shared = shared_of(table)
         blanks = {"$criteria": shared.lines, "$scale": shared.scale}
-        user = said["user"].strip()
+        user = table["user"].strip()
         for blank, text in blanks.items():
             if blank in user and not text:
                 raise RubricError(f"its user text has {blank}, and no {blank[1:]} is given")
             user = user.replace(blank, text)
         return Rubric(
             name,
-            said["system"].strip(),
+            table["system"].strip(),
             user.replace(KIND, "$kind"),
-            tuple(_field(part) for part in said["fields"]),
+            tuple(_field(part) for part in table["fields"]),
             hashlib.sha256(raw).hexdigest(),
-            tuple(Cap(**part) for part in said.get("caps", [])),
+            tuple(Cap(**part) for part in table.get("caps", [])),
         )
     except (ValueError, TypeError, AttributeError) as error:
         raise RubricError(f"{name}.toml cannot be used: {error}") from error

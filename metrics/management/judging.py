@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from metrics.scoring.inputs import InputClip, InputError, clips_of
+from metrics.scoring.inputs import InputClip, InputError, read_clips
 
 
 def add_source(parser: CommandParser) -> None:
@@ -43,7 +43,7 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
         ]
     else:
         try:
-            clips = clips_of(options["places"])
+            clips = read_clips(options["places"])
         except InputError as error:
             raise CommandError(str(error)) from error
     wanted = [name.strip() for name in options["conditions"].split(",") if name.strip()]
@@ -58,7 +58,7 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     return clips
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
+def align_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows with their columns aligned: the first to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
@@ -70,6 +70,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with three decimals; a dash where there is none."""
     return "-" if value is None else f"{value:.3f}"

@@ -67,33 +67,33 @@ def thread_count(text: str) -> int:
 def chosen(options: Mapping[str, Any]) -> list[Metric]:
     """The metrics that the options name, each once; without a name, those of the preset fast."""
     try:
-        return presets.metrics_of(chosen_choices(options))
+        return presets.make_metrics(chosen_choices(options))
     except (ParameterError, PresetError, TypeError) as error:
         raise CommandError(f"{error} (see {command('list_metrics')})") from error
 
 
-def arithmetic_of(options: Mapping[str, Any]) -> Arithmetic:
+def arithmetic_from_options(options: Mapping[str, Any]) -> Arithmetic:
     """What --precision and --compile say, and the settings where they say nothing."""
     usual = runs.usual_arithmetic()
     wanted, compiles = options["precision"], options["compile"]
     return Arithmetic(wanted or usual.precision, usual.compile if compiles is None else compiles)
 
 
-def settled(
+def apply_precision_options(
     metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
 ) -> list[Metric]:
-    """The metrics in the numbers that are asked for; what is not to be had is said."""
-    asked, notes = runs.plan_arithmetic(metrics, arithmetic_of(options), device)
+    """Return the metrics with the requested precision; ``say`` gets a line for what is refused."""
+    planned, notes = runs.plan_arithmetic(metrics, arithmetic_from_options(options), device)
     for note in notes:
         say(note)
-    return asked
+    return planned
 
 
 def chosen_choices(options: Mapping[str, Any]) -> list[Choice]:
     """What --preset, --config and --metrics name together; --parameters fill in and correct."""
     parameters = chosen_parameters(options)
     choices = [Choice(key.strip()) for key in options["metrics"].split(",") if key.strip()]
-    lists = [presets.preset_of(options["config"])] if options.get("config") else []
+    lists = [presets.read_preset(options["config"])] if options.get("config") else []
     if options.get("preset") or not (choices or lists):
         lists.append(presets.preset(options.get("preset") or DEFAULT_PRESET))
     choices += [choice for each in lists for choice in each.choices(bool(options.get("judges")))]
@@ -109,9 +109,11 @@ def chosen_parameters(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The value of --parameters as metric -> name -> value."""
     wanted = "--parameters must be a JSON object of objects, one per metric"
     try:
-        given = read_json(options["parameters"])
+        parameters = read_json(options["parameters"])
     except JsonError as error:
         raise CommandError(f"{wanted}; {error}") from error
-    if not isinstance(given, dict) or not all(isinstance(v, dict) for v in given.values()):
+    if not isinstance(parameters, dict) or not all(
+        isinstance(v, dict) for v in parameters.values()
+    ):
         raise CommandError(wanted)
-    return given
+    return parameters

@@ -14,7 +14,7 @@ from urllib.error import URLError
 
 from metrics.core import weights
 from metrics.core.metric import Turn
-from metrics.signal.turns import timed
+from metrics.signal.turns import have_times
 
 if TYPE_CHECKING:
     import torch
@@ -52,9 +52,13 @@ class TurnAligner:
         missing = f"no weights: torchaudio's MMS_FA (model.pt) is not at {path}"
         if weights.offline() and not path.is_file():
             raise weights.Unavailable(f"{missing}, and it may not be fetched (offline)")
-        kept = {"model_dir": str(path.parent), "file_name": path.name, "progress": False}
+        download_options = {
+            "model_dir": str(path.parent),
+            "file_name": path.name,
+            "progress": False,
+        }
         try:
-            network = bundle.get_model(with_star=False, dl_kwargs=kept)
+            network = bundle.get_model(with_star=False, dl_kwargs=download_options)
         except (URLError, OSError) as error:
             raise weights.Unavailable(f"{missing}, and fetching failed ({error})") from error
         self.network = network.to(device).eval()
@@ -66,13 +70,15 @@ class TurnAligner:
 
         ``wave``: (samples,) at 16 kHz. Raises AlignmentError when the texts do not fit.
         """
-        if timed(turns):
+        if have_times(turns):
             return tuple(turns)
         if len(wave) > LONGEST_S * RATE_HZ:
             raise AlignmentError(f"longer than {LONGEST_S:g} s, too long to align")
         tokens = [tokens_of(turn.text, self.letters) for turn in turns]
         spans = aligned_spans(emissions(wave, self.network), tokens)
-        times = widened([(a * FRAME / RATE_HZ, b * FRAME / RATE_HZ) for a, b in spans], len(wave))
+        times = widen_spans(
+            [(a * FRAME / RATE_HZ, b * FRAME / RATE_HZ) for a, b in spans], len(wave)
+        )
         return tuple(
             dataclasses.replace(turn, start_s=start_s, end_s=end_s)
             for turn, (start_s, end_s) in zip(turns, times, strict=True)
@@ -126,7 +132,7 @@ def aligned_spans(log_probs: torch.Tensor, turns: Sequence[Sequence[int]]) -> li
     return turn_spans
 
 
-def widened(spans: Sequence[tuple[float, float]], n_samples: int) -> list[tuple[float, float]]:
+def widen_spans(spans: Sequence[tuple[float, float]], n_samples: int) -> list[tuple[float, float]]:
     """The spans in seconds, each a little longer, without meeting neighbours or leaving the wave.
 
     Between two turns at most half of the pause goes to either.
@@ -155,14 +161,14 @@ def tokens_of(text: str, letters: dict[str, int]) -> list[int]:
         if not unicodedata.combining(sign)
     )
     if re.search(r"[^\W\d_a-z]", plain):
-        plain = romanised(plain)
+        plain = romanise(plain)
     tokens = [letters[sign] for sign in plain if sign in letters and sign != "-"]
     if not tokens:
         raise AlignmentError(f"a turn without letters to align: {text[:40]!r}")
     return tokens
 
 
-def romanised(text: str) -> str:
+def romanise(text: str) -> str:
     """The text in Latin letters (uroman); AlignmentError when the package is not installed."""
     try:
         return str(_uroman().romanize_string(text)).lower()

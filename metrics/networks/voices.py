@@ -96,13 +96,13 @@ class Voices:
         used = self._with_speech(waves, sounding)
         vectors = self._vectors(waves, used)
         return [
-            VoiceWindows(len(wave), len(own), len(own) - len(heard), kept, own_vectors)
-            for wave, own, heard, kept, own_vectors in zip(
+            VoiceWindows(len(wave), len(own), len(own) - len(heard), used_starts, own_vectors)
+            for wave, own, heard, used_starts, own_vectors in zip(
                 waves, starts, sounding, used, vectors, strict=True
             )
         ]
 
-    def whole(self, wave: torch.Tensor) -> NDArray[np.float64]:
+    def embed_whole(self, wave: torch.Tensor) -> NDArray[np.float64]:
         """The unit vector [dimensions] of a whole wave, (samples,) at `rate_hz`."""
         vector: NDArray[np.float64] = self.embedding.embed(wave[None])[0].cpu().numpy()
         return vector

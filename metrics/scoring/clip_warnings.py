@@ -44,9 +44,9 @@ class WarningFilter:
     @property
     def words(self) -> str:
         """Such as "only those with: clipped; without those with: any warning"."""
-        told = [f"only those with: {_named(self.only)}"] * bool(self.only)
+        clauses = [f"only those with: {_named(self.only)}"] * bool(self.only)
         return "; ".join(
-            [*told, *[f"without those with: {_named(self.without)}"] * bool(self.without)]
+            [*clauses, *[f"without those with: {_named(self.without)}"] * bool(self.without)]
         )
 
 
@@ -55,18 +55,18 @@ def warning_filter(
 ) -> WarningFilter:
     """The filter of codes as a person gives them: repeated, or with commas between.
 
-    ``also``: codes beside those of this house. Raises NoSuchWarning for one that there is not.
+    ``also``: codes besides the built-in ones. Raises NoSuchWarning for an unknown code.
     """
-    found = {}
-    for name, given in ((ONLY, only), (WITHOUT, without)):
-        codes = dict.fromkeys(code.strip() for each in given for code in each.split(","))
-        found[name] = tuple(code for code in codes if code)
+    chosen = {}
+    for name, texts in ((ONLY, only), (WITHOUT, without)):
+        codes = dict.fromkeys(code.strip() for each in texts for code in each.split(","))
+        chosen[name] = tuple(code for code in codes if code)
         known = (ANY, *TITLES, *sorted(set(also) - set(TITLES)))
-        if unknown := [code for code in found[name] if code not in known]:
+        if unknown := [code for code in chosen[name] if code not in known]:
             raise NoSuchWarning(
                 f"{name}: no warning is called {', '.join(unknown)}; there are {', '.join(known)}"
             )
-    return WarningFilter(**found)
+    return WarningFilter(**chosen)
 
 
 def codes_by_clip(stored: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, set[str]]:
@@ -104,7 +104,7 @@ class WarnedClip:
 
 
 @dataclass(frozen=True)
-class Warned:
+class WarningKind:
     """One kind of warning with its clips, and how many of how many clips per condition."""
 
     code: str
@@ -121,24 +121,27 @@ class Warned:
         return max(0, len(self.clips) - MOST)
 
 
-def warned_clips(stimuli: Stimuli, names: Mapping[str, str] | None = None) -> list[Warned]:
+def warned_clips(stimuli: Stimuli, names: Mapping[str, str] | None = None) -> list[WarningKind]:
     """The kinds of warnings of a study's present scores, those of most clips first.
 
     ``names``: what conditions are called, by their keys.
     """
-    found: dict[str, dict[str, list[str]]] = {}  # by code: words by audio
+    words_by_code: dict[str, dict[str, list[str]]] = {}  # by code: words by audio
     for sha256, warnings in stored_warnings({row["sha256"] for row, _ in stimuli}):
         for code, words in warnings.items():
-            found.setdefault(code, {}).setdefault(sha256, []).append(words)
-    kinds = [_warned(code, told, stimuli, names or {}) for code, told in found.items()]
+            words_by_code.setdefault(code, {}).setdefault(sha256, []).append(words)
+    kinds = [
+        _warning_kind(code, words_by_audio, stimuli, names or {})
+        for code, words_by_audio in words_by_code.items()
+    ]
     return sorted(kinds, key=lambda kind: (-len(kind.clips), kind.code))
 
 
-def _warned(
-    code: str, told: Mapping[str, list[str]], stimuli: Stimuli, names: Mapping[str, str]
-) -> Warned:
-    rows = [row for row, _ in stimuli if row["sha256"] in told]
-    counts, of = (
+def _warning_kind(
+    code: str, words_by_audio: Mapping[str, list[str]], stimuli: Stimuli, names: Mapping[str, str]
+) -> WarningKind:
+    rows = [row for row, _ in stimuli if row["sha256"] in words_by_audio]
+    counts, totals = (
         Counter(row["condition"] for row in rows),
         Counter(row["condition"] for row, _ in stimuli),
     )
@@ -146,23 +149,23 @@ def _warned(
         WarnedClip(
             row["stimulus"],
             names.get(row["condition"], row["condition"]),
-            told[row["sha256"]][0],
-            len(told[row["sha256"]]),
+            words_by_audio[row["sha256"]][0],
+            len(words_by_audio[row["sha256"]]),
         )
         for row in rows
     ]
-    by_condition = [(names.get(key, key), n, of[key]) for key, n in sorted(counts.items())]
-    return Warned(code, TITLES.get(code, code), clips, by_condition)
+    by_condition = [(names.get(key, key), n, totals[key]) for key, n in sorted(counts.items())]
+    return WarningKind(code, TITLES.get(code, code), clips, by_condition)
 
 
-def clips_kept(
-    stimuli: Sequence[tuple[Mapping[str, Any], Any]], kept: WarningFilter
+def filter_clips(
+    stimuli: Sequence[tuple[Mapping[str, Any], Any]], clip_filter: WarningFilter
 ) -> list[tuple[Mapping[str, Any], Any]]:
     """The stimuli that a filter keeps, by the warnings of any of their present scores."""
-    if not kept:
+    if not clip_filter:
         return list(stimuli)
     codes = codes_by_clip(stored_warnings({row["sha256"] for row, _ in stimuli}))
-    return [pair for pair in stimuli if kept.keeps(codes.get(pair[0]["sha256"], ()))]
+    return [pair for pair in stimuli if clip_filter.keeps(codes.get(pair[0]["sha256"], ()))]
 
 
 def study_filter(study: str, only: Iterable[str], without: Iterable[str]) -> WarningFilter:
@@ -173,7 +176,7 @@ def study_filter(study: str, only: Iterable[str], without: Iterable[str]) -> War
     except NoSuchWarning:
         hashes = {row["sha256"] for row, _ in study_stimuli(study)}
         stored = stored_warnings(hashes)
-        return warning_filter(only, without, {code for _, told in stored for code in told})
+        return warning_filter(only, without, {code for _, warnings in stored for code in warnings})
 
 
 def stored_warnings(hashes: Collection[str]) -> list[tuple[str, dict[str, str]]]:
@@ -187,8 +190,8 @@ def stored_warnings(hashes: Collection[str]) -> list[tuple[str, dict[str, str]]]
     stored: list[tuple[str, dict[str, str]]] = []
     for start in range(0, len(ordered), AT_ONCE):
         scores = MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
-        told = scores.exclude(warnings={}).order_by("metric", "pk")
-        rows = told.values_list("metric", "version", "sha256", "warnings")
+        warned_scores = scores.exclude(warnings={}).order_by("metric", "pk")
+        rows = warned_scores.values_list("metric", "version", "sha256", "warnings")
         stored += [
             (sha256, warnings)
             for metric, version, sha256, warnings in rows

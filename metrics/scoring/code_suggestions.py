@@ -16,7 +16,7 @@ from metrics.judges.client import (
     required_endpoint,
     tally_replies,
 )
-from metrics.judges.question import Malformed, Question, check_object, object_schema
+from metrics.judges.question import MalformedAnswer, Question, check_object, object_schema
 from metrics.judges.rubric import Rubric, rubric
 from metrics.models import CodeSuggestion
 
@@ -35,7 +35,7 @@ class ReasonToCode:
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedReason:
     """The codes that a model names; None with the reason why there are none to be had."""
 
     item: int
@@ -50,15 +50,15 @@ class Coded:
 
 def ask_codes(
     reasons: Sequence[ReasonToCode], codebook: Mapping[str, str], model: str, client: Client
-) -> list[Coded]:
+) -> list[CodedReason]:
     """One answer per reason, in order. ``codebook``: what each code means, by key.
 
     Raises weights.Unavailable as the client does.
     """
-    told = rubric(RUBRIC)
-    questions = [question(each, codebook, model, told) for each in reasons]
+    codes_rubric = rubric(RUBRIC)
+    questions = [question(each, codebook, model, codes_rubric) for each in reasons]
     return [
-        Coded(each.item, _codes(reply), reply)
+        CodedReason(each.item, _codes(reply), reply)
         for each, reply in zip(reasons, ask_all(questions, client), strict=True)
     ]
 
@@ -68,23 +68,23 @@ def _codes(reply: Reply) -> list[str] | None:
 
 
 def question(
-    reason: ReasonToCode, codebook: Mapping[str, str], model: str, told: Rubric
+    reason: ReasonToCode, codebook: Mapping[str, str], model: str, codes_rubric: Rubric
 ) -> Question:
     fields = tuple(
         replace(each, choices=tuple(codebook)) if each.name == "codes" else each
-        for each in told.fields
+        for each in codes_rubric.fields
     )
 
     def check(answer: Any) -> dict[str, Any]:
         checked = check_object(answer, fields)
         if checked["none"] != (not checked["codes"]):
-            raise Malformed("codes and none contradict each other")
+            raise MalformedAnswer("codes and none contradict each other")
         return checked
 
     return Question(
         model=model,
-        system=told.system,
-        user=told.prompt(
+        system=codes_rubric.system,
+        user=codes_rubric.prompt(
             codebook="\n".join(f"{key}: {words}" for key, words in codebook.items()),
             labels=reason.labels,
             language=reason.language,
@@ -93,7 +93,7 @@ def question(
         sounds=(),
         schema=object_schema(fields),
         check=check,
-        rubric=told.name,
+        rubric=codes_rubric.name,
         max_tokens=MAX_TOKENS,
     )
 
@@ -102,8 +102,8 @@ AT_ONCE = 50  # stored together: what was answered before a server went down sta
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What would be sent, and where; what is there already."""
+class CodeRequest:
+    """What would be sent, and where; what is stored already."""
 
     review: CodesToSuggest
     model: str
@@ -118,7 +118,7 @@ class Asked:
         return {"review": title, "model": self.model, "server": self.server, "reasons": reasons}
 
 
-def plan(study: str, pk: int, model: str = "") -> Asked:
+def plan_request(study: str, pk: int, model: str = "") -> CodeRequest:
     """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""
     model = model or current_endpoint().model
     server = required_endpoint(model)
@@ -129,7 +129,7 @@ def plan(study: str, pk: int, model: str = "") -> Asked:
     there = {row.item_id: row for row in rows}
     items = [each["item"] for each in review["reasons"]]
     answered = {item for item in items if item in there and there[item].codes is not None}
-    return Asked(
+    return CodeRequest(
         review,
         model,
         server.shown,
@@ -139,31 +139,35 @@ def plan(study: str, pk: int, model: str = "") -> Asked:
     )
 
 
-def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any]:
-    """Asks for what is missing and stores it; the counts, tokens and cost of what was asked.
+def store_suggestions(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any]:
+    """Ask for missing codes and store them; return counts, tokens and cost.
 
-    Raises weights.Unavailable as the client does: what was answered until then is stored.
+    Raises weights.Unavailable as the client does; answers until then are stored.
     """
-    asked = plan(study, pk, model)
-    missing = set(asked.missing)
-    reasons = [ReasonToCode(**r) for r in asked.review["reasons"] if r["item"] in missing]
-    client = Client(required_endpoint(asked.model))
-    done: list[Coded] = []
+    code_request = plan_request(study, pk, model)
+    missing = set(code_request.missing)
+    reasons = [ReasonToCode(**r) for r in code_request.review["reasons"] if r["item"] in missing]
+    client = Client(required_endpoint(code_request.model))
+    done: list[CodedReason] = []
     for start in range(0, len(reasons), AT_ONCE):
         part = reasons[start : start + AT_ONCE]
-        coded = ask_codes(part, asked.review["codebook"], asked.model, client)
+        coded = ask_codes(part, code_request.review["codebook"], code_request.model, client)
         for each in coded:
-            _keep(each, asked, by)
+            _store_codes(each, code_request, by)
         done += coded
     counts = tally_replies([each.reply for each in done], client.endpoint.prices)
-    return {**counts, "asked_again": sum(each.asked_again for each in done), "model": asked.model}
+    return {
+        **counts,
+        "asked_again": sum(each.asked_again for each in done),
+        "model": code_request.model,
+    }
 
 
-def _keep(coded: Coded, asked: Asked, by: str) -> None:
+def _store_codes(coded: CodedReason, code_request: CodeRequest, by: str) -> None:
     CodeSuggestion.objects.update_or_create(
         item_id=coded.item,
-        version=asked.review["version"],
-        judge=asked.model,
+        version=code_request.review["version"],
+        judge=code_request.model,
         rubric=RUBRIC,
         defaults={
             "rubric_sha256": rubric(RUBRIC).sha256,

@@ -93,7 +93,7 @@ def file_names(row: Mapping[str, Any]) -> list[str]:
 def read_scores(
     path: Path,
     stimuli: Iterable[Mapping[str, Any]],
-    taken: Collection[str],
+    reserved: Collection[str],
     prefix: str = "",
     notes: list[str] | None = None,
 ) -> list[ImportedScore]:
@@ -104,42 +104,42 @@ def read_scores(
     ``notes`` gets a line for what was guessed or left out.
     """
     try:
-        found = read_score_rows(path)
+        score_table = read_score_rows(path)
     except TableError as error:
         lines = [located(path, line) for line in error.problems]
         raise ImportedScoreError("\n".join(lines)) from None
-    scores = _of_study(found.rows, Clips(stimuli), prefix, found.problems)
-    problems = [*found.problems.lines(), *two_meanings(scores)]
-    for name in sorted({score.metric for score in scores} & set(taken)):
+    scores = _match_to_study(score_table.rows, Clips(stimuli), prefix, score_table.problems)
+    problems = [*score_table.problems.lines(), *two_meanings(scores)]
+    for name in sorted({score.metric for score in scores} & set(reserved)):
         problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
-    if not found.rows and not problems:
+    if not score_table.rows and not problems:
         problems.append(f"{path.name}: no column with scores; name metric and value, or metrics")
     if problems:
         more = len(problems) - MOST_PROBLEMS
         lines = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
         raise ImportedScoreError("\n".join(lines))
     if notes is not None:
-        notes += found.notes
+        notes += score_table.notes
     return scores
 
 
 def read_sent_scores(
     path: Path,
     stimuli: Sequence[Mapping[str, Any]],
-    taken: Collection[str],
+    reserved: Collection[str],
     prefix: str = "",
     notes: list[str] | None = None,
 ) -> list[ImportedScore]:
     """`read_scores` of a file that came over the web: apart from raters where it is large."""
     if path.stat().st_size <= APART_FROM_TABLE_BYTES:
-        return read_scores(path, stimuli, taken, prefix, notes)
+        return read_scores(path, stimuli, reserved, prefix, notes)
     try:
-        scores, said = read_apart(_read_apart, path, list(stimuli), tuple(taken), prefix)
+        scores, read_notes = read_apart(_read_apart, path, list(stimuli), tuple(reserved), prefix)
     except TookTooLong as error:
         what, remedy = error.explain("Reading it", "Split the file.")
         raise ImportedScoreError(f"{path}: {what} {remedy}") from None
     if notes is not None:
-        notes += said
+        notes += read_notes
     return scores
 
 
@@ -150,7 +150,7 @@ def _read_apart(
     return read_scores(path, stimuli, taken, prefix, notes), notes
 
 
-def _of_study(
+def _match_to_study(
     rows: Iterable[ScoreRow], clips: Clips, prefix: str, problems: Problems
 ) -> list[ImportedScore]:
     """The rows as scores of the study's audio files, each once; what does not fit is a problem."""
@@ -183,12 +183,12 @@ def _score(row: ScoreRow, clips: Clips, prefix: str) -> ImportedScore:
 
 def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
     """Metrics that are said to have two directions or two units."""
-    said: dict[str, set[tuple[bool | None, str]]] = {}
+    meanings_by_metric: dict[str, set[tuple[bool | None, str]]] = {}
     for score in scores:
-        said.setdefault(score.metric, set()).add((score.higher_is_better, score.unit))
+        meanings_by_metric.setdefault(score.metric, set()).add((score.higher_is_better, score.unit))
     return [
         f"{name} has several directions or units; write the same in each of its rows"
-        for name, meanings in sorted(said.items())
+        for name, meanings in sorted(meanings_by_metric.items())
         if len(meanings) > 1
     ]
 
@@ -240,10 +240,10 @@ def import_scores(
         MetricScore.objects.bulk_create(
             rows, AT_ONCE, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
         )
-    return counted(scores)
+    return count_by_metric(scores)
 
 
-def counted(scores: list[ImportedScore]) -> dict[str, int]:
+def count_by_metric(scores: list[ImportedScore]) -> dict[str, int]:
     """How many scores there are of each metric."""
     counts: dict[str, int] = {}
     for score in scores:

@@ -58,7 +58,7 @@ class InputClip:
     dimension: str = ""  # of a study's clip
 
 
-def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:
+def read_clips(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:
     """The clips of audio files, folders (with those inside) and manifests, in their order.
 
     A folder's clips have its subfolders as conditions. A manifest is CSV or JSONL with the column
@@ -102,8 +102,8 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
     """
     clips: list[InputClip] = []
     others: Counter[str] = Counter()
-    found, closed = everything_in(folder)
-    for path in sorted({*found, *closed}):
+    paths, closed = everything_in(folder)
+    for path in sorted({*paths, *closed}):
         named_audio = path.suffix.lower() in decoding.SUFFIXES
         if is_system_file(path.name):
             others["of macOS or Windows"] += path.is_file()
@@ -132,7 +132,7 @@ def _name(path: Path | str) -> str:
 
 def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:
     """All that lies in the folder and below, behind links too; and the folders nobody can open."""
-    found: list[Path] = []
+    paths: list[Path] = []
     closed: list[Path] = []
 
     def unopened(error: OSError) -> None:
@@ -144,8 +144,8 @@ def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:
         if any(up.samefile(place) for up in above):  # a link back up has nothing new
             folders.clear()
         else:
-            found += [place / inside for inside in (*folders, *files)]
-    return found, closed
+            paths += [place / inside for inside in (*folders, *files)]
+    return paths, closed
 
 
 def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:
@@ -265,27 +265,27 @@ class FilePart:
 
     def select(self, clips: Sequence[InputClip]) -> list[InputClip]:
         """The clips of this part, by a hash of their names: the same on every machine."""
-        return [clip for clip in clips if place_of(clip, self.count) == self.number - 1]
+        return [clip for clip in clips if part_index(clip, self.count) == self.number - 1]
 
     def path(self, out: Path | str) -> Path:
         """Where this part is written: scores.jsonl is scores.part-2-of-8.jsonl."""
-        given = Path(out)
+        whole = Path(out)
         digits = len(str(self.count))
-        named = f"{given.stem}.part-{self.number:0{digits}d}-of-{self.count}{given.suffix}"
-        return given.with_name(named)
+        named = f"{whole.stem}.part-{self.number:0{digits}d}-of-{self.count}{whole.suffix}"
+        return whole.with_name(named)
 
 
-def part_of(text: str) -> FilePart | None:
+def parse_part(text: str) -> FilePart | None:
     """NUMBER/COUNT such as 2/8; None of an empty text. ValueError of anything else."""
     if not text:
         return None
-    found = PART.fullmatch(text.strip())
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+    match = PART.fullmatch(text.strip())
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise ValueError(f"--part {text!r} is not understood; give NUMBER/COUNT from 1/8 to 8/8")
-    return FilePart(int(found[1]), int(found[2]))
+    return FilePart(int(match[1]), int(match[2]))
 
 
-def place_of(clip: InputClip, count: int) -> int:
+def part_index(clip: InputClip, count: int) -> int:
     """The place of a clip among ``count`` parts, from 0."""
     name = f"{clip.condition}\x1e{clip.stimulus}".encode("utf-8", "surrogateescape")
     return int(hashlib.sha256(name).hexdigest()[:8], 16) % count

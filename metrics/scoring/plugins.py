@@ -1,4 +1,4 @@
-"""Metrics of other packages: found, tried, and named with their error where one is broken."""
+"""Metrics of other packages: discover, check and register them; broken ones keep their error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Plugin:
 @dataclass
 class _State:
     modules: tuple[str, ...] = ()
-    found: dict[str, Plugin] = dataclasses.field(default_factory=dict)  # by target
+    plugins: dict[str, Plugin] = dataclasses.field(default_factory=dict)  # by target
 
 
 _state = _State()
@@ -63,32 +63,32 @@ def configure(modules: Sequence[str]) -> None:
 def load() -> None:
     """Register the metrics of every plug-in that is not read yet; a broken one is noted."""
     for target, package, version, get in _sources():
-        if target not in _state.found:
+        if target not in _state.plugins:
             plugin = _read(Plugin(target, package, version), get)
-            _state.found[target] = plugin
+            _state.plugins[target] = plugin
             if plugin.error:
                 Metric.registry.left_out[plugin.origin] = plugin.error
                 log.error("metrics of %s are left out: %s", plugin.origin, plugin.error)
 
 
-def found() -> list[Plugin]:
+def all_plugins() -> list[Plugin]:
     """Every plug-in, broken ones too, in the order in which they were read."""
-    list(Metric.registry)  # whoever asks first reads them
-    return list(_state.found.values())
+    list(Metric.registry)  # the first access reads them
+    return list(_state.plugins.values())
 
 
-def broken() -> list[Plugin]:
+def broken_plugins() -> list[Plugin]:
     """Those whose metrics are left out, each with its error."""
-    return [plugin for plugin in found() if plugin.error]
+    return [plugin for plugin in all_plugins() if plugin.error]
 
 
 def plugin_of(metric: type[Metric]) -> Plugin | None:
-    """The plug-in that a metric came with; None for one of this house."""
-    return next((each for each in found() if metric.key in each.keys), None)
+    """The plug-in that a metric came with; None for a built-in one."""
+    return next((each for each in all_plugins() if metric.key in each.keys), None)
 
 
 def origin_of(metric: type[Metric]) -> str:
-    """The package and version that a metric came with; empty for one of this house."""
+    """The package and version that a metric came with; empty for a built-in metric."""
     plugin = plugin_of(metric)
     return plugin.origin if plugin else ""
 
@@ -116,33 +116,35 @@ def _read(plugin: Plugin, get: Callable[[], Any]) -> Plugin:
     try:
         _register(get())
         new = {key: cls for key, cls in declared.items() if before.get(key) is not cls}
-        if taken := sorted(set(new) & set(before)):
-            raise Unfit(f"there is a metric {', '.join(taken)} already; give yours another key")
+        if duplicates := sorted(set(new) & set(before)):
+            raise Unfit(
+                f"there is a metric {', '.join(duplicates)} already; give yours another key"
+            )
         if not new:
             raise Unfit("it brings no metric: a subclass of metrics.core.metric.Metric with a key")
         for cls in new.values():
-            if wrong := described_badly(cls):
-                raise Unfit(f"{cls.__name__}: {'; '.join(wrong)}")
+            if problems := description_problems(cls):
+                raise Unfit(f"{cls.__name__}: {'; '.join(problems)}")
     except (Exception, SystemExit) as error:
         for key in set(declared) - set(before):
             del Metric.registry[key]
         for key, cls in before.items():
             Metric.registry[key] = cls
-        said = str(error) if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
-        return dataclasses.replace(plugin, error=said)
+        message = str(error) if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
+        return dataclasses.replace(plugin, error=message)
     return dataclasses.replace(plugin, keys=tuple(sorted(new)))
 
 
-def _register(given: Any) -> None:
+def _register(loaded: Any) -> None:
     """Add what was imported before, so that its classes did not register themselves just now."""
-    candidates = vars(given).values() if isinstance(given, ModuleType) else [given]
+    candidates = vars(loaded).values() if isinstance(loaded, ModuleType) else [loaded]
     for each in candidates:
         ours = isinstance(each, type) and issubclass(each, Metric) and each.__dict__.get("key")
         if ours and each.__module__.partition(".")[0] != "metrics":
             Metric.registry.add(each)
 
 
-def described_badly(cls: type[Metric]) -> list[str]:
+def description_problems(cls: type[Metric]) -> list[str]:
     """What a metric says wrongly of itself, in words; empty when all is well."""
     wrong = []
     if not KEY.fullmatch(cls.key):
@@ -159,16 +161,16 @@ def described_badly(cls: type[Metric]) -> list[str]:
         wrong.append(
             f"needs {', '.join(unknown)}: use {', '.join(sorted(columns))} or attributes.NAME"
         )
-    return wrong + _parameters_badly(cls)
+    return wrong + _parameter_problems(cls)
 
 
-def _parameters_badly(cls: type[Metric]) -> list[str]:
+def _parameter_problems(cls: type[Metric]) -> list[str]:
     """Whether defaults serve for every parameter, and come back from JSON as they were."""
     if not dataclasses.is_dataclass(cls.parameters_type):
         return ["parameters_type must be a frozen dataclass"]
     try:
-        made = cls()
-        again = cls(**json.loads(json.dumps(made.parameters_dict())))
+        metric = cls()
+        again = cls(**json.loads(json.dumps(metric.parameters_dict())))
     except Exception as error:
         return [f"cannot be made with its default parameters ({type(error).__name__}: {error})"]
-    return [] if again.parameters == made.parameters else ["parameters differ after JSON"]
+    return [] if again.parameters == metric.parameters else ["parameters differ after JSON"]

@@ -1,4 +1,4 @@
-"""What a score was computed with: packages, weights, device, and this room's own code."""
+"""What a score was computed with: packages, weights, device, and the code of this package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.core.devices import kind
 from metrics.core.metric import Metric
 from metrics.scoring import plugins
 
-ROOM = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
 BESIDE = ("av", "numpy", "soundfile", "soxr")  # these read every clip
 
 
@@ -49,23 +49,23 @@ def package_versions(names: set[str]) -> dict[str, str]:
 
 @functools.cache
 def code_mark() -> str:
-    """The first 16 hex digits of the SHA-256 of this room's pure source."""
+    """The first 16 hex digits of the SHA-256 of the pure source of this package."""
     skin = {"migrations", "management"}
-    pure = [p for p in ROOM.rglob("*.py") if not skin & set(p.relative_to(ROOM).parts)]
-    return mark_of(ROOM, sorted(pure))
+    pure = [p for p in PACKAGE.rglob("*.py") if not skin & set(p.relative_to(PACKAGE).parts)]
+    return code_hash(PACKAGE, sorted(pure))
 
 
 def plugin_mark(metric: type[Metric]) -> str:
     """The same of the files that a plug-in's metric comes with."""
-    return _mark_of(tuple(plugins.code_of(metric)))
+    return _hash_files(tuple(plugins.code_of(metric)))
 
 
 @functools.cache
-def _mark_of(files: tuple[Path, ...]) -> str:
-    return mark_of(files[0].parent, files)
+def _hash_files(files: tuple[Path, ...]) -> str:
+    return code_hash(files[0].parent, files)
 
 
-def mark_of(folder: Path, files: Sequence[Path]) -> str:
+def code_hash(folder: Path, files: Sequence[Path]) -> str:
     """The first 16 hex digits of the SHA-256 of files and their names in a folder."""
     digest = hashlib.sha256()
     for path in files:

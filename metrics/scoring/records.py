@@ -28,7 +28,7 @@ Line = tuple[Key, str, str]  # with file and stimulus: what one line is about
 
 
 class Inputs:
-    """What a run was given, by audio: equal audio may come under several names."""
+    """The inputs of a run, by audio: equal audio may have several names."""
 
     def __init__(self, pairs: Iterable[tuple[InputClip, Clip]] = ()) -> None:
         self.pairs = list(pairs)
@@ -45,25 +45,27 @@ class Inputs:
         self, clip: Clip, needs: Iterable[str] = ()
     ) -> list[tuple[InputClip | None, Clip]]:
         """The inputs with this audio and, as far as ``needs`` go, this material; else the clip."""
-        given = clip.material.fingerprint(needs)
+        fingerprint = clip.material.fingerprint(needs)
         twins = self._by_audio.get(clip.sha256, [])
-        same = [pair for pair in twins if pair[1].material.fingerprint(needs) == given]
+        same = [pair for pair in twins if pair[1].material.fingerprint(needs) == fingerprint]
         return [*same] or [(None, clip)]
 
 
-def records(batch: ScoredBatch, device: str, inputs: Inputs | None = None) -> list[dict[str, Any]]:
+def batch_records(
+    batch: ScoredBatch, device: str, inputs: Inputs | None = None
+) -> list[dict[str, Any]]:
     """A batch's scores with all that is needed to make them again: one per input and output.
 
     Clips that could not be read have none here: see `unread_record`.
     """
-    made = provenance(batch.metric, device)
+    score_provenance = provenance(batch.metric, device)
     titles = {output.key: title_of(batch.metric, output) for output in batch.metric.outputs()}
     return [
         record
         for scored in batch.clips
         if not scored.unread
         for named, clip in (inputs or Inputs()).matching(scored.clip, batch.metric.needs)
-        for record in _of_clip(batch.metric, scored, named, clip, (made, titles))
+        for record in _of_clip(batch.metric, scored, named, clip, (score_provenance, titles))
     ]
 
 
@@ -72,9 +74,9 @@ def _of_clip(
     scored: ScoredClip,
     named: InputClip | None,
     clip: Clip,
-    about: tuple[Mapping[str, Any], Mapping[str, str]],  # provenance; titles by output
+    batch_facts: tuple[Mapping[str, Any], Mapping[str, str]],  # provenance; titles by output
 ) -> Iterable[dict[str, Any]]:
-    made, titles = about
+    score_provenance, titles = batch_facts
     outputs = {output.key: output for output in metric.outputs()}
     for key, score in metric.by_output(scored.score).items():
         yield {
@@ -93,7 +95,7 @@ def _of_clip(
             "failed": score.failed,
             "details": dict(score.details),
             "audio": scored.facts.plain() if scored.facts else None,
-            "provenance": made,
+            "provenance": score_provenance,
         }
 
 
@@ -109,37 +111,37 @@ def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
 
 def _facts(named: InputClip) -> dict[str, str]:
     """What analyses ask of a clip, as far as its manifest says so."""
-    said = {"run": named.run, "language": named.material.language}
-    said |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
-    return {name: value for name, value in said.items() if value}
+    facts = {"run": named.run, "language": named.material.language}
+    facts |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
+    return {name: value for name, value in facts.items() if value}
 
 
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
     """The one line of a file that no metric can be asked about, and why."""
     names = _names(named.path, sha256, named)
-    said: dict[str, Any] = {
+    outcome: dict[str, Any] = {
         "metric": None,
         "value": None,
         "reason": reason,
         "warnings": {},
         "failed": True,
     }
-    return {**names, **said}
+    return {**names, **outcome}
 
 
-def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
+def rename_record(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
     """A stored record as that of another input with the same audio and material."""
     reason = record["reason"].replace(record["file"], escape_path(named.path))
     bare = {name: value for name, value in record.items() if name not in FACTS}
     return {**bare, **_names(named.path, record["sha256"], named), "reason": reason}
 
 
-def line_of(record: Mapping[str, Any]) -> str:
+def record_line(record: Mapping[str, Any]) -> str:
     """A record as one line of JSON."""
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
+def record_key(record: Mapping[str, Any]) -> Key:
     """What names a record's number."""
     parameters = canonical_parameters(record["parameters"])
     return (
@@ -151,19 +153,21 @@ def key_of(record: Mapping[str, Any]) -> Key:
     )
 
 
-def keys_of(metric: Metric, clip: Clip) -> list[Key]:
+def metric_keys(metric: Metric, clip: Clip) -> list[Key]:
     """What names the numbers of a metric about a clip, its first output first."""
     parameters = canonical_parameters(metric.parameters_dict())
-    given = clip.material.fingerprint(metric.needs)
-    return [(clip.sha256, out.key, metric.version, parameters, given) for out in metric.outputs()]
+    fingerprint = clip.material.fingerprint(metric.needs)
+    return [
+        (clip.sha256, out.key, metric.version, parameters, fingerprint) for out in metric.outputs()
+    ]
 
 
 def line_id(record: Mapping[str, Any]) -> Line:
     """What one line is about: a number of a file under a name."""
-    return key_of(record), record["file"], record.get("stimulus", "")
+    return record_key(record), record["file"], record.get("stimulus", "")
 
 
-def score_of(record: Mapping[str, Any]) -> Score:
+def record_score(record: Mapping[str, Any]) -> Score:
     """The score that a record holds."""
     details, warnings = record.get("details") or {}, record.get("warnings") or {}
     failed = record["failed"]
@@ -230,7 +234,7 @@ class RecordFile:
             for number, line in enumerate(source, 1):
                 try:
                     if not line.endswith(b"\n"):
-                        break  # cut: whoever wrote it was killed
+                        break  # cut: its writer was killed
                     self._known(json.loads(line), good)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise RecordsError(
@@ -245,8 +249,8 @@ class RecordFile:
         if record["metric"] is None:  # a file that could not be read: told again when it changes
             self._lines.add((record["file"], record["reason"]))
             return
-        about, *names = line_id(record)
-        key: Any = tuple(map(sys.intern, about))  # the same few words in very many lines
+        key_parts, *names = line_id(record)
+        key: Any = tuple(map(sys.intern, key_parts))  # the same few words in very many lines
         self.done[key] = start
         self._lines.add((key, *map(sys.intern, names)))
         if record["failed"]:
@@ -279,7 +283,7 @@ class RecordFile:
         for clip in clips:
             wanted = []
             for metric in kinds:
-                keys = keys_of(metric, clip)
+                keys = metric_keys(metric, clip)
                 if keys[0] in seen:
                     continue
                 seen.add(keys[0])
@@ -299,10 +303,10 @@ class RecordFile:
             record
             for metric in metrics
             for named, clip in inputs.pairs
-            for key in keys_of(metric, clip)
+            for key in metric_keys(metric, clip)
             if self._has(key)
             and (key, escape_path(named.path), named.stimulus) not in self._lines
-            and (record := renamed(self.record(key), named))
+            and (record := rename_record(self.record(key), named))
         ]
         self.add(new)
         return len(new)
@@ -316,7 +320,7 @@ class RecordFile:
         if not new:
             return
         before = os.fstat(self._file).st_size
-        lines = [line_of(record).encode() for record in new]
+        lines = [record_line(record).encode() for record in new]
         try:
             self._write(b"".join(lines))
             os.fsync(self._file)

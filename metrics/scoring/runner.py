@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from config.missing_packages import remedy
 from metrics.core import decoding, input_warnings, precision, wave_memory
-from metrics.core.audio_facts import AudioFacts, keep_facts
-from metrics.core.decoding import Decoded
+from metrics.core.audio_facts import AudioFacts, remember_facts
+from metrics.core.decoding import DecodedFile
 from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
 from metrics.core.devices import resolve_device as resolve_device
 from metrics.core.devices import torch_threads as torch_threads
@@ -67,7 +67,7 @@ class ScoredBatch:
 Work = tuple[Clip, Sequence[Metric]]  # a clip with the metrics that it misses
 
 
-def clip_of(path: Path | str, material: Material | None = None) -> Clip:
+def clip_from_file(path: Path | str, material: Material | None = None) -> Clip:
     """The clip of a file, hashed now; an AudioError when it cannot be read."""
     return Clip(str(path), decoding.file_sha256(path), "", material or Material(), fresh=True)
 
@@ -81,12 +81,14 @@ def failure(error: Exception) -> Score:
     return Score(None, f"{type(error).__name__}: {error}", failed=True)
 
 
-Read = Decoded | Score  # a clip's waves with its facts, or why there are none
+Read = DecodedFile | Score  # a clip's waves with its facts, or why there are none
 MOST_READERS = 12  # threads that decode for a GPU, and let go of Python's lock meanwhile
 GROUPS_AHEAD = 2
 
 
-def by_length(work: Iterable[Work]) -> tuple[list[tuple[float, Work]], list[tuple[Work, Score]]]:
+def sort_by_length(
+    work: Iterable[Work],
+) -> tuple[list[tuple[float, Work]], list[tuple[Work, Score]]]:
     """The work with durations in seconds, short to long; and what cannot be read, with why."""
     sized, unread = [], []
     for each in work:
@@ -116,7 +118,7 @@ def read_clip(work: Work) -> Read:
         if not clip.fresh:
             decoding.check_unchanged(clip.path, clip.sha256)
         loudness = any(metric.accepts.whole_file for metric in metrics)
-        return decoding.decoded(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
+        return decoding.decode(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
     except (decoding.AudioError, MemoryError) as error:
         return failure(error)
 
@@ -228,8 +230,8 @@ def _together(
         hit = [clip for clip, metrics in wanted if any(m is metric for m in metrics)]
         yield ScoredBatch(metric, [ScoredClip(clip, failed) for clip in hit])
     there = [(clip, tuple(ready[id(m)] for m in ms if id(m) in ready)) for clip, ms in wanted]
-    sized, unread = by_length([(clip, metrics) for clip, metrics in there if metrics])
-    yield from by_metric(unread)
+    sized, unread = sort_by_length([(clip, metrics) for clip, metrics in there if metrics])
+    yield from unread_by_metric(unread)
     with reading(batches(sized, batch_s), ahead) as groups:
         for group, read in groups:
             yield from score_group(group, read, device)
@@ -247,8 +249,8 @@ def load_all(
         key = (type(metric), canonical_parameters(metric.parameters_dict()), device)
         if key not in _LOADED:
             try:
-                if said := precision.unfit(metric.arithmetic, device):
-                    log.warning("%s runs in float32: %s", metric.key, said)
+                if reason := precision.unsupported_reason(metric.arithmetic, device):
+                    log.warning("%s runs in float32: %s", metric.key, reason)
                 metric.load(device)
             except Exception as error:
                 if not isinstance(error, Unavailable | ImportError):
@@ -280,7 +282,7 @@ def load_failure(metric: Metric, error: Exception) -> Score:
     return Score(None, reason, failed=True)
 
 
-def by_metric(unread: Iterable[tuple[Work, Score]]) -> Iterator[ScoredBatch]:
+def unread_by_metric(unread: Iterable[tuple[Work, Score]]) -> Iterator[ScoredBatch]:
     """The same score of an unreadable clip by each of its metrics, a batch per metric."""
     by_metric_id: dict[int, ScoredBatch] = {}
     for (clip, metrics), score in unread:
@@ -297,11 +299,13 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
     they share what they know of it (`shared`).
     """
     usable = [(w, r) for w, r in zip(group, read, strict=True) if not isinstance(r, Score)]
-    yield from by_metric((w, r) for w, r in zip(group, read, strict=True) if isinstance(r, Score))
+    yield from unread_by_metric(
+        (w, r) for w, r in zip(group, read, strict=True) if isinstance(r, Score)
+    )
     waves = [{rate: on_device(wave, device) for rate, wave in r.waves.items()} for _, r in usable]
     for (_, decoded), own in zip(usable, waves, strict=True):
         for wave in own.values():
-            keep_facts(wave, decoded.facts)
+            remember_facts(wave, decoded.facts)
     for metric in {id(m): m for (_, metrics), _ in usable for m in metrics}.values():
         mine = [
             (clip, own[metric.sample_rate_hz], decoded.facts)
@@ -312,7 +316,9 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
         yield ScoredBatch(
             metric,
             [
-                ScoredClip(clip, input_warnings.warned(score, facts, metric.accepts), facts)
+                ScoredClip(
+                    clip, input_warnings.add_input_warnings(score, facts, metric.accepts), facts
+                )
                 for (clip, _, facts), score in zip(mine, scores, strict=True)
             ],
         )
@@ -335,7 +341,7 @@ def score_batch(
 ) -> list[Score]:
     """A score per clip; a batch too large for the memory is halved, a broken one taken apart."""
     try:
-        return measured(metric, clips)
+        return measure_clips(metric, clips)
     except Exception as error:
         if len(clips) == 1:
             return [failure(error)]
@@ -351,6 +357,6 @@ def score_batch(
     return [score for part in parts for score in score_batch(metric, part, device)]
 
 
-def measured(metric: Metric, clips: Sequence[tuple[Clip, torch.Tensor]]) -> list[Score]:
+def measure_clips(metric: Metric, clips: Sequence[tuple[Clip, torch.Tensor]]) -> list[Score]:
     """What the metric says of the clips, their waves being on its device."""
     return metric.measure([wave for _, wave in clips], [clip.material for clip, _ in clips])

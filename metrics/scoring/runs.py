@@ -32,7 +32,7 @@ from metrics.core.metric import Metric, title_of_key
 from metrics.core.precision import FLOAT32, Arithmetic
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.scoring import runner, study_scores
-from metrics.scoring.presets import Choice, metrics_of
+from metrics.scoring.presets import Choice, make_metrics
 from metrics.scoring.runner import ScoredBatch
 from metrics.scoring.study_material import NoStimuli, study_clips
 
@@ -42,7 +42,7 @@ CLIPS_PER_SHARD = 20  # a smaller study has fewer shards than the setting allows
 BEAT_S = 15.0
 STALE_S = 60.0  # without a heartbeat for this long, the page says so
 SLICE_S = 15 * 60.0  # then a job makes way: brokers take longer ones for lost and repeat them
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 PACE_S = 10 * 60.0  # of which the pace is taken: models are loaded, and machines come and go
 SHARD_JOB = "metrics.jobs.score_shard"
 WAITING = (ScoringShard.State.QUEUED, ScoringShard.State.RUNNING)
@@ -58,7 +58,7 @@ class Later(Exception):
     """The job has worked for as long as it may; the rest is for another one."""
 
 
-def ask(
+def start_run(
     study_id: int,
     study: str,
     choices: Sequence[Choice],
@@ -67,13 +67,13 @@ def ask(
     shards: int = 0,
     arithmetic: Arithmetic | None = None,
 ) -> ScoringRun:
-    """A new run, its jobs queued when the transaction commits; one like it that works is joined.
+    """Start a run and queue its jobs at commit, or join an equal one that is in progress.
 
     ``shards``: into how many parts (default: as many as the setting EARNEST_SCORING_SHARDS allows
     and the study has clips for). ``arithmetic``: what networks compute in (default: the settings
     EARNEST_METRIC_PRECISION and EARNEST_METRIC_COMPILE). Raises NoStimuli for a study without any.
     """
-    metrics, notes = plan_arithmetic(metrics_of(choices), arithmetic or usual_arithmetic())
+    metrics, notes = plan_arithmetic(make_metrics(choices), arithmetic or usual_arithmetic())
     for note in notes:
         log.info("%s: %s", study, note)
     plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
@@ -90,11 +90,11 @@ def ask(
         sizes = [0] * count
         for clip in clips:
             sizes[shard_of(clip.sha256, count)] += len(metrics)
-        made = ScoringShard.objects.bulk_create(
+        created_shards = ScoringShard.objects.bulk_create(
             ScoringShard(run=run, number=number, total=size, heartbeat_at=timezone.now())
             for number, size in enumerate(sizes)
         )
-        transaction.on_commit(lambda: [queue(shard.pk) for shard in made] and None)
+        transaction.on_commit(lambda: [queue(shard.pk) for shard in created_shards] and None)
     return run
 
 
@@ -103,19 +103,19 @@ def usual_arithmetic() -> Arithmetic:
     return Arithmetic(settings.EARNEST_METRIC_PRECISION, settings.EARNEST_METRIC_COMPILE)
 
 
-def ask_by_key(
+def start_run_by_key(
     study: str,
     choices: Sequence[Choice],
     queue: Queue,
     shards: int = 0,
     arithmetic: Arithmetic | None = None,
 ) -> ScoringRun:
-    """`ask` for a study of which only the key is known; NoStimuli when there is none."""
+    """`start_run` of a study by its key; raises NoStimuli when there is no such study."""
     related: Any = ScoringRun._meta.get_field("study").related_model
     study_id = related.objects.filter(key=study).values_list("pk", flat=True).first()
     if study_id is None:
         raise NoStimuli(no_study(study))
-    return ask(study_id, study, choices, queue, "command", shards, arithmetic)
+    return start_run(study_id, study, choices, queue, "command", shards, arithmetic)
 
 
 def shard_of(sha256: str, count: int) -> int:
@@ -159,8 +159,8 @@ def heal(queue: Queue) -> int:
     lost: list[int] = []
     if queued.exists():
         later = timezone.now() + timedelta(seconds=CLOCK_SKEW_S)  # set before the clock went back
-        gone = queued.filter(Q(heartbeat_at__lt=taken_until("gpu")) | Q(heartbeat_at__gt=later))
-        lost = [pk for pk in gone.values_list("pk", flat=True) if is_free(pk)]
+        overdue = queued.filter(Q(heartbeat_at__lt=taken_until("gpu")) | Q(heartbeat_at__gt=later))
+        lost = [pk for pk in overdue.values_list("pk", flat=True) if is_free(pk)]
     for why, pks in ((WORKER, dead), (MESSAGE, lost)):
         for pk in pks:
             log.warning("Shard %d is sent again: %s", pk, why)
@@ -176,11 +176,11 @@ def heal(queue: Queue) -> int:
 
 def is_free(shard_id: int) -> bool:
     """Whether no worker holds this shard just now: those that died hold nothing."""
-    with alone(shard_id) as free:
+    with hold_shard(shard_id) as free:
         return free
 
 
-def stale() -> Q:
+def stale_shards() -> Q:
     """Shards without a heartbeat for `STALE_S`."""
     return ~Q(heartbeat_at__range=in_last_s(STALE_S))
 
@@ -197,7 +197,7 @@ def work_on(shard_id: int, queue: Queue) -> None:
     if shard.run.state != ScoringRun.State.WORKING:
         return
     more = False
-    with alone(shard_id) as mine:
+    with hold_shard(shard_id) as mine:
         if not mine:
             log.info("%s: another worker is at it", shard)
             return
@@ -205,7 +205,7 @@ def work_on(shard_id: int, queue: Queue) -> None:
             state=ScoringShard.State.RUNNING, heartbeat_at=timezone.now(), error=""
         )
         try:
-            with beating(shard_id):
+            with heartbeat(shard_id):
                 _score(shard)
         except Later:
             later = {"state": ScoringShard.State.QUEUED, "heartbeat_at": timezone.now()}
@@ -225,7 +225,7 @@ def work_on(shard_id: int, queue: Queue) -> None:
 
 
 def _score(shard: ScoringShard) -> None:
-    metrics = metrics_of([Choice(m["metric"], m["parameters"]) for m in shard.run.metrics])
+    metrics = make_metrics([Choice(m["metric"], m["parameters"]) for m in shard.run.metrics])
     count = ScoringShard.objects.filter(run=shard.run_id).count()
     clips = [
         clip
@@ -234,42 +234,42 @@ def _score(shard: ScoringShard) -> None:
     ]
     own = settings.EARNEST_METRIC_DEVICE
     device = runner.resolve_device(own if shard.run.device == "auto" else shard.run.device)
-    teller = Teller(shard)
+    reporter = ProgressReporter(shard)
     work, stored = study_scores.missing(clips, metrics)
-    teller.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
+    reporter.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
     try:
         study_scores.score_and_store(
             work,
             stored,
             metrics,
             device,
-            report=teller.batch,
+            report=reporter.batch,
             metric_by_metric=settings.EARNEST_METRIC_BY_METRIC,
         )
     finally:
-        teller.tell()
+        reporter.report()
 
 
-class Teller:
+class ProgressReporter:
     """Stores how far a shard is; ends its job when the run is cancelled or the time is over."""
 
     def __init__(self, shard: ScoringShard) -> None:
         self.shard, self.began = shard, time.monotonic()
         self.total = self.done = self.failed = 0
-        self.doing, self.told_at = "", float("-inf")
+        self.doing, self.reported_at = "", float("-inf")
 
     def begin(self, stored: int, missing: int) -> None:
-        """``stored`` scores are there already, ``missing`` are to be made."""
+        """Set the counts: ``stored`` scores exist already, ``missing`` are to be computed."""
         self.total, self.done, self.doing = stored + missing, stored, "loading models"
-        self.tell()
+        self.report()
 
     def batch(self, batch: ScoredBatch) -> None:
-        """A batch is stored."""
+        """Count a stored batch; raises Cancelled or Later where the job is to end."""
         failed = sum(each.score.failed for each in batch.clips)
         self.done, self.failed = self.done + len(batch.clips), self.failed + failed
         self.doing = title_of_key(batch.metric.key)
-        if time.monotonic() - self.told_at > TELL_EVERY_S:
-            self.tell()
+        if time.monotonic() - self.reported_at > REPORT_EVERY_S:
+            self.report()
         if not ScoringRun.objects.filter(
             pk=self.shard.run_id, state=ScoringRun.State.WORKING
         ).exists():
@@ -277,9 +277,9 @@ class Teller:
         if time.monotonic() - self.began > SLICE_S and self.done < self.total:
             raise Later
 
-    def tell(self) -> None:
-        """Write it down."""
-        self.told_at = time.monotonic()
+    def report(self) -> None:
+        """Store the counts and what the worker is doing."""
+        self.reported_at = time.monotonic()
         ScoringShard.objects.filter(pk=self.shard.pk).update(
             state=ScoringShard.State.RUNNING,
             total=self.total,
@@ -312,7 +312,7 @@ def finish(run_id: int) -> None:
         run.save(update_fields=["state", "finished_at"])
 
 
-def alone(shard_id: int) -> AbstractContextManager[bool]:
+def hold_shard(shard_id: int) -> AbstractContextManager[bool]:
     """Whether no other worker is at this shard: PostgreSQL lets go of the lock when one dies."""
     return requested_jobs.alone(lock_number(shard_id))
 
@@ -323,7 +323,7 @@ def lock_number(shard_id: int) -> int:
 
 
 @contextlib.contextmanager
-def beating(shard_id: int) -> Iterator[None]:
+def heartbeat(shard_id: int) -> Iterator[None]:
     """Say every `BEAT_S` that this process lives, however long a batch takes."""
     over = threading.Event()
 
@@ -357,20 +357,20 @@ def in_words(left_s: float | None) -> str:
 
 
 def seconds_left(run: ScoringRun, missing: int) -> float | None:
-    """How long a run still takes at the pace of the last minutes; None while nothing came.
+    """How long a run still takes at the pace of the last minutes; None without new scores.
 
     By the scores of its metrics that were stored for its study's audio, by whichever worker.
     """
     now = timezone.now()
     since = max(run.asked_at, now - timedelta(seconds=PACE_S))
     study: Any = run.study
-    made = MetricScore.objects.filter(
-        metric__in=[asked["metric"] for asked in run.metrics],
+    scored = MetricScore.objects.filter(
+        metric__in=[choice["metric"] for choice in run.metrics],
         computed_at__gte=since,
         sha256__in=study.stimuli.values("sha256"),
     ).count()
     elapsed_s = (now - since).total_seconds()
-    return missing * elapsed_s / made if made and missing > 0 else None
+    return missing * elapsed_s / scored if scored and missing > 0 else None
 
 
 def progress(run: ScoringRun) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
     total, done = sums["total"] or 0, sums["done"] or 0
     ended = run.state in (ScoringRun.State.DONE, ScoringRun.State.FAILED)
     running = shards.filter(state=ScoringShard.State.RUNNING)
-    stuck = running.filter(stale()).count()
+    stuck = running.filter(stale_shards()).count()
     left_s = seconds_left(run, total - done) if run.state == ScoringRun.State.WORKING else None
     doing = sorted(set(running.exclude(doing="").values_list("doing", flat=True)))
     return {
@@ -404,7 +404,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
 
 
 def plan_arithmetic(
-    metrics: Sequence[Metric], asked: Arithmetic, device: str = ""
+    metrics: Sequence[Metric], arithmetic: Arithmetic, device: str = ""
 ) -> tuple[list[Metric], list[str]]:
     """The metrics as a run computes them, each once, and in a line each what was not to be had.
 
@@ -412,24 +412,24 @@ def plan_arithmetic(
     device does not have (``device`` empty: it is not known yet), they do in float32.
     """
     notes: list[str] = []
-    if device and (said := precision.unfit(asked, device)):
-        notes.append(f"{said}: everything runs in float32")
-        asked = replace(asked, precision="float32")
+    if device and (reason := precision.unsupported_reason(arithmetic, device)):
+        notes.append(f"{reason}: everything runs in float32")
+        arithmetic = replace(arithmetic, precision="float32")
     for metric in metrics:
-        if device and (said := precision.unfit(metric.arithmetic, device)):
-            notes.append(f"{metric.key}: {said}; it runs in float32")
+        if device and (reason := precision.unsupported_reason(metric.arithmetic, device)):
+            notes.append(f"{metric.key}: {reason}; it runs in float32")
             metric.arithmetic = metric.arithmetic.on(device)
-    if device and asked.compile and precision.backend(device) == "aot_eager":
+    if device and arithmetic.compile and precision.backend(device) == "aot_eager":
         notes.append("nothing here compiles networks: they are traced (aot_eager), and not quicker")
     refused: dict[str, list[str]] = {}
     for metric in metrics:
-        if metric.arithmetic_said:
+        if metric.arithmetic_is_explicit:
             continue
-        for part in (Arithmetic(asked.precision), Arithmetic(compile=asked.compile)):
-            if said := metric.precisions.refusal(part):
-                refused.setdefault(said, []).append(metric.key)
+        for part in (Arithmetic(arithmetic.precision), Arithmetic(compile=arithmetic.compile)):
+            if reason := metric.precisions.refusal(part):
+                refused.setdefault(reason, []).append(metric.key)
             elif part != FLOAT32:
                 metric.arithmetic = replace(metric.arithmetic, **part.plain())
-    notes += [f"{', '.join(keys)}: {said}" for said, keys in refused.items()]
+    notes += [f"{', '.join(keys)}: {reason}" for reason, keys in refused.items()]
     once = {f"{m.key} {json.dumps(m.parameters_dict(), sort_keys=True)}": m for m in metrics}
     return list(once.values()), notes

@@ -136,29 +136,29 @@ def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
     mistakes are left out and stand in ``problems``.
     """
     text, note = decoded(raw_bytes(path), encoding)
-    found = ScoreTable(Problems(str(path)), notes=[note] * bool(note))
+    score_table = ScoreTable(Problems(str(path)), notes=[note] * bool(note))
     if holds_json(text) or path.suffix.lower() in (".jsonl", ".json"):
-        found.problems.unit = "line"
-        records = list(_json_rows(text, found.problems))
+        score_table.problems.unit = "line"
+        records = list(_json_rows(text, score_table.problems))
     else:
         table = read_table(text, short_rows=True)
-        found.notes += table.notes
+        score_table.notes += table.notes
         records, names = list(table.records()), table.layout.names
-        _without_decimal_commas(found, records, names)
+        _without_decimal_commas(score_table, records, names)
         if "value" in names or "metric" in names:
             _check_long(names)
-    _name_clips(found, records)
+    _name_clips(score_table, records)
     long = [(n, row) for n, row in records if "metric" in row]
     wide = [(n, row) for n, row in records if "metric" not in row]
     for number, record in long:
         if record["metric"] is not None or not record.get("failed"):
-            _add_long(found, number, record)
-    _add_wide(found, wide)
-    return found
+            _add_long(score_table, number, record)
+    _add_wide(score_table, wide)
+    return score_table
 
 
 def _without_decimal_commas(
-    found: ScoreTable, records: list[tuple[int, dict[str, str]]], names: Iterable[str]
+    score_table: ScoreTable, records: list[tuple[int, dict[str, str]]], names: Iterable[str]
 ) -> None:
     """Turns 3,5 into 3.5 in columns that hold numbers, with a note; TableError where in doubt."""
     for name in names:
@@ -168,12 +168,14 @@ def _without_decimal_commas(
         except TableError as error:
             raise TableError(f"column {name}: {error}") from None
         if comma:
-            found.notes.append(f"The column {name} is read with decimal commas, like {comma}.")
+            score_table.notes.append(
+                f"The column {name} is read with decimal commas, like {comma}."
+            )
             for (_, record), value in zip(records, plain, strict=True):
                 record[name] = value
 
 
-def _name_clips(found: ScoreTable, records: Iterable[tuple[int, dict[str, Any]]]) -> None:
+def _name_clips(score_table: ScoreTable, records: Iterable[tuple[int, dict[str, Any]]]) -> None:
     """Turns what another tool calls its clips into the column file, with a note."""
     names = list(dict.fromkeys(name for _, record in records for name in record))
     plain = {re.sub(r"[\s-]+", "_", name.casefold()): name for name in reversed(names)}
@@ -184,7 +186,7 @@ def _name_clips(found: ScoreTable, records: Iterable[tuple[int, dict[str, Any]]]
     for _, record in records:
         if theirs in record:
             record["file"] = record.pop(theirs)
-    found.notes.append(f"The column {theirs} names the clip.")
+    score_table.notes.append(f"The column {theirs} names the clip.")
 
 
 def _check_long(names: Iterable[str]) -> None:
@@ -218,25 +220,27 @@ def _json_rows(text: str, problems: Problems) -> Iterator[tuple[int, dict[str, A
 # --- Long rows ------------------------------------------------------------------------------------
 
 
-def _add_long(found: ScoreTable, number: int, record: Mapping[str, Any]) -> None:
+def _add_long(score_table: ScoreTable, number: int, record: Mapping[str, Any]) -> None:
     values: dict[str, Any] = {}
     for name in ("value", "low", "high"):
         value, reason, problem = _value(record.get(name))
         if problem:
-            found.problems.add(number, f"column {name}: {problem}", _shown(record.get(name)))
+            score_table.problems.add(
+                number, f"column {name}: {problem}", _format_cell(record.get(name))
+            )
             return
         values[name] = value
         if name == "value":
             values["reason"] = _text(record.get("reason")) or reason
-    said = _text(record.get("higher_is_better")).lower()
-    if said not in ("", "none", "null", *TRUE, *FALSE):
+    direction = _text(record.get("higher_is_better")).lower()
+    if direction not in ("", "none", "null", *TRUE, *FALSE):
         cause = "column higher_is_better: {} is unknown; write true, false, or nothing"
-        found.problems.add(number, cause, repr(said))
+        score_table.problems.add(number, cause, repr(direction))
         return
     parameters = record.get("parameters") or ""
     if not isinstance(parameters, str):
         parameters = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-    found.rows.append(
+    score_table.rows.append(
         ScoreRow(
             number,
             _clip(record),
@@ -244,7 +248,7 @@ def _add_long(found: ScoreTable, number: int, record: Mapping[str, Any]) -> None
             version=_text(record.get("version")),
             title=_text(record.get("title")),
             unit=_text(record.get("unit")),
-            higher_is_better=True if said in TRUE else False if said in FALSE else None,
+            higher_is_better=True if direction in TRUE else False if direction in FALSE else None,
             parameters=parameters,
             record=record,
             **values,
@@ -255,7 +259,7 @@ def _add_long(found: ScoreTable, number: int, record: Mapping[str, Any]) -> None
 # --- Wide rows ------------------------------------------------------------------------------------
 
 
-def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None:
+def _add_wide(score_table: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None:
     """The scores of rows with a column for each metric; columns of words are no metrics."""
     if not rows:
         return
@@ -278,10 +282,10 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
         empty = all(_text(cell).lower() in _EMPTY for cell in cells)
         (metrics if numbers or like or empty else words).append(name)
     if tool:
-        found.notes.append(f"The file is read as a table of {tool.name}.")
+        score_table.notes.append(f"The file is read as a table of {tool.name}.")
     dropped = [name for name in (*words, *sorted(left_out & set(names) - set(CLIPS))) if name]
     if dropped:
-        found.notes.append(f"Columns that hold no scores: {', '.join(dropped)}.")
+        score_table.notes.append(f"Columns that hold no scores: {', '.join(dropped)}.")
     for number, record in rows:
         for name in metrics:
             cell = record.get(name) if name in record else False
@@ -289,10 +293,10 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
                 continue  # absent here, or VERSA's lists beside its numbers
             value, reason, problem = _value(cell)
             if problem:
-                found.problems.add(number, f"column {name}: {problem}", _shown(cell))
+                score_table.problems.add(number, f"column {name}: {problem}", _format_cell(cell))
                 continue
             rises = True if tool and name in tool.rises else None
-            found.rows.append(
+            score_table.rows.append(
                 ScoreRow(
                     number,
                     _clip(record),
@@ -348,7 +352,7 @@ def _value(cell: Any) -> tuple[float | None, str, str]:
     return value, "", ""
 
 
-def _shown(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     try:
         return repr(str(cell)[:40])
     except ValueError:  # an integer of thousands of digits

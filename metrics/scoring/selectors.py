@@ -1,4 +1,4 @@
-"""The only reads that leave the room: score_rows, and scores_mark, which changes with them."""
+"""The reads that other packages use: score_rows, and scores_mark, which changes with them."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class Keys:
         """The key of every stimulus for metrics of these needs; None: for imported scores."""
         if needs not in self._known:
             mark = study_mark(self.study)
-            marks: dict[Any, str] = {}  # by what is said, which many clips share
+            marks: dict[Any, str] = {}  # by field values, which many clips share
             keys = []
             for row, material in self.stimuli:
-                said = None if not needs else tuple(map(material.field_value, needs))
-                if said not in marks:
-                    marks[said] = mark if needs is None else material.fingerprint(needs)
-                keys.append((row["sha256"], marks[said]))
+                field_values = None if not needs else tuple(map(material.field_value, needs))
+                if field_values not in marks:
+                    marks[field_values] = mark if needs is None else material.fingerprint(needs)
+                keys.append((row["sha256"], marks[field_values]))
             self._known[needs] = keys
         return self._known[needs]
 
@@ -126,37 +126,39 @@ def stored_series(study: str, hashes: Collection[str], label: str | None = None)
     """
     scores: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
     own = study_mark(study)
-    about: dict[str, dict[str, Any]] = {}
+    details_by_metric: dict[str, dict[str, Any]] = {}
     columns = ("sha256", "metric", "version", "parameters_text", "given", "origin")
     canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
     for stored in _chunks(hashes):
         if label is not None:
             stored = stored.filter(metric=label.partition("[")[0])
         texts = stored.annotate(parameters_text=Cast("parameters", TextField()))
-        for sha256, key, version, parameters_text, given, origin, *score in texts.values_list(
+        for sha256, key, version, parameters_text, fingerprint, origin, *score in texts.values_list(
             *columns, "value", "reason", "failed"
         ):
-            if origin == IMPORTED and given != own:
+            if origin == IMPORTED and fingerprint != own:
                 continue
             if parameters_text not in canonical:
                 canonical[parameters_text] = canonical_parameters(json.loads(parameters_text))
             series = (key, version, canonical[parameters_text], origin)
             value, reason, failed = score
-            scores.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
+            scores.setdefault(series, {})[sha256, fingerprint] = Score(value, reason, failed=failed)
         elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
-        about |= dict(elsewhere.values_list("metric", "details"))
-    return series_of(scores, about)
+        details_by_metric |= dict(elsewhere.values_list("metric", "details"))
+    return series_of(scores, details_by_metric)
 
 
-def series_of(scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> list[Series]:
+def series_of(
+    scores: Mapping[Any, Any], details_by_metric: Mapping[str, Mapping[str, Any]]
+) -> list[Series]:
     """The known ones of (output, version, parameters as text, origin), in the registry's order.
 
-    ``about``: the details of imported metrics, by their names.
+    ``details_by_metric``: the details of imported metrics, by their names.
     """
-    return titled([*_computed(scores), *_imported(scores, about)])
+    return add_titles([*_computed(scores), *_imported(scores, details_by_metric)])
 
 
-def titled(series: Sequence[Series]) -> list[Series]:
+def add_titles(series: Sequence[Series]) -> list[Series]:
     """The series with their titles; those that would be called alike keep their labels."""
     titles = [
         each.label if each.metric is None else title_of(each.metric, each.output) for each in series
@@ -184,7 +186,7 @@ def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
         for output in kind.outputs():
             sets = by_output.get((output.key, kind.version), [])
             for parameters in sorted(sets, key=lambda text: (text != usual, text)):
-                metric = _as_stored(key, parameters)
+                metric = _stored_metric(key, parameters)
                 if metric is not None:
                     yield Series(
                         label_of(metric, output),
@@ -196,7 +198,7 @@ def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
                     )
 
 
-def _as_stored(key: str, parameters: str) -> Metric | None:
+def _stored_metric(key: str, parameters: str) -> Metric | None:
     """The metric with stored parameters; None where it no longer has just these."""
     try:
         metric = make_metric(key, json.loads(parameters))
@@ -206,14 +208,14 @@ def _as_stored(key: str, parameters: str) -> Metric | None:
 
 
 def _imported(
-    scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]
+    scores: Mapping[Any, Any], details_by_metric: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Series]:
     for key, version, parameters, origin in sorted(scores):
         if origin == IMPORTED:
-            said = about.get(key, {})
-            better = said.get("higher_is_better")
+            details = details_by_metric.get(key, {})
+            better = details.get("higher_is_better")
             output = Output(
-                key, "Computed elsewhere", str(said.get("unit", "")), None, None, better
+                key, "Computed elsewhere", str(details.get("unit", "")), None, None, better
             )
             yield Series(
                 key, output, version, IMPORTED, None, scores[key, version, parameters, origin]
@@ -261,8 +263,8 @@ def coverage_of(types: Collection[str]) -> float:
 def suggested_codes(items: Collection[int]) -> dict[str, dict[int, list[str]]]:
     """By judge model and version of the codebook: the codes that it named for these items."""
     rows = CodeSuggestion.objects.filter(item__in=items, codes__isnull=False)
-    found: dict[str, dict[int, list[str]]] = {}
+    by_judge: dict[str, dict[int, list[str]]] = {}
     for row in rows.order_by("judge", "version", "rubric", "item"):
         name = f"{row.judge}, {row.rubric}, codebook {row.version}"
-        found.setdefault(name, {})[row.item_id] = list(row.codes or ())
-    return found
+        by_judge.setdefault(name, {})[row.item_id] = list(row.codes or ())
+    return by_judge

@@ -58,7 +58,7 @@ def same_words(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -
     """The recording of the same words that the clip is compared with, as Material's fields.
 
     The one that its attribute reference_audio names, by stimulus or file; else its item's by the
-    reference condition. None of the recording itself, nor where the name is not to be found.
+    reference condition. Nothing for the recording itself, nor for an unknown name.
     """
     wanted = str((row.get("attributes") or {}).get(REFERENCE_AUDIO, "")).strip()
     if wanted:

@@ -119,9 +119,11 @@ def store(batch: ScoredBatch, device: str) -> None:
 
     With them what was measured of the files.
     """
-    made = runner.provenance(batch.metric, device)
+    score_provenance = runner.provenance(batch.metric, device)
     facts = {each.clip.sha256: each.facts.plain() for each in batch.clips if each.facts}
-    rows = [row for scored in batch.clips for row in rows_of(batch.metric, scored, made)]
+    rows = [
+        row for scored in batch.clips for row in rows_of(batch.metric, scored, score_provenance)
+    ]
     with transaction.atomic():
         MetricScore.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
@@ -139,14 +141,14 @@ def rows_of(
     metric: Metric, scored: ScoredClip, provenance: Mapping[str, Any]
 ) -> Iterable[MetricScore]:
     """One unsaved row per output of the metric."""
-    given = scored.clip.material.fingerprint(metric.needs)
+    fingerprint = scored.clip.material.fingerprint(metric.needs)
     for key, score in metric.by_output(scored.score).items():
         yield MetricScore(
             sha256=scored.clip.sha256,
             metric=key,
             version=metric.version,
             parameters=metric.parameters_dict(),
-            given=given,
+            given=fingerprint,
             origin=MetricScore.Origin.COMPUTED,
             value=score.value,
             reason=score.reason,
@@ -174,15 +176,15 @@ def portions(work: Sequence[Work], bring: Bring, remote: bool) -> Iterator[Seque
         return
     parts = [work[start : start + CLIPS] for start in range(0, len(work), CLIPS)]
     with ThreadPoolExecutor(1, "portions") as pool:
-        coming = [pool.submit(bring, places(part)) for part in parts[:1]]
+        coming = [pool.submit(bring, files_to_read(part)) for part in parts[:1]]
         for place, part in enumerate(parts):
             coming.pop().result()
             if place + 1 < len(parts):
-                coming.append(pool.submit(bring, places(parts[place + 1])))
+                coming.append(pool.submit(bring, files_to_read(parts[place + 1])))
             yield part
 
 
-def places(work: Iterable[Work]) -> list[str]:
+def files_to_read(work: Iterable[Work]) -> list[str]:
     """The files that the work reads: clips, reference voices, recordings of the same words."""
     clips = [clip for clip, _ in work]
     known = [clip.material for clip in clips]

@@ -50,18 +50,18 @@ class Candidates:
 
 def pitch_of(wave: Array, rate_hz: int, low_hz: float, high_hz: float) -> tuple[Array, Array]:
     """F0 in Hz, (frames,), 0 where unvoiced, every 10 ms, and the frames' times in s."""
-    found = candidates_of(wave, rate_hz, low_hz, high_hz, PITCH)
-    return path(found, high_hz, PITCH), found.times_s
+    candidates = candidates_of(wave, rate_hz, low_hz, high_hz, PITCH)
+    return best_path(candidates, high_hz, PITCH), candidates.times_s
 
 
 def harmonicity_db(wave: Array, rate_hz: int, low_hz: float) -> Array:
     """Harmonics over noise, 10 lg(r / (1 - r)) in dB, of each periodic frame."""
-    found = candidates_of(wave, rate_hz, low_hz, rate_hz / 2, HARMONICITY)
-    if not len(found.times_s):
+    candidates = candidates_of(wave, rate_hz, low_hz, rate_hz / 2, HARMONICITY)
+    if not len(candidates.times_s):
         return np.empty(0)
-    best = found.strengths.argmax(axis=1)[:, None]
-    strengths = np.take_along_axis(found.strengths, best, 1)[:, 0]
-    periodic = np.take_along_axis(found.hz, best, 1)[:, 0] > 0
+    best = candidates.strengths.argmax(axis=1)[:, None]
+    strengths = np.take_along_axis(candidates.strengths, best, 1)[:, 0]
+    periodic = np.take_along_axis(candidates.hz, best, 1)[:, 0] > 0
     r = np.clip(strengths[periodic], 1e-15, 1 - 1e-15)
     ratio: Array = 10 * np.log10(r / (1 - r))
     return ratio
@@ -86,7 +86,7 @@ def candidates_of(
         quiet = 2 - peaks / max(loudest, 1e-300) * (1 + rule.voicing) / rule.silence
         strengths[own, 0] = rule.voicing + np.maximum(0, quiet)
         for frame, row in enumerate(likeness, first):
-            maxima(row, rate_hz, (low_hz, high_hz), rule, hz[frame], strengths[frame])
+            add_maxima(row, rate_hz, (low_hz, high_hz), rule, hz[frame], strengths[frame])
     return Candidates(times, hz, strengths)
 
 
@@ -98,7 +98,7 @@ def correlations(parts: Array, rate_hz: int, low_hz: float, gaussian: bool) -> t
     size = parts.shape[1]
     period = round(rate_hz / low_hz)
     middle, half = size // 2, period // 2
-    window = bell(size) if gaussian else np.hanning(size + 2)[1:-1]
+    window = gaussian_window(size) if gaussian else np.hanning(size + 2)[1:-1]
     parts = parts - parts[:, middle - period : middle + period].mean(axis=1, keepdims=True)
     parts *= window
     peaks = np.abs(parts[:, middle - half : middle + half]).max(axis=1)
@@ -107,8 +107,8 @@ def correlations(parts: Array, rate_hz: int, low_hz: float, gaussian: bool) -> t
 
     def correlated(rows: Array) -> Array:
         power = np.abs(np.fft.rfft(rows, length)) ** 2
-        found: Array = np.fft.irfft(power, FINER * length)[..., :lags]
-        return found
+        correlation: Array = np.fft.irfft(power, FINER * length)[..., :lags]
+        return correlation
 
     own, ours = correlated(window), correlated(parts)
     power = np.where(ours[:, :1] > 0, ours[:, :1], np.inf)
@@ -116,7 +116,7 @@ def correlations(parts: Array, rate_hz: int, low_hz: float, gaussian: bool) -> t
     return likeness, peaks
 
 
-def bell(size: int) -> Array:
+def gaussian_window(size: int) -> Array:
     """A Gaussian window that ends at nought, (size,)."""
     away = (np.arange(1, size + 1) - (size + 1) / 2) / (size + 1)
     edge = math.exp(-12)
@@ -124,7 +124,7 @@ def bell(size: int) -> Array:
     return window
 
 
-def maxima(
+def add_maxima(
     row: Array, rate_hz: int, within: tuple[float, float], rule: Rule, hz: Array, strengths: Array
 ) -> None:
     """Put the maxima of an autocorrelation behind the unvoiced candidate, the strongest ones."""
@@ -139,32 +139,32 @@ def maxima(
     pitch = FINER * rate_hz / (tops + off)
     fits = (pitch >= within[0]) & (pitch <= within[1])
     pitch, height = pitch[fits], height[fits]
-    kept = np.argsort(rule.octave * np.log2(within[0] / pitch) - height)[: MOST - 1]
-    hz[1 : len(kept) + 1] = pitch[kept]
-    strengths[1 : len(kept) + 1] = height[kept]
+    strongest = np.argsort(rule.octave * np.log2(within[0] / pitch) - height)[: MOST - 1]
+    hz[1 : len(strongest) + 1] = pitch[strongest]
+    strengths[1 : len(strongest) + 1] = height[strongest]
 
 
-def path(found: Candidates, high_hz: float, rule: Rule) -> Array:
+def best_path(candidates: Candidates, high_hz: float, rule: Rule) -> Array:
     """The pitch of each frame, (frames,), along the path of most strength and least cost."""
-    count = len(found.times_s)
+    count = len(candidates.times_s)
     if not count:
         return np.empty(0)
-    voiced = found.hz > 0
-    octaves = np.log2(np.where(voiced, found.hz, 1.0))
-    local = found.strengths - np.where(voiced, rule.octave * (math.log2(high_hz) - octaves), 0)
-    best, came = local[0], np.zeros((count, MOST), int)
+    voiced = candidates.hz > 0
+    octaves = np.log2(np.where(voiced, candidates.hz, 1.0))
+    local = candidates.strengths - np.where(voiced, rule.octave * (math.log2(high_hz) - octaves), 0)
+    best, previous = local[0], np.zeros((count, MOST), int)
     for frame in range(1, count):
         one, other = voiced[frame - 1][:, None], voiced[frame]
         leap = np.abs(octaves[frame - 1][:, None] - octaves[frame])
         cost = np.where(one & other, rule.jump * leap, rule.change * (one != other))
         total = best[:, None] - cost
-        came[frame] = total.argmax(axis=0)
+        previous[frame] = total.argmax(axis=0)
         best = total.max(axis=0) + local[frame]
     chosen = np.empty(count, int)
     chosen[-1] = best.argmax()
     for frame in range(count - 1, 0, -1):
-        chosen[frame - 1] = came[frame, chosen[frame]]
-    pitch: Array = np.take_along_axis(found.hz, chosen[:, None], 1)[:, 0]
+        chosen[frame - 1] = previous[frame, chosen[frame]]
+    pitch: Array = np.take_along_axis(candidates.hz, chosen[:, None], 1)[:, 0]
     return pitch
 
 
@@ -206,16 +206,16 @@ class Pitch:
 
 def marks_of(wave: Array, rate_hz: int, pitch: Pitch) -> Array:
     """Times in s of the periods, rising, in all voiced stretches of a wave, (samples,)."""
-    found: list[Array] = []
+    by_stretch: list[Array] = []
     for start_s, end_s in pitch.stretches():
         own = pitch.within(start_s, end_s)
         marks = marks_within(wave, rate_hz, own, (start_s, end_s))
-        if found and len(marks):  # what was found from the stretch before is not found again
-            before = found[-1][-1]
+        if by_stretch and len(marks):  # what was found from the stretch before is not found again
+            before = by_stretch[-1][-1]
             marks = marks[[at - before > NEAR * own.period_s(at) for at in marks]]
         if len(marks):
-            found.append(marks)
-    return np.concatenate(found) if found else np.empty(0)
+            by_stretch.append(marks)
+    return np.concatenate(by_stretch) if by_stretch else np.empty(0)
 
 
 def marks_within(wave: Array, rate_hz: int, pitch: Pitch, stretch: tuple[float, float]) -> Array:
@@ -228,16 +228,16 @@ def marks_within(wave: Array, rate_hz: int, pitch: Pitch, stretch: tuple[float, 
     if not len(around) or not around.any():
         return np.empty(0)
     least = FAINT * np.abs(wave).max()
-    found = [(first + summit(around)[0]) / rate_hz]
+    times_s = [(first + parabolic_peak(around)[0]) / rate_hz]
     for direction in (-1, 1):
-        at = found[0]
+        at = times_s[0]
         while start_s <= at <= end_s:
             mark = next_mark(wave, rate_hz, at, pitch.period_s(at), direction)
             at = mark.at_s
             likeness = LEAST_LIKENESS if start_s <= at <= end_s else EDGE_LIKENESS
             if mark.likeness > likeness and mark.peak > least:
-                found.append(at)
-    return np.sort(found)
+                times_s.append(at)
+    return np.sort(times_s)
 
 
 @dataclass(frozen=True)
@@ -270,12 +270,12 @@ def next_mark(wave: Array, rate_hz: int, at_s: float, period_s: float, direction
     if not len(maxima):
         return none
     top = int(maxima[likeness[maxima].argmax()])
-    place, height = summit(likeness[top - 1 : top + 2])
+    place, height = parabolic_peak(likeness[top - 1 : top + 2])
     peak = float(np.abs(windows[top]).max())
     return Mark(at_s + (low + top - 1 + place - left) / rate_hz, height, peak)
 
 
-def summit(values: Array) -> tuple[float, float]:
+def parabolic_peak(values: Array) -> tuple[float, float]:
     """Where the largest of some values lies, between samples by a parabola, and how high."""
     top = int(values.argmax())
     if not 0 < top < len(values) - 1:
@@ -296,7 +296,7 @@ def jitter(marks: Array) -> float:
     """
     lengths = np.diff(marks)
     both = neighbours(lengths)
-    counted = lengths[accompanied(both) & in_range(lengths)]
+    counted = lengths[has_near_neighbour(both) & in_range(lengths)]
     return float(np.abs(np.diff(lengths))[both].mean() / counted.mean()) if both.any() else math.nan
 
 
@@ -313,7 +313,7 @@ def shimmer(wave: Array, rate_hz: int, marks: Array) -> float:
     ]
     levels = np.array(heard)
     places, levels = places[levels > 0], levels[levels > 0]
-    near = in_range(np.diff(marks[places])) & (steps(levels) <= AMPLITUDE_FACTOR)
+    near = in_range(np.diff(marks[places])) & (step_ratios(levels) <= AMPLITUDE_FACTOR)
     return float(np.abs(np.diff(levels))[near].mean() / levels.mean()) if near.any() else math.nan
 
 
@@ -326,17 +326,17 @@ def in_range(lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
 def neighbours(lengths: Array) -> NDArray[np.bool_]:
     """Of each two lengths in a row, whether both may be periods and are near each other."""
     fine = in_range(lengths)
-    both: NDArray[np.bool_] = fine[1:] & fine[:-1] & (steps(lengths) <= PERIOD_FACTOR)
+    both: NDArray[np.bool_] = fine[1:] & fine[:-1] & (step_ratios(lengths) <= PERIOD_FACTOR)
     return both
 
 
-def accompanied(both: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def has_near_neighbour(both: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which lengths have a neighbour that is near."""
     before: NDArray[np.bool_] = np.concatenate([[False], both]) | np.concatenate([both, [False]])
     return before
 
 
-def steps(values: Array) -> Array:
+def step_ratios(values: Array) -> Array:
     """How many times the larger of each two values in a row is the smaller."""
     larger: Array = np.maximum(values[1:], values[:-1]) / np.minimum(values[1:], values[:-1])
     return larger

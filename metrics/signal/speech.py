@@ -47,10 +47,10 @@ def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segmen
     runs once per clip for all metrics.
     """
     name = ("speech segments", id(detector))
-    found = wave_memory.once_each(
+    by_wave = wave_memory.compute_once_each(
         waves, name, lambda new: [(detector, s) for s in _found(new, detector)]
     )
-    return [segments for _, segments in found]
+    return [segments for _, segments in by_wave]
 
 
 def _found(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:
@@ -80,8 +80,8 @@ def probabilities(waves: Sequence[torch.Tensor], detector: Any) -> list[list[flo
             row[: len(part)] = part
         with torch.inference_mode():
             steps = [detector(chunk, RATE_HZ) for chunk in stacked.unbind(1)]
-        for kept, more in zip(rows, torch.cat(steps, dim=1).tolist(), strict=True):
-            kept += more
+        for wave_probabilities, more in zip(rows, torch.cat(steps, dim=1).tolist(), strict=True):
+            wave_probabilities += more
         for wave in waves:
             wave_memory.release(wave)
     return [row[:count] for row, count in zip(rows, counts, strict=True)]

@@ -67,7 +67,7 @@ class Variant:
     fast: bool = False
 
 
-Kept = dict[tuple[int, int], "torch.Tensor"]  # envelopes by their first wave and channel
+SharedEnvelopes = dict[tuple[int, int], "torch.Tensor"]  # envelopes by their first wave and channel
 
 VARIANTS = {
     "slow": Variant(128.0, False),
@@ -113,11 +113,11 @@ def srmr(
     waves: torch.Tensor,
     variant: str = "slow",
     precision: str = "float32",
-    kept: Kept | None = None,
+    shared: SharedEnvelopes | None = None,
 ) -> list[Srmr]:
     """SRMR of each row of `waves`: (batch, samples), floating point, finite, at 16 kHz.
 
-    ``kept`` holds what another variant computed of the same waves in the same precision.
+    ``shared`` holds what another variant computed of the same waves in the same precision.
 
     Independent of level; NaN-free: a silent or too short row has a reason instead of a value.
     """
@@ -131,7 +131,7 @@ def srmr(
     if is_long(waves.shape[-1]):
         means = torch.stack([mean_over_windows(wave, kind, precision) for wave in waves])
     else:
-        means = frame_energies(waves, kind, precision, kept).mean(dim=-1)
+        means = frame_energies(waves, kind, precision, shared).mean(dim=-1)
     return ratios(means, kind.highest_hz)
 
 
@@ -167,23 +167,26 @@ def mean_over_windows(wave: torch.Tensor, kind: Variant, precision: str) -> torc
 
 
 def frame_energies(
-    waves: torch.Tensor, kind: Variant, precision: str, kept: Kept | None = None
+    waves: torch.Tensor, kind: Variant, precision: str, shared: SharedEnvelopes | None = None
 ) -> torch.Tensor:
     """Energy per channel, modulation filter and frame of a variant: (batch, 23, 8, frames)."""
     if kind.fast:
         energy = fast_energies(waves, kind.highest_hz, PRECISIONS[precision])
     else:
-        energy = modulation_energies(waves, kind.highest_hz, PRECISIONS[precision], kept)
+        energy = modulation_energies(waves, kind.highest_hz, PRECISIONS[precision], shared)
     return limited_range(energy) if kind.normalised else energy
 
 
 def modulation_energies(
-    waves: torch.Tensor, highest_hz: float, precision: Precision, kept: Kept | None = None
+    waves: torch.Tensor,
+    highest_hz: float,
+    precision: Precision,
+    shared: SharedEnvelopes | None = None,
 ) -> torch.Tensor:
     """Energy per channel, modulation filter and frame: (batch, 23, 8, frames), float64.
 
     `waves`: (batch, samples). Each wave is first scaled to a peak of 1. The gammatone envelopes
-    are taken from ``kept``, or put there: variants share them.
+    are taken from ``shared``, or put there: variants share them.
     """
     import torch
 
@@ -201,14 +204,14 @@ def modulation_energies(
     prepared_rows = -1
     for rows, channels in blocks(len(waves), n_samples, waves.device.type):
         place = rows.start, channels.start
-        envelope = kept.get(place) if kept is not None else None
+        envelope = shared.get(place) if shared is not None else None
         if envelope is None and (channels.start == 0 or prepared_rows != rows.start):
             prepared_rows = rows.start
             prepared = prepare(unit_peak(waves[rows].to(getattr(torch, precision.dtype))))
         if envelope is None:
             envelope = compute(prepared, channels)
-            if kept is not None:
-                kept[place] = envelope
+            if shared is not None:
+                shared[place] = envelope
         energies[rows, channels] = framed_energies(envelope, padded, highest_hz, precision)
     return energies
 
@@ -318,14 +321,14 @@ def framed_energies(
     if precision.circular:
         states = envelope @ last_states(length, highest_hz, step, device)[: envelope.shape[-1]]
     parts = []
-    done = 0
+    filters_before = 0
     for decimation, response in modulation(length, highest_hz, precision, device):
         product = spectrum[..., : response.shape[-1]] * response
         output = torch.fft.irfft(product, n=length // decimation)
         if states is not None:
-            own = states[..., 2 * done : 2 * (done + len(response))]
-            take_off_last_period(output, own, done, decimation, highest_hz)
-        done += len(response)
+            own = states[..., 2 * filters_before : 2 * (filters_before + len(response))]
+            take_off_last_period(output, own, filters_before, decimation, highest_hz)
+        filters_before += len(response)
         parts.append(frame_energy(output, frames, decimation, hamming_hops(decimation, output)))
     return torch.cat(parts, dim=-2)
 

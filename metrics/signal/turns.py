@@ -42,7 +42,7 @@ def known_turns(material: Material) -> tuple[Turn, ...]:
     return material.turns or turns_of(material.attribute("turns"))
 
 
-def timed(turns: Sequence[Turn]) -> bool:
+def have_times(turns: Sequence[Turn]) -> bool:
     """Whether there are turns and each of them has a time."""
     return bool(turns) and all(turn.end_s > turn.start_s for turn in turns)
 
@@ -89,7 +89,7 @@ def _turn_of_stretch(part: str) -> Turn:
     match = STRETCH.fullmatch(part)
     if not match:
         raise ValueError(f'turns: {part!r} is not "SPEAKER START-END" in seconds')
-    return _checked(Turn(match["speaker"], float(match["start"]), float(match["end"])), part)
+    return _check_turn(Turn(match["speaker"], float(match["start"]), float(match["end"])), part)
 
 
 def _json_list(text: str) -> list[Any]:
@@ -112,10 +112,10 @@ def _turn_of_json(part: Any) -> Turn:
     turn = Turn(part["speaker"].strip(), *times, str(part.get("text", "")).strip())
     if times == (0.0, 0.0) and turn.text and turn.speaker:
         return turn
-    return _checked(turn, json.dumps(part))
+    return _check_turn(turn, json.dumps(part))
 
 
-def _checked(turn: Turn, text: str) -> Turn:
+def _check_turn(turn: Turn, text: str) -> Turn:
     if not turn.speaker:
         raise ValueError(f"turns: {text} names no speaker")
     if not 0 <= turn.start_s < turn.end_s < math.inf:

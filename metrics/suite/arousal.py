@@ -11,7 +11,7 @@ from metrics.core import weights
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.pretrained import WEIGHTS, pretrained
+from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -50,22 +50,22 @@ class Arousal(Metric):
         """Load the network and what stands on it, of a folder or of a hub, onto `device`."""
         super().load(device)
         model = self.parameters.model
-        self.loaded = pretrained(model, "Wav2Vec2Model", device, "Wav2Vec2FeatureExtractor")
+        self.loaded = load_pretrained(model, "Wav2Vec2Model", device, "Wav2Vec2FeatureExtractor")
         self.weights = self.loaded.weights
         named = self.loaded.network.config.id2label
         labels = tuple(str(named[index]).lower() for index in sorted(named))
         if labels != ORDER:
-            told = ", ".join(labels)
-            raise weights.Unavailable(f"{model} tells {told}, not {', '.join(ORDER)}")
+            names = ", ".join(labels)
+            raise weights.Unavailable(f"{model} tells {names}, not {', '.join(ORDER)}")
         place = weights.model_files(model, WEIGHTS)
         self.head = head_of(place, device)
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz."""
-        averages = chunks.averaged(waves, self.parameters, 60.0, self._predict)
-        return [each.undefined or self._named(each) for each in averages]
+        averages = chunks.average_chunks(waves, self.parameters, 60.0, self._predict)
+        return [each.undefined or self._to_score(each) for each in averages]
 
-    def _named(self, average: chunks.Averaged) -> Score:
+    def _to_score(self, average: chunks.ChunkAverage) -> Score:
         assert average.values is not None
         named = dict(zip(ORDER, map(float, average.values), strict=True))
         return Score(named.pop(self.key), "", average.details, also=named)
@@ -73,7 +73,9 @@ class Arousal(Metric):
     def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         from torch.nn import functional
 
-        heard = self.loaded.heard([wave.cpu().numpy() for wave in batch], self.sample_rate_hz)
+        heard = self.loaded.network_outputs(
+            [wave.cpu().numpy() for wave in batch], self.sample_rate_hz
+        )
         mean = heard.last_hidden_state.mean(dim=1)
         inner = functional.linear(mean, self.head["dense.weight"], self.head["dense.bias"]).tanh()
         return functional.linear(inner, self.head["out_proj.weight"], self.head["out_proj.bias"])

@@ -105,16 +105,16 @@ class Audiobox(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
         window = round(WINDOW_S * self.sample_rate_hz)
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             waves,
             self.parameters,
             AT_ONCE_S[kind(self.device)],
             lambda batch: self.network.predict(batch, window),
             similar=SIMILAR[kind(self.device)],
         )
-        return [each.undefined or self._named(each) for each in averages]
+        return [each.undefined or self._to_score(each) for each in averages]
 
-    def _named(self, average: chunks.Averaged) -> Score:
+    def _to_score(self, average: chunks.ChunkAverage) -> Score:
         assert average.values is not None
         named = {
             f"audiobox_{axis.lower()}": float(value)
@@ -166,18 +166,18 @@ class AudioboxNetwork:
             mixed = torch.einsum("lbc,l->bc", means[: len(shares)], shares)
             if self.normalised:
                 mixed = functional.normalize(mixed, dim=-1)
-            values.append(applied(own, mixed)[:, 0] * std + mean)
+            values.append(apply_layers(own, mixed)[:, 0] * std + mean)
         return torch.stack(values, dim=1)
 
 
 def perceptron(state: dict[str, torch.Tensor], start: str) -> list[list[torch.Tensor]]:
     """Weight and bias of each layer under a name, in order: matrices, norms of their values."""
-    found = (re.match(rf"{re.escape(start)}(\d+)\.", name) for name in state)
-    numbers = sorted({int(match[1]) for match in found if match})
+    matches = (re.match(rf"{re.escape(start)}(\d+)\.", name) for name in state)
+    numbers = sorted({int(match[1]) for match in matches if match})
     return [[state[f"{start}{n}.{part}"] for part in ("weight", "bias")] for n in numbers]
 
 
-def applied(layers: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
+def apply_layers(layers: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
     """What a perceptron makes of vectors; GELU before each matrix but the first."""
     from torch.nn import functional
 

@@ -44,17 +44,17 @@ class AutoAtt(Metric):
     parameters_type = AutoAttParameters
     parameters: AutoAttParameters
 
-    def _checked(self, given: dict[str, Any]) -> AutoAttParameters:
-        checked = cast(AutoAttParameters, super()._checked(given))
+    def _check_parameters(self, parameters: dict[str, Any]) -> AutoAttParameters:
+        checked = cast(AutoAttParameters, super()._check_parameters(parameters))
         if not checked.checkpoint or checked.adapter_sha256:
             return checked
         from metrics.auto_att import checkpoints
 
         try:
-            file = checkpoints.resolved(checked.checkpoint) / checkpoints.ADAPTER
+            file = checkpoints.resolve_adapter(checked.checkpoint) / checkpoints.ADAPTER
         except weights.Unavailable:
             return checked  # load() says what is missing
-        return replace(checked, adapter_sha256=weights.mark_of(file))
+        return replace(checked, adapter_sha256=weights.short_sha256(file))
 
     def load(self, device: str = "cpu") -> None:
         """Load model and adapter; Unavailable unless a checkpoint is set and its model is here."""
@@ -67,10 +67,10 @@ class AutoAtt(Metric):
                 f"`{command('auto_att train')}` "
                 "and name its folder in the parameter checkpoint"
             )
-        adapter = checkpoints.resolved(self.parameters.checkpoint)
+        adapter = checkpoints.resolve_adapter(self.parameters.checkpoint)
         sha256 = weights.check_mark(adapter / checkpoints.ADAPTER, self.parameters.adapter_sha256)
         self.weights = {checkpoints.ADAPTER: sha256}
-        plan = checkpoints.model_plan(checkpoints.plan_of(adapter), self.parameters.model)
+        plan = checkpoints.model_plan(checkpoints.read_plan(adapter), self.parameters.model)
         self.listener = model.load(plan, device, adapter)
         if self.listener.rate_hz != self.sample_rate_hz:
             raise weights.Unavailable(
@@ -80,9 +80,9 @@ class AutoAtt(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """The predicted score of each wave; only the first 30 s are heard (Qwen2-Audio)."""
-        from metrics.auto_att.predict import scored
+        from metrics.auto_att.predict import score_waves
 
-        return scored(self.listener, waves)
+        return score_waves(self.listener, waves)
 
 
 def folder_of(name: str) -> Path:

@@ -39,12 +39,12 @@ class AutoAttBaseline(Metric):
     parameters_type = BaselineParameters
     parameters: BaselineParameters
 
-    def _checked(self, given: dict[str, Any]) -> BaselineParameters:
-        checked = cast(BaselineParameters, super()._checked(given))
+    def _check_parameters(self, parameters: dict[str, Any]) -> BaselineParameters:
+        checked = cast(BaselineParameters, super()._check_parameters(parameters))
         if not checked.checkpoint or checked.file_sha256:
             return checked
         file = file_of(checked.checkpoint)
-        return replace(checked, file_sha256=weights.mark_of(file) if file.is_file() else "")
+        return replace(checked, file_sha256=weights.short_sha256(file) if file.is_file() else "")
 
     def load(self, device: str = "cpu") -> None:
         """Load the baseline and what gives its features; Unavailable when one is missing."""
@@ -65,9 +65,9 @@ class AutoAttBaseline(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """The predicted score of each wave, in [0, 1]."""
-        from metrics.auto_att.baseline import scored
+        from metrics.auto_att.baseline import score_waves
 
-        return scored(self.ridge, self.features, waves)
+        return score_waves(self.ridge, self.features, waves)
 
 
 def file_of(checkpoint: str) -> Path:

@@ -21,7 +21,7 @@ from metrics.core.metric import (
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
     import torch
@@ -74,13 +74,13 @@ class Clap(Metric):
         weights.need_package("transformers", "transformers")
         import transformers
 
-        given: Any = transformers  # its classes are typed for other uses
+        library: Any = transformers  # its classes are typed for other uses
         folder = weights.model_files(self.parameters.model, WANTED)
         self.weights = weights.model_hashes(folder, ["*.safetensors", "pytorch_model.bin"])
         with weights.silent_transformers():
-            self.network: Any = given.ClapModel.from_pretrained(folder).to(device).eval()
-            self.hearing: Any = given.AutoFeatureExtractor.from_pretrained(folder)
-            self.reading: Any = given.AutoTokenizer.from_pretrained(folder)
+            self.network: Any = library.ClapModel.from_pretrained(folder).to(device).eval()
+            self.hearing: Any = library.AutoFeatureExtractor.from_pretrained(folder)
+            self.reading: Any = library.AutoTokenizer.from_pretrained(folder)
         if self.hearing.sampling_rate != self.sample_rate_hz:
             raise weights.Unavailable(
                 f"{self.parameters.model} hears {self.hearing.sampling_rate} Hz, "
@@ -96,7 +96,7 @@ class Clap(Metric):
         reasons = [self.reason(take) for take in takes]
         usable = [take for take, reason in zip(takes, reasons, strict=True) if not reason]
         chunks = [self.chunks(take.wave) for take in usable]
-        heard = iter(self.heard([chunk for part in chunks for chunk in part]))
+        heard = iter(self.embed_audio([chunk for part in chunks for chunk in part]))
         scores = iter(
             self.summary(take.material.attribute("caption"), part, [next(heard) for _ in part])
             for take, part in zip(usable, chunks, strict=True)
@@ -122,7 +122,7 @@ class Clap(Metric):
         tail = math.ceil(self.parameters.shortest_tail_s * self.sample_rate_hz)
         return [wave[p.start : p.end] for p in chunks.cut(0, len(wave), window, tail)]
 
-    def heard(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
+    def embed_audio(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
         """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""
         import torch
 
@@ -130,7 +130,7 @@ class Clap(Metric):
         for first in range(0, len(chunks), AT_ONCE):
             batch = [c.detach().cpu().float().numpy() for c in chunks[first : first + AT_ONCE]]
             features = self.hearing(batch, sampling_rate=self.sample_rate_hz, return_tensors="pt")
-            with exact():
+            with exact_inference():
                 out = self.network.get_audio_features(
                     input_features=features["input_features"].to(self.device),
                     is_longer=torch.zeros(len(batch), 1, dtype=torch.bool, device=self.device),
@@ -142,15 +142,15 @@ class Clap(Metric):
         """The unit embedding of a caption, cut to what the text model takes."""
         most = self.network.config.text_config.max_position_embeddings - 2
         tokens = self.reading(caption, truncation=True, max_length=most, return_tensors="pt")
-        with exact():
+        with exact_inference():
             out = self.network.get_text_features(**tokens.to(self.device))
         embedding: torch.Tensor = out.pooler_output[0].float().cpu()
         return embedding
 
     def summary(self, caption: str, chunks: list[torch.Tensor], heard: list[torch.Tensor]) -> Score:
         """The mean cosine over a clip's chunks, each by its length."""
-        said = self.read(caption).double()
-        cosines = [float(said @ embedding.double()) for embedding in heard]
+        caption_vector = self.read(caption).double()
+        cosines = [float(caption_vector @ embedding.double()) for embedding in heard]
         sizes = [len(chunk) for chunk in chunks]
         mean = sum(c * size for c, size in zip(cosines, sizes, strict=True)) / sum(sizes)
         heard_s = sum(sizes) / self.sample_rate_hz

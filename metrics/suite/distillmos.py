@@ -13,7 +13,7 @@ from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
     import torch
@@ -79,8 +79,8 @@ class DistillMos(Metric):
         self, waves: Sequence[torch.Tensor], batch: Sequence[chunks.Piece]
     ) -> NDArray[np.float64]:
         """The network's value of each segment, (segments,)."""
-        with exact():
-            values = self.model(chunks.stacked(waves, batch))
+        with exact_inference():
+            values = self.model(chunks.stack_pieces(waves, batch))
             return np.asarray(values.reshape(-1).double().cpu().numpy())
 
 

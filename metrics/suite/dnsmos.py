@@ -33,7 +33,7 @@ from metrics.core.metric import (
 from metrics.core.precision import Precisions, spectra
 from metrics.networks.predictors import chunks, onnx
 from metrics.networks.predictors.onnx import OnnxFile
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 from metrics.signal.mel import mel_filters
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ class Dnsmos(Metric):
         """One score per wave, (samples,) at 16 kHz; hops of all waves go through in batches."""
         scores = [chunks.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]
-        long = [lengthened(waves[i]) for i in usable]
-        kept = [hops(len(wave), self.parameters.rule) for wave in long]
-        wanted = [(w, start) for w, (starts, _) in enumerate(kept) for start in starts]
-        values = mapped(self.networks.predict(long, wanted))
-        ends = np.cumsum([len(starts) for starts, _ in kept])
+        long = [repeat_to_hop(waves[i]) for i in usable]
+        hop_starts = [hops(len(wave), self.parameters.rule) for wave in long]
+        wanted = [(w, start) for w, (starts, _) in enumerate(hop_starts) for start in starts]
+        values = map_polynomials(self.networks.predict(long, wanted))
+        ends = np.cumsum([len(starts) for starts, _ in hop_starts])
         parts = np.split(values, ends[:-1]) if usable else []
-        for i, (starts, total), part in zip(usable, kept, parts, strict=True):
+        for i, (starts, total), part in zip(usable, hop_starts, parts, strict=True):
             sig, bak, ovrl, p808 = (float(value) for value in part.mean(axis=0))
             also = {"dnsmos_sig": sig, "dnsmos_bak": bak, "dnsmos_p808": p808}
             scores[i] = Score(
@@ -130,7 +130,7 @@ class Dnsmos(Metric):
         return [score for score in scores if score is not None]
 
 
-def mapped(raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def map_polynomials(raw: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return raw SIG, BAK, OVRL and P.808, (hops, 4), the first three mapped by `POLYNOMIALS`."""
     columns = [np.polyval(each, raw[:, place]) for place, each in enumerate(POLYNOMIALS)]
     return np.column_stack([*columns, raw[:, 3]])
@@ -154,7 +154,7 @@ RULES = ("speechmos", "all_hops")
 Hop = tuple[int, int]  # index of the wave, start in s
 
 
-def lengthened(wave: torch.Tensor) -> torch.Tensor:
+def repeat_to_hop(wave: torch.Tensor) -> torch.Tensor:
     """The wave, doubled until it fills a hop, as speechmos does; at least one sample."""
     import torch
 
@@ -240,11 +240,11 @@ class Networks:
 
         rows = []
         ordered = sorted(wanted)
-        with exact():
-            kept: dict[Hop, torch.Tensor] = {}
+        with exact_inference():
+            known_blocks: dict[Hop, torch.Tensor] = {}
             for group in groups(ordered, AT_ONCE[kind(self.device)]):
-                kept = self.blocks(waves, group, kept)
-                p835 = self.p835.part(self.shared(waves, group, kept), range(EDGE, 7))
+                known_blocks = self.blocks(waves, group, known_blocks)
+                p835 = self.p835.part(self.shared(waves, group, known_blocks), range(EDGE, 7))
                 p808 = self.p808.part(self.log_mel(waves, group), range(5))
                 both = torch.cat([self.p835.head(p835), self.p808.head(p808)], dim=1)
                 rows.append(both.double().cpu().numpy())
@@ -252,13 +252,16 @@ class Networks:
         return np.array([by_hop[hop] for hop in wanted]).reshape(-1, 4)
 
     def blocks(
-        self, waves: Sequence[torch.Tensor], group: Sequence[Hop], kept: dict[Hop, torch.Tensor]
+        self,
+        waves: Sequence[torch.Tensor],
+        group: Sequence[Hop],
+        known_blocks: dict[Hop, torch.Tensor],
     ) -> dict[Hop, torch.Tensor]:
-        """The shared layers of each second (wave, second) of some hops; known ones are kept."""
+        """The shared layers of each second (wave, second) of some hops; computed once."""
         import torch
 
         needed = sorted({(w, i + k) for w, i in group for k in range(BLOCKS)})
-        blocks = {key: kept[key] for key in needed if key in kept}
+        blocks = {key: known_blocks[key] for key in needed if key in known_blocks}
         for part in groups(
             [k for k in needed if k not in blocks], BLOCKS_AT_ONCE[kind(self.device)]
         ):

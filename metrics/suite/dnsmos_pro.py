@@ -75,8 +75,10 @@ class DnsmosPro(Metric):
     def load(self, device: str = "cpu") -> None:
         """Load the scripted network onto `device`."""
         super().load(device)
-        given = self.parameters
-        path = weights.model_file(given.model or f"dnsmos_pro/{given.corpus}/model_best.pt")
+        parameters = self.parameters
+        path = weights.model_file(
+            parameters.model or f"dnsmos_pro/{parameters.corpus}/model_best.pt"
+        )
         self.network = TorchScript(str(path))
         self.network.load(device)
         self.weights = self.network.weights
@@ -84,12 +86,12 @@ class DnsmosPro(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self._named(each) for each in averages]
+        return [each.undefined or self._to_score(each) for each in averages]
 
-    def _named(self, average: chunks.Averaged) -> Score:
+    def _to_score(self, average: chunks.ChunkAverage) -> Score:
         assert average.values is not None
         mean, variance = (float(value) for value in average.values)
         return Score(mean, details=average.details, also={"dnsmos_pro_variance": variance})

@@ -33,19 +33,19 @@ class Emotion(ClassifierMetric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One probability per take that says an emotion which the model has."""
-        found = self.probabilities([take.wave for take in takes])
+        probabilities = self.probabilities([take.wave for take in takes])
         return [
             self._score(take.material.attribute("emotion").lower(), each)
-            for take, each in zip(takes, found, strict=True)
+            for take, each in zip(takes, probabilities, strict=True)
         ]
 
-    def _score(self, wanted: str, found: dict[str, float] | Score) -> Score:
-        if isinstance(found, Score):
-            return found
-        heard = max(found, key=lambda label: found[label])
-        details = {"heard": heard, "probabilities": found}
+    def _score(self, wanted: str, probabilities: dict[str, float] | Score) -> Score:
+        if isinstance(probabilities, Score):
+            return probabilities
+        heard = max(probabilities, key=lambda label: probabilities[label])
+        details = {"heard": heard, "probabilities": probabilities}
         if not wanted:
             return undefined("no emotion was asked for", **details)
-        if wanted not in found:
+        if wanted not in probabilities:
             return undefined(f"the model knows no {wanted!r}: {', '.join(self.labels)}", **details)
-        return Score(found[wanted], "", details)
+        return Score(probabilities[wanted], "", details)

@@ -69,7 +69,7 @@ class Emotion2vec(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One probability per take that says an emotion which the model has."""
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             [take.wave for take in takes],
             self.parameters,
             AT_ONCE_S,
@@ -80,18 +80,18 @@ class Emotion2vec(Metric):
             for take, each in zip(takes, averages, strict=True)
         ]
 
-    def _score(self, wanted: str, average: chunks.Averaged) -> Score:
+    def _score(self, wanted: str, average: chunks.ChunkAverage) -> Score:
         if average.values is None:
             return average.undefined or undefined("silent")
         classes = list(self.network.classes)
-        found = dict(zip(classes, map(float, average.values), strict=True))
-        heard = max(found, key=lambda label: found[label])
-        details = {"heard": heard, "probabilities": found, **average.details}
+        probabilities = dict(zip(classes, map(float, average.values), strict=True))
+        heard = max(probabilities, key=lambda label: probabilities[label])
+        details = {"heard": heard, "probabilities": probabilities, **average.details}
         if not wanted:
             return undefined("no emotion was asked for", **details)
-        if wanted not in found:
+        if wanted not in probabilities:
             return undefined(f"the model knows no {wanted!r}: {', '.join(classes)}", **details)
-        return Score(found[wanted], "", details)
+        return Score(probabilities[wanted], "", details)
 
 
 FILES = ("config.yaml", "model.pt", "tokens.txt")
@@ -118,15 +118,22 @@ class Emotion2vecNetwork:
             self.state = state_of(place / FILES[1], device)
         except (OSError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
             raise weights.Unavailable(f"no weights: {place} is incomplete ({error!r})") from error
-        self.extra, self.alibi = self.need(f"{AUDIO}extra_tokens"), self.need(f"{AUDIO}alibi_scale")
+        self.extra, self.alibi = (
+            self.required_weight(f"{AUDIO}extra_tokens"),
+            self.required_weight(f"{AUDIO}alibi_scale"),
+        )
         self.heads = self.alibi.shape[2]
         self.norm_first = f"{AUDIO}context_encoder.norm.weight" not in self.state
-        self.prenet = self._numbered(rf"{re.escape(AUDIO)}context_encoder\.blocks\.(\d+)\.norm1")
-        self.depth = self._numbered(r"blocks\.(\d+)\.norm1")
-        self.convolutions = self._numbered(rf"{re.escape(AUDIO)}local_encoder\.conv_layers\.(\d+)")
+        self.prenet = self._count_numbered(
+            rf"{re.escape(AUDIO)}context_encoder\.blocks\.(\d+)\.norm1"
+        )
+        self.depth = self._count_numbered(r"blocks\.(\d+)\.norm1")
+        self.convolutions = self._count_numbered(
+            rf"{re.escape(AUDIO)}local_encoder\.conv_layers\.(\d+)"
+        )
         if self.convolutions != len(STRIDES):
-            told = f"{self.convolutions} convolutions, not {len(STRIDES)}"
-            raise weights.Unavailable(f"{model} is no emotion2vec: {told}")
+            difference = f"{self.convolutions} convolutions, not {len(STRIDES)}"
+            raise weights.Unavailable(f"{model} is no emotion2vec: {difference}")
         self.classes = classes_of(place / FILES[2], self.state.get("proj.weight"))
         self.weights = weights.hashes([place / FILES[1]])
 
@@ -135,10 +142,10 @@ class Emotion2vecNetwork:
         import torch
         from torch.nn import functional
 
-        given = torch.stack(list(waves))
+        batch = torch.stack(list(waves))
         if self.normalised:
-            given = functional.layer_norm(given, given.shape[1:])
-        x = self._positioned(self._local(given))
+            batch = functional.layer_norm(batch, batch.shape[1:])
+        x = self._add_positions(self._local(batch))
         bias = functional.pad(self._distances(x.shape[1], x), (self.extra.shape[1], 0) * 2)
         x = torch.cat([self.extra.expand(len(x), -1, -1), x], dim=1)
         scales = self.alibi.clamp_min(0)
@@ -167,21 +174,21 @@ class Emotion2vecNetwork:
         x = waves[:, None]
         for layer, stride in enumerate(STRIDES):
             name = f"{AUDIO}local_encoder.conv_layers.{layer}."
-            x = functional.conv1d(x, self.need(f"{name}0.weight"), stride=stride)
+            x = functional.conv1d(x, self.required_weight(f"{name}0.weight"), stride=stride)
             x = self._norm(x.transpose(1, 2), f"{name}2.1", NORM_EPS).transpose(1, 2)
             x = functional.gelu(x)
         normal = self._norm(x.transpose(1, 2), f"{AUDIO}project_features.1", NORM_EPS)
         return self._linear(normal, f"{AUDIO}project_features.2")
 
-    def _positioned(self, x: torch.Tensor) -> torch.Tensor:
+    def _add_positions(self, x: torch.Tensor) -> torch.Tensor:
         from torch.nn import functional
 
         name = f"{AUDIO}relative_positional_encoder."
         positions = x.transpose(1, 2)
-        for layer in range(1, self._numbered(rf"{re.escape(name)}(\d+)\.0\.weight", 1) + 1):
-            kernel = self.need(f"{name}{layer}.0.weight")
+        for layer in range(1, self._count_numbered(rf"{re.escape(name)}(\d+)\.0\.weight", 1) + 1):
+            kernel = self.required_weight(f"{name}{layer}.0.weight")
             width, groups = kernel.shape[2], positions.shape[1] // kernel.shape[1]
-            bias = self.need(f"{name}{layer}.0.bias")
+            bias = self.required_weight(f"{name}{layer}.0.bias")
             positions = functional.conv1d(
                 positions, kernel, bias, padding=width // 2, groups=groups
             )[..., : x.shape[1]]
@@ -222,26 +229,28 @@ class Emotion2vecNetwork:
     def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
         from torch.nn import functional
 
-        return functional.linear(x, self.need(f"{name}.weight"), self.need(f"{name}.bias"))
+        return functional.linear(
+            x, self.required_weight(f"{name}.weight"), self.required_weight(f"{name}.bias")
+        )
 
     def _norm(self, x: torch.Tensor, name: str, eps: float | None = None) -> torch.Tensor:
         from torch.nn import functional
 
-        weight, bias = self.need(f"{name}.weight"), self.need(f"{name}.bias")
+        weight, bias = self.required_weight(f"{name}.weight"), self.required_weight(f"{name}.bias")
         return functional.layer_norm(x, weight.shape, weight, bias, eps or self.eps)
 
-    def need(self, name: str) -> torch.Tensor:
+    def required_weight(self, name: str) -> torch.Tensor:
         """A weight by its name; Unavailable when the checkpoint has none."""
         if name not in self.state:
             raise weights.Unavailable(f"these are no weights of emotion2vec: {name} not found")
         return self.state[name]
 
-    def _numbered(self, pattern: str, first: int = 0) -> int:
+    def _count_numbered(self, pattern: str, first: int = 0) -> int:
         """How many numbers there are at a place of the weights' names, from the first on."""
-        found = {int(match[1]) for name in self.state if (match := re.match(pattern, name))}
-        if found != set(range(first, first + len(found))) or not found:
+        numbers = {int(match[1]) for name in self.state if (match := re.match(pattern, name))}
+        if numbers != set(range(first, first + len(numbers))) or not numbers:
             raise weights.Unavailable(f"these are no weights of emotion2vec: {pattern} not found")
-        return len(found)
+        return len(numbers)
 
 
 def state_of(path: Path, device: str) -> State:

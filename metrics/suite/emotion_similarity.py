@@ -49,9 +49,9 @@ class EmotionSimilarity(PairedMetric):
         """The cosine of two waves, (samples,) at 16 kHz."""
         import torch
 
-        given = [torch.from_numpy(each).to(self.device) for each in (wave, reference)]
-        ours, theirs = chunks.averaged(
-            given,
+        tensors = [torch.from_numpy(each).to(self.device) for each in (wave, reference)]
+        ours, theirs = chunks.average_chunks(
+            tensors,
             self.parameters,
             AT_ONCE_S,
             lambda batch: self.network.frames(batch).mean(dim=1),

@@ -90,8 +90,8 @@ class F0(Metric):
 
     def _score(self, wave: torch.Tensor) -> Score:
         samples = wave.double().cpu().numpy()
-        given = self.parameters
-        f0, _ = f0_of(samples, self.sample_rate_hz, given.low_hz, given.high_hz)
+        parameters = self.parameters
+        f0, _ = f0_of(samples, self.sample_rate_hz, parameters.low_hz, parameters.high_hz)
         voiced = f0 > 0
         if voiced.sum() < LEAST_FRAMES:
             return undefined("too little voice: under 0.1 s", voiced_share=float(voiced.mean()))

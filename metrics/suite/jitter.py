@@ -77,13 +77,13 @@ class Jitter(Metric):
 
     def _score(self, wave: torch.Tensor) -> Score:
         samples, rate_hz = wave.double().cpu().numpy(), self.sample_rate_hz
-        given = self.parameters
-        f0, times = periodicity.pitch_of(samples, rate_hz, given.low_hz, given.high_hz)
+        parameters = self.parameters
+        f0, times = periodicity.pitch_of(samples, rate_hz, parameters.low_hz, parameters.high_hz)
         marks = periodicity.marks_of(samples, rate_hz, periodicity.Pitch(f0, times))
         details = {"periods": len(marks)}
         if len(marks) < LEAST:
             return undefined(f"too little voice: {len(marks)} periods of {LEAST}", **details)
-        ratios = periodicity.harmonicity_db(samples, rate_hz, given.low_hz)
+        ratios = periodicity.harmonicity_db(samples, rate_hz, parameters.low_hz)
         also = {
             "shimmer": PERCENT * periodicity.shimmer(samples, rate_hz, marks),
             "hnr_db": float(ratios.mean()) if len(ratios) else None,

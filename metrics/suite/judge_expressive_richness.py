@@ -41,7 +41,7 @@ class JudgeExpressiveRichness(RepeatedJudge):
     parameters_type = ExpressiveRichnessParameters
     parameters: ExpressiveRichnessParameters
 
-    def parts(self, take: Take) -> list[torch.Tensor] | Score:
+    def audio_parts(self, take: Take) -> list[torch.Tensor] | Score:
         """The clip in pieces, without silent ones."""
         unfit = self.unfit(take)
         if unfit:

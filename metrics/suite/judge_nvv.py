@@ -14,15 +14,15 @@ from metrics.core.metric import Material, Output, ParameterError, Score, Take, u
 from metrics.core.vocalisations import Vocalisation
 from metrics.judges.client import Reply, no_score_reason
 from metrics.judges.judge import Judge, JudgeParameters
-from metrics.judges.question import Malformed, Question, Sound, printable, sound
+from metrics.judges.question import MalformedAnswer, Question, Sound, printable, sound
 from metrics.suite.nvv import (
     comparison,
     comparison_details,
     count_outputs,
     counts,
-    plain,
     rates,
     spoken,
+    vocalisation_as_json,
 )
 
 
@@ -41,7 +41,7 @@ class JudgeNvvParameters(JudgeParameters):
 
 @dataclass(frozen=True)
 class _Request:
-    """A clip's targets, and the text that the judge is given."""
+    """A clip's targets, and the text for the judge."""
 
     target: tuple[Vocalisation, ...]
     text: str
@@ -98,7 +98,7 @@ class JudgeNvv(Judge):
         ]
         replies = iter(self.ask(questions))
         return [
-            self.collected(known, [next(replies) for _ in known.types])
+            self.combine_replies(known, [next(replies) for _ in known.types])
             if isinstance(known, _Request)
             else known
             for known in requests
@@ -135,19 +135,21 @@ class JudgeNvv(Judge):
 
         return replace(question, check=check)
 
-    def collected(self, known: _Request, replies: Sequence[Reply]) -> Score:
+    def combine_replies(self, known: _Request, replies: Sequence[Reply]) -> Score:
         """The score from one reply per type; failed unless all of them are answers."""
         details = self.tally(replies)
         answers = [reply.answer for reply in replies if reply.answer is not None]
         if len(answers) < len(replies):
             return Score(None, no_score_reason(details), details, failed=True)
-        heard = [verified(answer, known.language) for answer in answers]
+        heard = [answer_vocalisation(answer, known.language) for answer in answers]
         predicted = [v for v in heard if v is not None]
         predicted += other_types(answers, known.types)
         length = len(texts.units(known.text, known.language))
         compared = vocalisations.compare(known.target, predicted, length, self.parameters.tolerance)
         controllability = vocalisations.controllability([compared])
-        details |= comparison_details(compared) | {"predicted": [plain(v) for v in predicted]}
+        details |= comparison_details(compared) | {
+            "predicted": [vocalisation_as_json(v) for v in predicted]
+        }
         also = {
             "judge_nvv_present": sum(v is not None for v in heard) / len(heard),
             "judge_nvv_distance": controllability.distance,
@@ -178,21 +180,21 @@ def check_marked(answer: Mapping[str, Any], text: str, target: str, language: st
     plain, markers = vocalisations.parse_marked(answer["marked_text"], language)
     if not answer["present"]:
         if markers:
-            raise Malformed("marker although absent")
+            raise MalformedAnswer("marker although absent")
     elif len(markers) != 1:
-        raise Malformed("no marker" if not markers else "several markers")
+        raise MalformedAnswer("no marker" if not markers else "several markers")
     elif markers[0].type != vocalisations.canonical(target):
-        raise Malformed("another marker")
-    if squeezed(plain) != squeezed(text):
-        raise Malformed("transcript changed")
+        raise MalformedAnswer("another marker")
+    if remove_blanks(plain) != remove_blanks(text):
+        raise MalformedAnswer("transcript changed")
 
 
-def squeezed(text: str) -> str:
+def remove_blanks(text: str) -> str:
     """The text without blanks: a marker may stand before punctuation or between two words."""
     return "".join(text.split())
 
 
-def verified(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
+def answer_vocalisation(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
     """The vocalisation that a checked answer places in the text; None when it is absent."""
     markers = vocalisations.parse_marked(answer["marked_text"], language)[1]
     return markers[0] if markers else None
@@ -200,6 +202,6 @@ def verified(answer: Mapping[str, Any], language: str) -> Vocalisation | None:
 
 def other_types(answers: Iterable[Mapping[str, Any]], targets: Iterable[str]) -> list[Vocalisation]:
     """Types beside the targets that the answers report, each once, without a place."""
-    asked = {vocalisations.canonical(target) for target in targets}
+    target_types = {vocalisations.canonical(target) for target in targets}
     named = {vocalisations.canonical(printable(n)) for answer in answers for n in answer["others"]}
-    return [Vocalisation(name, None) for name in sorted(named - asked - {"none", ""})]
+    return [Vocalisation(name, None) for name in sorted(named - target_types - {"none", ""})]

@@ -44,11 +44,11 @@ class JudgeProsodicCoherence(RepeatedJudge):
     parameters_type = ProsodicCoherenceParameters
     parameters: ProsodicCoherenceParameters
 
-    def parts(self, take: Take) -> list[torch.Tensor] | Score:
+    def audio_parts(self, take: Take) -> list[torch.Tensor] | Score:
         """The whole clip; no value without a text."""
-        return super().parts(take) if take.material.text.strip() else undefined("no text")
+        return super().audio_parts(take) if take.material.text.strip() else undefined("no text")
 
-    def known(self, take: Take) -> dict[str, str]:
+    def prompt_blanks(self, take: Take) -> dict[str, str]:
         """The text and its language."""
         return {"text": take.material.text, "language": take.material.language or "not said"}
 

@@ -76,8 +76,8 @@ class LanguageMatch(Metric):
         wanted = whisper_code(take.material.language)
         wave = take.wave[: 30 * self.sample_rate_hz].float().cpu().numpy().astype(np.float32)
         heard, probability, everything = self.network.detect_language(wave)
-        found = dict(everything)
+        probabilities = dict(everything)
         details = {"heard": heard, "heard_probability": float(probability)}
-        if wanted not in found:
+        if wanted not in probabilities:
             return undefined(f"Whisper does not tell {wanted} from others", **details)
-        return Score(float(found[wanted]), "", details)
+        return Score(float(probabilities[wanted]), "", details)

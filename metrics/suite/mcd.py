@@ -105,11 +105,11 @@ class Mcd(PairedMetric):
         longest_s = max(len(wave), len(reference)) / self.sample_rate_hz
         if longest_s > LONGEST_S:
             return undefined(f"too long: {longest_s:.0f} s of at most {LONGEST_S:g} s to warp")
-        given = self.parameters
+        parameters = self.parameters
         voice, model = (
             voice_of(
-                each, self.sample_rate_hz, given.f0_low_hz, given.f0_high_hz, given.order,
-                given.alpha,
+                each, self.sample_rate_hz, parameters.f0_low_hz, parameters.f0_high_hz,
+                parameters.order, parameters.alpha,
             )
             for each in (wave, reference)
         )  # fmt: skip
@@ -126,7 +126,7 @@ class Mcd(PairedMetric):
         return Score(DB * float(apart.mean()), "", details, also=f0)
 
     def by_output(self, score: Score) -> dict[str, Score]:
-        """A clip's score by output; what F0 lacks is said."""
+        """A clip's score by output; outputs of F0 that lack a value have a reason."""
         named = super().by_output(score)
         for name, each in named.items():
             if score.value is not None and each.value is None:
@@ -161,20 +161,20 @@ class Mcd(PairedMetric):
 def f0_differences(f0_hz: Wave, model_hz: Wave) -> dict[str, float | None]:
     """How F0, (pairs,) in Hz and 0 where unvoiced, differs; None where too little is voiced."""
     both = (f0_hz > 0) & (model_hz > 0)
-    found: dict[str, float | None] = {
+    differences: dict[str, float | None] = {
         "vuv_error": float(((f0_hz > 0) != (model_hz > 0)).mean()),
         "log_f0_rmse": None,
         "f0_rmse": None,
         "f0_correlation": None,
     }
     if both.sum() < LEAST_FRAMES:
-        return found
+        return differences
     ours, theirs = f0_hz[both], model_hz[both]
-    found["log_f0_rmse"] = float(np.sqrt(np.mean(np.log(ours / theirs) ** 2)))
-    found["f0_rmse"] = float(np.sqrt(np.mean((ours - theirs) ** 2)))
+    differences["log_f0_rmse"] = float(np.sqrt(np.mean(np.log(ours / theirs) ** 2)))
+    differences["f0_rmse"] = float(np.sqrt(np.mean((ours - theirs) ** 2)))
     if ours.std() > 0 and theirs.std() > 0:
-        found["f0_correlation"] = float(np.corrcoef(ours, theirs)[0, 1])
-    return found
+        differences["f0_correlation"] = float(np.corrcoef(ours, theirs)[0, 1])
+    return differences
 
 
 Array = NDArray[np.float64]
@@ -185,7 +185,7 @@ def warping_path(first: Array, second: Array) -> NDArray[np.intp]:
     """The pairs, (steps, 2), from (0, 0) to the last frames, whose distances add up to the least.
 
     ``first``: (n, dimensions), ``second``: (m, dimensions); a step moves one series or both by a
-    frame. Distances are Euclidean. Computed diagonal by diagonal: n m bytes are kept. Source:
+    frame. Distances are Euclidean. Computed diagonal by diagonal: it stores n m bytes. Source:
     Sakoe and Chiba (1978), symmetric form without weights or slope limits.
     """
     n, m = len(first), len(second)
@@ -210,10 +210,10 @@ def warping_path(first: Array, second: Array) -> NDArray[np.intp]:
             moves[i, diagonal - i] = best
             cost[i] = step + options[best, np.arange(len(i))]
         before_last, last = last, cost
-    return _traced(moves)
+    return _trace_path(moves)
 
 
-def _traced(moves: NDArray[np.uint8]) -> NDArray[np.intp]:
+def _trace_path(moves: NDArray[np.uint8]) -> NDArray[np.intp]:
     i, j = moves.shape[0] - 1, moves.shape[1] - 1
     pairs = [(i, j)]
     while i or j:

@@ -27,7 +27,7 @@ from metrics.core.metric import (
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
 from metrics.core.weights import Unavailable
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.layers import batch_normed
+from metrics.networks.predictors.layers import batch_norm
 from metrics.signal.mel import mel_filters
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Nisqa(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 48 kHz; equally long chunks go through together."""
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             waves,
             self.parameters,
             AT_ONCE_S[kind(self.device)],
@@ -98,9 +98,9 @@ class Nisqa(Metric):
             self.sample_rate_hz,
             SIMILAR[kind(self.device)],
         )
-        return [each.undefined or self._named(each) for each in averages]
+        return [each.undefined or self._to_score(each) for each in averages]
 
-    def _named(self, average: chunks.Averaged) -> Score:
+    def _to_score(self, average: chunks.ChunkAverage) -> Score:
         assert average.values is not None
         first, *others = (float(value) for value in average.values)
         also = {f"nisqa_{name}": value for name, value in zip(ORDER, others, strict=False)}
@@ -139,15 +139,15 @@ class NisqaNetwork:
             self.args, self.state = stored["args"], stored["model_state_dict"]
         except Exception as error:
             raise Unavailable(f"{path} is no checkpoint of NISQA: {error}") from error
-        self.values = checked(self.args, path)
-        given = self.args
-        self.given_hz, rate_hz = rate_hz, given.get("ms_sr") or rate_hz
+        self.values = output_count(self.args, path)
+        settings = self.args
+        self.input_rate_hz, rate_hz = rate_hz, settings.get("ms_sr") or rate_hz
         self.rate_hz = rate_hz
         self.hop, self.window = (
-            int(rate_hz * given[name]) for name in ("ms_hop_length", "ms_win_length")
+            int(rate_hz * settings[name]) for name in ("ms_hop_length", "ms_win_length")
         )
         self.hann = torch.hann_window(self.window, device=device)
-        mel = mel_filters(rate_hz, given["ms_n_fft"], given["ms_n_mels"], given["ms_fmax"])
+        mel = mel_filters(rate_hz, settings["ms_n_fft"], settings["ms_n_mels"], settings["ms_fmax"])
         self.mel = torch.from_numpy(mel).to(device)
 
     def predict(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -158,31 +158,31 @@ class NisqaNetwork:
         import torch
 
         with spectra():
-            windows = [self.windows(self.decibels(self.resampled(wave[None])))[0] for wave in waves]
+            windows = [self.windows(self.decibels(self.resample(wave[None])))[0] for wave in waves]
         frames = torch.split(self.framewise(torch.cat(windows)), [len(own) for own in windows])
-        return torch.cat([self.joined(own[None]) for own in frames])
+        return torch.cat([self.join_windows(own[None]) for own in frames])
 
-    def joined(self, frames: torch.Tensor) -> torch.Tensor:
+    def join_windows(self, frames: torch.Tensor) -> torch.Tensor:
         """The values, (waves, 1 or 5), of what is known of equally many windows of each wave."""
         import torch
 
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
-            frames = self.attended(frames)
+            frames = self.attend(frames)
         elif kind == "lstm":
-            frames = self.remembered(frames)
+            frames = self.run_lstm(frames)
         one = self.values == 1
         names = ["pool.model"] if one else [f"pool_layers.{n}.model" for n in range(self.values)]
         return torch.cat([self.pooled(frames, name) for name in names], dim=1)
 
-    def resampled(self, waves: torch.Tensor) -> torch.Tensor:
+    def resample(self, waves: torch.Tensor) -> torch.Tensor:
         """The waves at the rate that the network was trained at."""
         import soxr
         import torch
 
-        if self.rate_hz == self.given_hz:
+        if self.rate_hz == self.input_rate_hz:
             return waves
-        arrays = [soxr.resample(w, self.given_hz, self.rate_hz) for w in waves.cpu().numpy()]
+        arrays = [soxr.resample(w, self.input_rate_hz, self.rate_hz) for w in waves.cpu().numpy()]
         return torch.stack([torch.from_numpy(array) for array in arrays]).to(waves.device)
 
     def decibels(self, waves: torch.Tensor) -> torch.Tensor:
@@ -213,7 +213,7 @@ class NisqaNetwork:
             sideways = 1 if kernel.shape[3] > 1 and not (adapts and layer == LAYERS) else 0
             bias = self.state[f"cnn.model.conv{layer}.bias"]
             x = functional.conv2d(x, kernel, bias, padding=(1, sideways))
-            x = batch_normed(x, self.state, f"cnn.model.bn{layer}").relu()
+            x = batch_norm(x, self.state, f"cnn.model.bn{layer}").relu()
             if layer in pools and adapts:
                 x = functional.adaptive_max_pool2d(x, tuple(self.args[pools[layer]]))
             elif layer in pools:
@@ -223,7 +223,7 @@ class NisqaNetwork:
             x = self._linear(x, name) if f"{name}.weight" in self.state else x
         return x
 
-    def remembered(self, frames: torch.Tensor) -> torch.Tensor:
+    def run_lstm(self, frames: torch.Tensor) -> torch.Tensor:
         """What a recurrent network makes of the windows of a wave, (waves, windows, size)."""
         import torch
 
@@ -242,7 +242,7 @@ class NisqaNetwork:
         heard: torch.Tensor = network(frames)[0]
         return heard
 
-    def attended(self, frames: torch.Tensor) -> torch.Tensor:
+    def attend(self, frames: torch.Tensor) -> torch.Tensor:
         """Self-attention over the windows of a wave, (waves, windows, size)."""
         start = "time_dependency.model"
         x = self._normal(self._linear(frames, f"{start}.linear"), f"{start}.norm1")
@@ -259,7 +259,7 @@ class NisqaNetwork:
 
         kind = self.args.get("pool", "att")
         if kind == "att":
-            return self._weighed(frames, name)
+            return self._weigh(frames, name)
         if kind == "last_step_bi":  # each direction's own last window
             ahead, back = frames.chunk(2, dim=2)
             taken = torch.cat([ahead[:, -1], back[:, 0]], dim=1)
@@ -269,7 +269,7 @@ class NisqaNetwork:
             }[kind]  # fmt: skip
         return self._linear(taken, f"{name}.linear")
 
-    def _weighed(self, frames: torch.Tensor, name: str) -> torch.Tensor:
+    def _weigh(self, frames: torch.Tensor, name: str) -> torch.Tensor:
         """One value per wave, (waves, 1): the mean over windows by learnt weights."""
         if f"{name}.linear3.weight" not in self.state:
             weights = self._linear(frames, f"{name}.linear1").softmax(dim=1)
@@ -305,12 +305,12 @@ class NisqaNetwork:
         return functional.layer_norm(x, x.shape[-1:], scale, shift, EPS)
 
 
-def checked(args: dict[str, Any], path: Path) -> int:
+def output_count(args: dict[str, Any], path: Path) -> int:
     """How many values a checkpoint's network gives; Unavailable when it is of another kind."""
     wrong = [name for name, values in BUILT.items() if args.get(name, values[0]) not in values]
     if args.get("model", "NISQA_DIM") not in KINDS:
         wrong.append("model")
     if wrong:
-        told = ", ".join(f"{name} = {args.get(name)!r}" for name in wrong)
-        raise Unavailable(f"{path} is a network of NISQA that is not built here: {told}")
+        differences = ", ".join(f"{name} = {args.get(name)!r}" for name in wrong)
+        raise Unavailable(f"{path} is a network of NISQA that is not built here: {differences}")
     return KINDS[args.get("model", "NISQA_DIM")]

@@ -53,8 +53,8 @@ def count_outputs(key: str, title: str) -> tuple[Output, ...]:
         "fn": ("Vocalisations asked for that nothing matches", "false negatives"),
     }
     return tuple(
-        Output(f"{key}_{name}", about, "count", 0.0, title=f"{title} {words}")
-        for name, (about, words) in counted.items()
+        Output(f"{key}_{name}", description, "count", 0.0, title=f"{title} {words}")
+        for name, (description, words) in counted.items()
     )
 
 
@@ -118,19 +118,23 @@ class Nvv(Metric):
 
     def of_material(self, material: Material) -> Score:
         """F1, precision, recall and distance of one clip."""
-        asked, heard = (material.attribute(f"nvv_{name}") for name in ("target", "predicted"))
-        for name, text in (("target", asked), ("predicted", heard)):
+        target_text, predicted_text = (
+            material.attribute(f"nvv_{name}") for name in ("target", "predicted")
+        )
+        for name, text in (("target", target_text), ("predicted", predicted_text)):
             if not text:
                 return undefined(f"the clip has no attribute nvv_{name}")
         if not material.language:
             return undefined("no language")
         try:
-            target, predicted = (vocalisations.parse(t, material.language) for t in (asked, heard))
+            target, predicted = (
+                vocalisations.parse(t, material.language) for t in (target_text, predicted_text)
+            )
         except vocalisations.VocalisationError as error:
             return undefined(str(error))
         length = len(texts.units(spoken(material), material.language))
         compared = vocalisations.compare(target, predicted, length, self.parameters.tolerance)
-        return scored(compared)
+        return score_comparison(compared)
 
     def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         """Counts summed over a condition's clips; distance over its clips with a match.
@@ -142,7 +146,7 @@ class Nvv(Metric):
         named = {
             **rates(controllability),
             "coverage": vocalisations.coverage(
-                controllability.asked_types, self.parameters.n_types
+                controllability.target_types, self.parameters.n_types
             ),
             "coverage_matched": vocalisations.coverage(
                 controllability.hit_types, self.parameters.n_types
@@ -158,7 +162,7 @@ def spoken(material: Material) -> str:
     return vocalisations.without_marks(text, material.language) if marked else ""
 
 
-def scored(compared: Comparison) -> Score:
+def score_comparison(compared: Comparison) -> Score:
     """The score of one clip, with everything in its details that pooling needs."""
     controllability = vocalisations.controllability([compared])
     if controllability.f1 is None:
@@ -181,9 +185,9 @@ def comparison_details(compared: Comparison) -> dict[str, Any]:
         "fp": len(compared.spurious),
         "fn": len(compared.missed),
         "length": compared.length,
-        "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
-        "missed": [plain(v) for v in compared.missed],
-        "spurious": [plain(v) for v in compared.spurious],
+        "matched": [[vocalisation_as_json(t), vocalisation_as_json(p)] for t, p in compared.pairs],
+        "missed": [vocalisation_as_json(v) for v in compared.missed],
+        "spurious": [vocalisation_as_json(v) for v in compared.spurious],
     }
 
 
@@ -197,7 +201,7 @@ def rates(controllability: Controllability) -> dict[str, float | None]:
     }
 
 
-def plain(vocalisation: Vocalisation) -> list[Any]:
+def vocalisation_as_json(vocalisation: Vocalisation) -> list[Any]:
     """A vocalisation as JSON."""
     return [vocalisation.type, vocalisation.position]
 

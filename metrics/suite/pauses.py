@@ -129,7 +129,7 @@ class Pauses(Metric):
             "pauses_per_minute": len(pauses) / span_s * 60,
             "pause_mean_s": pause_s / len(pauses) if pauses else None,
             "speech_s": speech_s,
-            **speed(material, speech_s),
+            **speech_rates(material, speech_s),
         }
         details: dict[str, Any] = {
             "n_pauses": len(pauses),
@@ -140,7 +140,7 @@ class Pauses(Metric):
         return Score(pause_s / span_s, "", details, also=also)
 
 
-def speed(material: Material, speech_s: float) -> dict[str, float | None]:
+def speech_rates(material: Material, speech_s: float) -> dict[str, float | None]:
     """Words and characters a second; None without a text, or words in an unspaced language."""
     if not material.text:
         return {}

@@ -76,7 +76,7 @@ class Plcmos(Metric):
         path = weights.bundled_file("plcmos_v2.onnx")
         file = onnx.read(path)
         self.heard_as = onnx.inputs_before(file, "dense1.weight")[:2]  # of the clip, no rater
-        self.session = session(onnx.with_outputs(path, self.heard_as), device)
+        self.session = session(onnx.add_outputs(path, self.heard_as), device)
         self.device_notes = provider_notes(self.session, device)
         self.tensors = file.tensors
         self.weights = weights.hashes([path])
@@ -89,8 +89,8 @@ class Plcmos(Metric):
 
     def _score(self, wave: torch.Tensor) -> Score:
         features = log_spectrum(wave.double().cpu().numpy())[None, None].astype(np.float32)
-        given = {"degraded_audio": features, "rater_embed": self.raters[:1]}
-        heard = np.concatenate(self.session.run(list(self.heard_as), given), axis=1)
+        feeds = {"degraded_audio": features, "rater_embed": self.raters[:1]}
+        heard = np.concatenate(self.session.run(list(self.heard_as), feeds), axis=1)
         values = self.opinions(heard)
         return Score(float(np.mean(values)), details={"raters_sd": float(np.std(values))})
 
@@ -99,20 +99,20 @@ class Plcmos(Metric):
 
         The network hears a clip before it knows who rates it: once for all raters.
         """
-        about = leaky(self._dense(self.raters, "embed_dense"))
-        both = np.concatenate([heard.repeat(len(about), axis=0), about], axis=1)
+        rater_vectors = leaky_relu(self._dense(self.raters, "embed_dense"))
+        both = np.concatenate([heard.repeat(len(rater_vectors), axis=0), rater_vectors], axis=1)
         return np.asarray(1 + 4 / (1 + np.exp(-self._dense(both, "dense")[:, 0])))
 
     def _dense(self, x: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         """Six dense layers of the network, the last without its activation."""
         layers = [f"{name}{part}" for part in ("1", "2.0", "2.1", "2.2", "2.3", "3")]
         for layer in layers:
-            x = leaky(x) if layer != layers[0] else x
+            x = leaky_relu(x) if layer != layers[0] else x
             x = x @ self.tensors[f"{layer}.weight"].T + self.tensors[f"{layer}.bias"]
         return x
 
 
-def leaky(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def leaky_relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """The network's activation: a tenth of what is below 0."""
     return np.where(x > 0, x, np.float32(0.1) * x)
 

@@ -65,17 +65,19 @@ class ReverbConsistency(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One deviation per wave, (samples,) at 16 kHz; the windows of all waves are batched."""
         segments = speech.speech_segments([wave.float() for wave in waves], self.detector)
-        kept = [self.windows(len(wave), part) for wave, part in zip(waves, segments, strict=True)]
+        starts_by_wave = [
+            self.windows(len(wave), part) for wave, part in zip(waves, segments, strict=True)
+        ]
         size = self.samples(self.parameters.window_s)
         cut = [
             wave[start : start + size]
-            for wave, starts in zip(waves, kept, strict=True)
+            for wave, starts in zip(waves, starts_by_wave, strict=True)
             for start in starts
         ]
         values = self.window_values(cut)
         return [
             self.summary(len(wave), starts, [next(values) for _ in starts])
-            for wave, starts in zip(waves, kept, strict=True)
+            for wave, starts in zip(waves, starts_by_wave, strict=True)
         ]
 
     def samples(self, seconds: float) -> int:

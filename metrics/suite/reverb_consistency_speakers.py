@@ -19,7 +19,7 @@ TURN_TIMES = ("given", "aligned")
 
 @dataclass(frozen=True)
 class ReverbConsistencySpeakersParameters(ReverbConsistencyParameters):
-    """The parameters of reverb consistency, and whether missing turn times are found."""
+    """The parameters of reverb consistency, and whether missing turn times are aligned."""
 
     turn_times: str = "given"
 
@@ -82,7 +82,7 @@ class ReverbConsistencySpeakers(ReverbConsistency):
             return undefined(f"turns without times: {error}")
         except ValueError as error:
             return undefined(str(error))
-        return known if turns.timed(known) else undefined("no turns with times")
+        return known if turns.have_times(known) else undefined("no turns with times")
 
     def mean_over_speakers(self, known: Sequence[Turn], scores: Mapping[str, Score]) -> Score:
         """The mean of what the speakers have; those with fewer than two windows have nothing."""

@@ -55,15 +55,15 @@ class Scoreq(Metric):
     def load(self, device: str = "cpu") -> None:
         """Open the network's file."""
         super().load(device)
-        given = self.parameters
-        path = weights.model_file(given.model or f"scoreq/adapt_nr_{given.domain}.onnx")
+        parameters = self.parameters
+        path = weights.model_file(parameters.model or f"scoreq/adapt_nr_{parameters.domain}.onnx")
         self.session = session(str(path), device)
         self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.averaged(waves, self.parameters, 60.0, self.predict)
+        averages = chunks.average_chunks(waves, self.parameters, 60.0, self.predict)
         return [chunks.first_value(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -61,8 +61,8 @@ class ScoreqRef(PairedMetric):
     def load(self, device: str = "cpu") -> None:
         """Open the network's file."""
         super().load(device)
-        given = self.parameters
-        path = weights.model_file(given.model or f"scoreq/fixed_nmr_{given.domain}.onnx")
+        parameters = self.parameters
+        path = weights.model_file(parameters.model or f"scoreq/fixed_nmr_{parameters.domain}.onnx")
         self.session = session(str(path), device)
         self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from metrics.core.metric import Output, Score, undefined
-from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, aligned
+from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, align_waves
 
 
 class SiSdr(PairedMetric):
@@ -37,7 +37,9 @@ class SiSdr(PairedMetric):
 
     def compare(self, wave: Wave, reference: Wave) -> Score:
         """The ratios of two waves, (samples,), cut to equal length."""
-        wave, reference, lag = aligned(wave, reference, self.sample_rate_hz, self.parameters.align)
+        wave, reference, lag = align_waves(
+            wave, reference, self.sample_rate_hz, self.parameters.align
+        )
         scaled = reference * (wave @ reference) / (reference @ reference)
         value = ratio_db(scaled, wave - scaled)
         if value is None:

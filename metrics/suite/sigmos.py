@@ -75,8 +75,8 @@ class Sigmos(Metric):
 
     def _score(self, wave: torch.Tensor) -> Score:
         features = compressed_spectrum(wave.double().cpu().numpy())
-        given = {put.name: features[None] for put in self.session.get_inputs()}
-        values = self.session.run(None, given)[0].reshape(-1)
+        feeds = {put.name: features[None] for put in self.session.get_inputs()}
+        values = self.session.run(None, feeds)[0].reshape(-1)
         named = {f"sigmos_{name}": float(v) for name, v in zip(ORDER, values, strict=True)}
         return Score(named.pop("sigmos_overall"), also=named)
 

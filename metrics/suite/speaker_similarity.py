@@ -63,9 +63,9 @@ class SpeakerSimilarity(Metric):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        given = self.parameters
+        settings = self.parameters
         self.timbre = TimbreSimilarity(
-            embedding=given.embedding, model=given.model, reference_s=given.longest_s
+            embedding=settings.embedding, model=settings.model, reference_s=settings.longest_s
         )
         self.packages = self.timbre.packages
 
@@ -78,19 +78,19 @@ class SpeakerSimilarity(Metric):
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference voice; waves of similar length share batches."""
         longest = round(self.parameters.longest_s * self.sample_rate_hz)
-        found: list[Score | NDArray[Any]] = [
+        references: list[Score | NDArray[Any]] = [
             unfit(take.wave, SHORTEST_S, self.sample_rate_hz)
             or self.timbre.reference(take.material)
             for take in takes
         ]
-        usable = [i for i, each in enumerate(found) if not isinstance(each, Score)]
+        usable = [i for i, each in enumerate(references) if not isinstance(each, Score)]
         heard = {i: takes[i].wave[:longest] for i in usable}
         if usable:
             embedded = self.timbre.voices.embedding.embed(list(heard.values()))
             vectors = dict(zip(usable, embedded.cpu().numpy(), strict=True))
         scores = [
             each if isinstance(each, Score) else self._score(heard[i], vectors[i], each)
-            for i, each in enumerate(found)
+            for i, each in enumerate(references)
         ]
         return self.timbre.beside_odd_voices(scores, takes)
 

@@ -20,8 +20,8 @@ from metrics.core.metric import (
 )
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
-from metrics.networks.predictors.predictor import exact
-from metrics.networks.predictors.pretrained import pretrained
+from metrics.networks.predictors.predictor import exact_inference
+from metrics.networks.predictors.pretrained import load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -85,11 +85,11 @@ class SpeechBertScore(PairedMetric):
     def load(self, device: str = "cpu") -> None:
         """Load the model of a folder, or of a hub, onto `device`."""
         super().load(device)
-        self.loaded = pretrained(self.parameters.model, "AutoModel", device)
+        self.loaded = load_pretrained(self.parameters.model, "AutoModel", device)
         layers = self.loaded.network.config.num_hidden_layers
         if self.parameters.layer > layers:
-            asked = self.parameters.layer
-            raise weights.Unavailable(f"layer is {asked}; {self.parameters.model} has {layers}")
+            layer = self.parameters.layer
+            raise weights.Unavailable(f"layer is {layer}; {self.parameters.model} has {layers}")
         self.weights = self.loaded.weights
 
     def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
@@ -117,15 +117,17 @@ class SpeechBertScore(PairedMetric):
         """Unit vectors of each wave's frames of 20 ms, (frames, dimensions), float64."""
         import torch
 
-        found: dict[int, torch.Tensor] = {}
+        by_place: dict[int, torch.Tensor] = {}
         sizes = [len(wave) for wave in waves]
         most = round(AT_ONCE_S * self.sample_rate_hz)
         for places in buckets(sizes, most, self.loaded.similar):
             own = [waves[place] for place in places]
-            with exact():
-                heard = self.loaded.heard(own, self.sample_rate_hz, output_hidden_states=True)
+            with exact_inference():
+                heard = self.loaded.network_outputs(
+                    own, self.sample_rate_hz, output_hidden_states=True
+                )
             layer = heard.hidden_states[self.parameters.layer]
             for place, row in zip(places, layer, strict=True):
                 frames = row[: self.loaded.masked.frames(sizes[place])]
-                found[place] = torch.nn.functional.normalize(frames.double(), dim=1)
-        return [found[place] for place in range(len(waves))]
+                by_place[place] = torch.nn.functional.normalize(frames.double(), dim=1)
+        return [by_place[place] for place in range(len(waves))]

@@ -81,7 +81,7 @@ class SquimPesq(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
         return [each.undefined or self.score_chunks(each) for each in averages]
@@ -94,7 +94,7 @@ class SquimPesq(Metric):
             stoi, pesq, si_sdr = self.model(torch.stack(list(batch)))
         return torch.stack([pesq, stoi, si_sdr], dim=1)
 
-    def score_chunks(self, average: chunks.Averaged) -> Score:
+    def score_chunks(self, average: chunks.ChunkAverage) -> Score:
         """The score of a clip whose chunks have values."""
         assert average.values is not None
         pesq, stoi, si_sdr = (float(value) for value in average.values)

@@ -58,7 +58,10 @@ class Srmr(Metric):
             same = [waves[place] for place in places]
             batch = same[0][None] if len(same) == 1 else torch.stack(same)  # one is not copied
             results = srmr.srmr(
-                batch, self.parameters.variant, self.parameters.precision, self.kept(same)
+                batch,
+                self.parameters.variant,
+                self.parameters.precision,
+                self.shared_envelopes(same),
             )
             for place, result in zip(places, results, strict=True):
                 details = {"k_star": result.k_star, "k90_margin": result.k90_margin}
@@ -66,11 +69,11 @@ class Srmr(Metric):
                 scores[place] = Score(result.value, result.reason, details, warnings=notes)
         return scores
 
-    def kept(self, waves: Sequence[torch.Tensor]) -> srmr.Kept:
+    def shared_envelopes(self, waves: Sequence[torch.Tensor]) -> srmr.SharedEnvelopes:
         """Where the variants of SRMR share what they compute of the same waves."""
         name = ("gammatone", self.parameters.precision, *map(id, waves))
-        kept: srmr.Kept = wave_memory.once(waves[0], name, dict)
-        return kept
+        envelopes: srmr.SharedEnvelopes = wave_memory.compute_once(waves[0], name, dict)
+        return envelopes
 
 
 def window_note(n_samples: int) -> dict[str, str]:
@@ -83,7 +86,7 @@ def window_note(n_samples: int) -> dict[str, str]:
     return {"windows": f"{words} of a minute each"}
 
 
-def check_choice(name: str, given: str, choices: Iterable[str]) -> None:
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raise a ParameterError that lists the choices when `given` is not one of them."""
-    if given not in choices:
-        raise ParameterError(f"{name} is {given!r}; choose one of {', '.join(choices)}")
+    if value not in choices:
+        raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(choices)}")

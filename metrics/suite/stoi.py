@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from metrics.core.metric import Output, Score, undefined
-from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, aligned
+from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, align_waves
 
 LEAST_FRAMES = "Not enough STFT frames"  # how the package says that too little speech is left
 
@@ -34,7 +34,9 @@ class Stoi(PairedMetric):
         """Both values of two waves, (samples,) at 16 kHz; the package goes to 10 kHz itself."""
         from pystoi import stoi
 
-        wave, reference, lag = aligned(wave, reference, self.sample_rate_hz, self.parameters.align)
+        wave, reference, lag = align_waves(
+            wave, reference, self.sample_rate_hz, self.parameters.align
+        )
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", LEAST_FRAMES, RuntimeWarning)

@@ -105,7 +105,7 @@ class TimbreConsistency(Metric):
                 own = self.aligner.timed_turns(take.wave, own)
         except AlignmentError as error:
             return undefined(f"turns without times: {error}")
-        if not turns.timed(own):
+        if not turns.have_times(own):
             return undefined(
                 "turns without times: give them, or set per_speaker to aligned or never"
             )

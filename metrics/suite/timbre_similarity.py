@@ -112,19 +112,19 @@ class TimbreSimilarity(Metric):
                 self._references.clear()
                 self._odd.clear()
             try:
-                self._references[name] = self._embedded(material)
+                self._references[name] = self._embed_reference(material)
             except decoding.AudioError as error:
                 reason = f"the reference voice cannot be read: {error}"
                 return Score(None, reason, failed=True)
         return self._references[name]
 
-    def _embedded(self, material: Material) -> NDArray[np.float64] | Score:
+    def _embed_reference(self, material: Material) -> NDArray[np.float64] | Score:
         import torch
 
         if material.reference_sha256:
             decoding.check_unchanged(material.reference_path, material.reference_sha256)
-        decoded = decoding.decoded(material.reference_path, (self.sample_rate_hz,))
-        self._odd[_name(material)] = input_warnings.of_reference(decoded.facts, self.accepts)
+        decoded = decoding.decode(material.reference_path, (self.sample_rate_hz,))
+        self._odd[_name(material)] = input_warnings.reference_warning(decoded.facts, self.accepts)
         wave = decoded.waves[self.sample_rate_hz]
         taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])
         if len(taken) < self.voices.embedding.shortest_s * self.sample_rate_hz:
@@ -133,7 +133,7 @@ class TimbreSimilarity(Metric):
             return undefined("the reference voice holds NaN or infinity")
         if why := silence(taken, self.sample_rate_hz):
             return undefined(f"the reference voice is {why}")
-        return self.voices.whole(taken.to(self.device))
+        return self.voices.embed_whole(taken.to(self.device))
 
     def summary(self, windows: VoiceWindows, reference: NDArray[np.float64]) -> Score:
         """The mean over the windows, with each window's cosine beside it."""

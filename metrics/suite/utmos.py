@@ -49,9 +49,9 @@ class Utmos(Metric):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        given = self.parameters
-        kind = predictor_type(given.predictor)
-        self.predictor = kind(given.model, given.layout, given.gives_rate)
+        settings = self.parameters
+        kind = predictor_type(settings.predictor)
+        self.predictor = kind(settings.model, settings.layout, settings.gives_rate)
         self.packages = tuple(dict.fromkeys(("torch", "numpy", *kind.packages)))
 
     def load(self, device: str = "cpu") -> None:
@@ -64,7 +64,7 @@ class Utmos(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
         most_s = self.predictor.at_once_s[kind(self.device)]
-        averages = chunks.averaged(waves, self.parameters, most_s, self.predict)
+        averages = chunks.average_chunks(waves, self.parameters, most_s, self.predict)
         return [chunks.first_value(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -55,20 +55,20 @@ class Visqol(PairedMetric):
     def load(self, device: str = "cpu") -> None:
         """Make the comparer ready; its model lies in the package."""
         super().load(device)
-        given = self.parameters
+        parameters = self.parameters
         weights.need_package("visqol", PACKAGE)
-        lattice = given.mapping == "lattice" if given.mode == "speech" else None
+        lattice = parameters.mapping == "lattice" if parameters.mode == "speech" else None
         if lattice:
             weights.need_package("ai_edge_litert", PACKAGE)
         import visqol
 
         self.api = visqol.VisqolApi()
-        self.api.create(mode=given.mode, use_lattice_model=lattice)
+        self.api.create(mode=parameters.mode, use_lattice_model=lattice)
 
     def compare(self, wave: Wave, reference: Wave) -> Score:
         """The value of two waves, (samples,); the package aligns them, whole and by patches."""
         try:
-            found = self.api.measure_from_arrays(reference, wave, self.sample_rate_hz)
+            result = self.api.measure_from_arrays(reference, wave, self.sample_rate_hz)
         except ValueError as error:
             return undefined(f"ViSQOL finds nothing to compare: {error}")
-        return Score(float(found.moslqo), details={"vnsim": float(found.vnsim)})
+        return Score(float(result.moslqo), details={"vnsim": float(result.vnsim)})

@@ -79,17 +79,17 @@ def features(wave: Wave) -> Frames:
     """
     import librosa
 
-    found = librosa.feature.mfcc(
+    cepstra = librosa.feature.mfcc(
         y=wave, sr=16_000, n_mfcc=COEFFICIENTS, n_mels=BANDS, fmax=TOP_HZ, n_fft=FFT,
         win_length=WINDOW, hop_length=STEP, lifter=LIFTER,
     )  # fmt: skip
-    centred = found - around(found)
-    spread = np.sqrt(np.clip(around(centred**2) - around(centred) ** 2, 0, None))
+    centred = cepstra - running_mean(cepstra)
+    spread = np.sqrt(np.clip(running_mean(centred**2) - running_mean(centred) ** 2, 0, None))
     normal: Frames = (centred / (spread + TINY)).T
     return normal
 
 
-def around(values: Any) -> Any:
+def running_mean(values: Any) -> Any:
     """Running means over the last axis, mirrored at both ends."""
     from scipy.ndimage import uniform_filter1d
 
@@ -106,25 +106,25 @@ def patch_costs(ours: Frames, theirs: Frames) -> Frames:
     starts = range(0, len(ours) - PATCH + 1, HOP)
     patches = np.stack([ours[start : start + PATCH] for start in starts])
     costs = [
-        warped(patches[first : first + AT_ONCE], theirs)
+        warping_costs(patches[first : first + AT_ONCE], theirs)
         for first in range(0, len(patches), AT_ONCE)
     ]
     return np.concatenate(costs) / PATCH
 
 
-def warped(patches: Frames, theirs: Frames) -> Frames:
+def warping_costs(patches: Frames, theirs: Frames) -> Frames:
     """The least cost of each of some patches, (patches, frames, 13), row by row of the patch."""
-    total = apart(patches[:, 0], theirs)
+    total = frame_distances(patches[:, 0], theirs)
     for frame in range(1, PATCH):
-        cost = apart(patches[:, frame], theirs)
+        cost = frame_distances(patches[:, frame], theirs)
         before = total.copy()  # one frame of the patch on: from the same place, or three before
         before[:, STRIDE:] = np.minimum(total[:, STRIDE:], total[:, :-STRIDE])
-        total = along(cost, before)
+        total = next_cost_row(cost, before)
     least: Frames = total.min(axis=1)
     return least
 
 
-def along(cost: Frames, before: Frames) -> Frames:
+def next_cost_row(cost: Frames, before: Frames) -> Frames:
     """The row, (patches, frames): its costs on top of the row before, or of itself three before.
 
     Three chains of frames, each by running sums: going on along a chain adds what lies between.
@@ -137,7 +137,7 @@ def along(cost: Frames, before: Frames) -> Frames:
     return total
 
 
-def apart(ours: Frames, theirs: Frames) -> Frames:
+def frame_distances(ours: Frames, theirs: Frames) -> Frames:
     """Euclidean distances, (patches, frames), of (patches, 13) and (frames, 13)."""
     squares = (ours**2).sum(1)[:, None] + (theirs**2).sum(1) - 2 * ours @ theirs.T
     distances: Frames = np.sqrt(np.clip(squares, 0, None))

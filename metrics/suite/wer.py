@@ -56,7 +56,7 @@ class ErrorRateParameters(Parameters):
             raise ParameterError("precision int8 is for faster_whisper only")
 
     def options(self) -> recognisers.Options:
-        """What the recogniser is told."""
+        """Return the recogniser's options."""
         return recognisers.Options(self.model, self.beam, self.precision)
 
 
@@ -86,7 +86,7 @@ class ErrorRate(Metric):
         """Load the recogniser, or take the one that this process has loaded already."""
         super().load(device)
         chosen = self.parameters
-        self.recogniser = recognisers.loaded(chosen.recogniser, chosen.options(), device)
+        self.recogniser = recognisers.load_recogniser(chosen.recogniser, chosen.options(), device)
         self.weights = dict(self.recogniser.weights)
         self.device_notes = dict(self.recogniser.device_notes)
 
@@ -112,7 +112,7 @@ class ErrorRate(Metric):
             return "no text"
         if not material.language.strip():
             return "no language"
-        return self.other_metric(material.language) or texts.no_rule(
+        return self.other_metric(material.language) or texts.unsupported_reason(
             material.language, self.parameters.normalisation
         )
 
@@ -122,14 +122,14 @@ class ErrorRate(Metric):
 
     def of_texts(self, text: str, heard: str, language: str) -> Score:
         """The error rate of a transcript; markers such as [laugh] in the text are left out."""
-        said = vocalisations.without_marks(text, language)
+        reference = vocalisations.without_marks(text, language)
         chosen = self.parameters.normalisation
         counts, normalised = {}, {}
         for name in texts.NORMALISATIONS:
-            if texts.no_rule(language, name):
+            if texts.unsupported_reason(language, name):
                 continue
-            one = texts.normalised(said, language, name)
-            other = texts.normalised(heard, language, name)
+            one = texts.normalise_text(reference, language, name)
+            other = texts.normalise_text(heard, language, name)
             normalised[name] = (one, other)
             counts[name] = texts.errors(one, other, self.by_character)
         if counts[chosen].rate is None:
@@ -151,18 +151,18 @@ class ErrorRate(Metric):
         Also under the other normalisation, where it has a rule for the languages of all clips.
         """
         (other,) = set(texts.NORMALISATIONS) - {self.parameters.normalisation}
-        own = texts.summed(counted(row) for row in details)
+        own = texts.add_counts(counts_of_details(row) for row in details)
         values = {
             f"{self.key}_pooled": own.rate,
             f"{self.key}_pooled_{self.unit_name}": float(own.length),
         }
         if all(f"under_{other}" in row for row in details):
-            under = texts.summed(counted(row[f"under_{other}"]) for row in details)
+            under = texts.add_counts(counts_of_details(row[f"under_{other}"]) for row in details)
             values[f"{self.key}_pooled_{other}"] = under.rate
         return {name: value for name, value in values.items() if value is not None}
 
 
-def counted(row: Mapping[str, Any]) -> texts.Errors:
+def counts_of_details(row: Mapping[str, Any]) -> texts.Errors:
     """The counts of a score's details."""
     return texts.Errors(*(int(row[name]) for name in ("hits", "sub", "dele", "ins")))
 

@@ -1,4 +1,4 @@
-"""The page on which a judge model is asked for codes of reasons, after what is sent was said."""
+"""The page that asks a judge model for codes of reasons, once the user agrees to what is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from listening.selectors import codes_to_suggest, study_head_or_404
 from metrics.core.weights import Unavailable
 from metrics.jobs import suggest_codes
 from metrics.models import CodeSuggestion
-from metrics.scoring.code_suggestions import plan
+from metrics.scoring.code_suggestions import plan_request
 
 
 @never_cache
@@ -29,8 +29,8 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
     context["under_way"] = _under_way(key, pk)
     try:
-        asked = plan(key, pk)
-        context |= {"asked": asked, "failed": sorted(asked.failed.items())}
+        code_request = plan_request(key, pk)
+        context |= {"asked": code_request, "failed": sorted(code_request.failed.items())}
     except Unavailable as error:
         context["problem"] = str(error)
     return render(request, "metrics/suggest_codes.html", context)
@@ -42,25 +42,27 @@ def _under_way(key: str, pk: int) -> Any:
 
 @login_required
 @require_POST
-def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+def request_suggestions(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Has a worker ask; only who ticked that reasons may be sent gets that far."""
     study = study_head_or_404(key, request.user, "edit")
     by = request.user.get_username()
     try:
-        asked = plan(key, pk)
+        code_request = plan_request(key, pk)
         if request.POST.get("send") != "on":
             messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
             return redirect("review-suggestions", key, pk)
         if _under_way(key, pk) is not None:  # twice at once would be paid for twice
             messages.error(request, "It is being asked already. Load this page to see how far.")
             return redirect("review-suggestions", key, pk)
-        ask_for(suggest_codes, key, pk, asked.model, by)
+        ask_for(suggest_codes, key, pk, code_request.model, by)
     except Unavailable as error:
         messages.error(request, str(error))
     else:
-        details = asked.details(len(asked.missing))
+        details = code_request.details(len(code_request.missing))
         acted.send(
             CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details
         )
-        messages.success(request, f"{asked.model} is being asked. Load this page to see how far.")
+        messages.success(
+            request, f"{code_request.model} is being asked. Load this page to see how far."
+        )
     return redirect("review-suggestions", key, pk)

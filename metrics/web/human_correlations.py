@@ -22,7 +22,7 @@ KEPT_S = 24 * 3600
 Values = Callable[[str], Mapping[str, float | None]]
 
 
-def beside_raters(
+def correlations_with_raters(
     study: str,
     odd: Mapping[str, Sequence[str]] | None = None,
     titles: Mapping[str, str] | None = None,
@@ -33,23 +33,23 @@ def beside_raters(
     analysis knows by their keys alone.
     """
     answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
-    told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
-    if told is None:
+    analysis: dict[str, Any] | None = next((each for each in answers if each is not None), None)
+    if analysis is None:
         return None
-    run = told["run"]
+    run = analysis["run"]
 
     def values(metric: str) -> dict[str, float | None]:
         key = f"beside-values-{study}-{run}-{hashlib.sha256(metric.encode()).hexdigest()}"
-        kept: dict[str, float | None] | None = cache.get_or_set(
+        cached: dict[str, float | None] | None = cache.get_or_set(
             key, lambda: values_of(study, metric), KEPT_S
         )
-        return kept or {}
+        return cached or {}
 
-    named = [with_titles(family, titles or {}) for family in told["families"]]
-    families = [shown(family, values) for family in named]
+    named = [with_titles(family, titles or {}) for family in analysis["families"]]
+    families = [page_family(family, values) for family in named]
     for clip in (each for family in families for _, clips in family["clips"] for each in clips):
         clip["odd"] = list((odd or {}).get(clip["stimulus"], ()))
-    return {**told, "families": families}
+    return {**analysis, "families": families}
 
 
 def with_titles(family: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def values_of(study: str, metric: str) -> dict[str, float | None]:
     return {row["stimulus"]: row["value"] for row in score_rows(study, metric)}
 
 
-def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def page_family(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
-    known = ranked(family["metrics"])
+    known = rank_metrics(family["metrics"])
     others = [each for each in family["metrics"] if each not in known]
     metrics = [*known, *sorted(others, key=lambda each: not each["directed"])]
     clips = clips_apart(points_of(family, known, values), known)
@@ -78,7 +78,7 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
         **family,
         "sentence": sentence(family, known),
         "rivals": rivals(known),
-        "metrics": [{**each, "said": numbers_said(each)} for each in metrics[:MOST_METRICS]],
+        "metrics": [{**each, "said": format_numbers(each)} for each in metrics[:MOST_METRICS]],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
         "best": known[0]["title"] if known else "",
         "clips": clips,
@@ -99,7 +99,7 @@ def why_no_clips(family: Mapping[str, Any]) -> str:
     )
 
 
-def ranked(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def rank_metrics(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Those that may be said to agree with raters, in order.
 
     Levels, F0 and whatever else declares no better way describe a clip and are no opinion of it:
@@ -143,36 +143,38 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
             f"{best['n']} {units} are too few to say which metric agrees with raters: "
             f"{family['fewest']} or more are needed."
         )
-    found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
-    found += f"{best['n']} {units}"
+    correlation = f"SRCC {format_estimate(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
+    correlation += f"{best['n']} {units}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
             f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
-            f"that has nothing to do with them: {found}.{reachable(top)}"
+            f"that has nothing to do with them: {correlation}.{reachable(top)}"
         )
     agrees = ""
     if len(known) > 1:
         agrees = " has the largest correlation" if rivals(known) else " agrees best"
         agrees += " with raters"
-    said = f"{best['title']}{agrees}: {found}."
+    text = f"{best['title']}{agrees}: {correlation}."
     if top is None:
-        return f"{said}{reachable(None)}"
-    said += " Raters agree among themselves so far that a perfect metric could reach "
-    said += ranged(top["value"], top["low"], top["high"])
+        return f"{text}{reachable(None)}"
+    text += " Raters agree among themselves so far that a perfect metric could reach "
+    text += format_estimate(top["value"], top["low"], top["high"])
     behind = best["gap"]
     if behind is None:
-        return f"{said}; the metric's interval is not known, so nothing is said of the difference."
-    apart = ranged(behind["value"], behind["low"], behind["high"])
+        return f"{text}; the metric's interval is not known, so nothing is said of the difference."
+    apart = format_estimate(behind["value"], behind["low"], behind["high"])
     if behind["low"] > 0:
-        return f"{said}: it stays behind that by {apart}."
-    return f"{said}. It is not significantly below that: {apart}."
+        return f"{text}: it stays behind that by {apart}."
+    return f"{text}. It is not significantly below that: {apart}."
 
 
 def reachable(top: Mapping[str, Any] | None) -> str:
     """What a perfect metric could reach, as a sentence after another one."""
     if top is None:
         return " How far raters agree among themselves is not known: there are too few."
-    return f" A perfect metric could reach {ranged(top['value'], top['low'], top['high'])}."
+    return (
+        f" A perfect metric could reach {format_estimate(top['value'], top['low'], top['high'])}."
+    )
 
 
 def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -192,21 +194,21 @@ def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
     return way * metric["srcc_low"], way * metric["srcc_high"]
 
 
-def numbers_said(metric: Mapping[str, Any]) -> dict[str, str]:
+def format_numbers(metric: Mapping[str, Any]) -> dict[str, str]:
     """A metric's correlation, its ceiling and the gap between both, with their intervals."""
     if metric["srcc"] is None:
         return {}
-    said = {"srcc": ranged(metric["srcc"], metric["srcc_low"], metric["srcc_high"])}
+    texts = {"srcc": format_estimate(metric["srcc"], metric["srcc_low"], metric["srcc_high"])}
     for name in ("ceiling", "gap"):
         known = metric[name]
-        said[name] = ranged(known["value"], known["low"], known["high"]) if known else ""
-    return said
+        texts[name] = format_estimate(known["value"], known["low"], known["high"]) if known else ""
+    return texts
 
 
-def ranged(value: float, low: float | None, high: float | None) -> str:
+def format_estimate(value: float, low: float | None, high: float | None) -> str:
     """A coefficient with its interval, two decimals."""
-    told = [f"{each:z.2f}" for each in (value, low, high) if each is not None]
-    words = f"{told[0]} [{told[1]}, {told[2]}]" if len(told) == 3 else told[0]
+    parts = [f"{each:z.2f}" for each in (value, low, high) if each is not None]
+    words = f"{parts[0]} [{parts[1]}, {parts[2]}]" if len(parts) == 3 else parts[0]
     return words.replace("-", "−")
 
 
@@ -221,8 +223,8 @@ def clips_apart(
     if not known or len(points) < 2 * MOST_CLIPS:
         return []
     way = -1.0 if known[0]["srcc"] < 0 else 1.0
-    metric = ranks([way * point["x"] for point in points])
-    people = ranks([point["y"] for point in points])
+    metric = ranks_from_zero([way * point["x"] for point in points])
+    people = ranks_from_zero([point["y"] for point in points])
     apart = [
         {
             "stimulus": str(point["title"]),
@@ -239,19 +241,19 @@ def clips_apart(
     return [(title, clips) for title, clips in named if clips]
 
 
-def ranks(values: Sequence[float]) -> list[float]:
+def ranks_from_zero(values: Sequence[float]) -> list[float]:
     """Ranks from 0; equal values share the middle of theirs."""
     order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
+    ranks = [0.0] * len(values)
     start = 0
     while start < len(order):
         end = start
         while end < len(order) and values[order[end]] == values[order[start]]:
             end += 1
         for place in order[start:end]:
-            found[place] = (start + end - 1) / 2
+            ranks[place] = (start + end - 1) / 2
         start = end
-    return found
+    return ranks
 
 
 SPREADS = 5.0  # robust standard deviations from the median

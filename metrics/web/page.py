@@ -35,29 +35,29 @@ from metrics.core.metric import (
 from metrics.models import MetricScore, ScoringRun
 from metrics.scoring import clip_warnings, plugins, runs
 from metrics.scoring.clip_warnings import (
-    Warned,
     WarningFilter,
-    clips_kept,
+    WarningKind,
     codes_by_clip,
+    filter_clips,
     warned_clips,
 )
-from metrics.scoring.presets import Choice, same, shipped
+from metrics.scoring.presets import Choice, is_same_choice, shipped_presets
 from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.scoring.study_material import heard_stimuli, study_stimuli
-from metrics.web.human_correlations import beside_raters, far_off
+from metrics.web.human_correlations import correlations_with_raters, far_off
 from metrics.web.summary import (
     FIRST,
     OverRuns,
     Summary,
     Sums,
+    clip_to_range,
+    format_interval,
     over_runs,
-    pooled,
-    run_of,
+    pooled_numbers,
+    run_name,
     runs_past,
-    span_of,
     summed_series,
     table_mark,
-    within,
 )
 
 REFRESH_S = 3
@@ -120,7 +120,7 @@ class Choosable:
     needs: str
     lacking: str  # needed columns that no stimulus fills
     trouble: str  # why it could not be loaded when it was tried last
-    origin: str  # the package that brings it; empty for one of this house
+    origin: str  # the package that brings it; empty for a built-in metric
 
 
 def run_state(run: ScoringRun) -> dict[str, Any]:
@@ -130,31 +130,33 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
         **runs.progress(run),
         "asked_at": run.asked_at.isoformat(timespec="seconds"),
         "asked_by": run.asked_by,
-        "metrics": [asked["metric"] for asked in run.metrics],
-        "titles": [title_of_key(asked["metric"]) for asked in run.metrics],
+        "metrics": [choice["metric"] for choice in run.metrics],
+        "titles": [title_of_key(choice["metric"]) for choice in run.metrics],
         "works": works,
         "refresh_s": REFRESH_S if works else 0,
     }
 
 
-def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
-    """Everything on the page beside the newest run; the table is over the clips that are kept."""
+def page(study: str, clip_filter: WarningFilter | None = None) -> dict[str, Any]:
+    """Return all of the page but the newest run; the table covers the clips of the filter."""
     overview = clips_and_scores(study)
-    looked_at = overview | (table_of_kept(study, kept) if kept else {})
+    looked_at = overview | (filtered_table(study, clip_filter) if clip_filter else {})
     rows = [(row, cells_of(row, looked_at["called"])) for row in looked_at["table"]]
     return {
         **looked_at,
         "rows": rows,
         "runs_past": any(runs_past(cell.span) for _, cells in rows for cell in cells),
         "every_row": overview["table"],
-        "filter": kept or WarningFilter(),
-        "beside": beside_raters(
+        "filter": clip_filter or WarningFilter(),
+        "beside": correlations_with_raters(
             study,
             odd_by_stimulus(overview["warned"]),
             {row.series.label: row.series.title for row in overview["table"]},
         ),
-        "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
-        "groups": choosable(overview["lacking"]),
+        "presets": [
+            (preset, preset_metrics(preset.metrics)) for preset in shipped_presets().values()
+        ],
+        "groups": choosable_metrics(overview["lacking"]),
         "left_out": sorted(Metric.registry.left_out.items()),
     }
 
@@ -162,7 +164,7 @@ def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
 def cells_of(row: TableRow, called: Sequence[str]) -> list[Cell]:
     """A row's numbers with the conditions that they are of."""
     return [
-        Cell(name, each, span_of(each, row.series.output, ".3f") if each else "")
+        Cell(name, each, format_interval(each, row.series.output, ".3f") if each else "")
         for name, each in zip(called, row.summaries, strict=True)
     ]
 
@@ -174,8 +176,8 @@ def clips_and_scores(study: str) -> dict[str, Any]:
     left = len(only_lines(study))
     key = f"metrics-page-2-{MOST_CONDITIONS}-{MOST_REASONS}-{left}-{table_mark(study)}"
     with contextlib.suppress(RedisError):
-        if (kept := cache.get(key)) is not None:
-            return dict(kept)
+        if (cached := cache.get(key)) is not None:
+            return dict(cached)
     stimuli, lines = heard_stimuli(study)
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
@@ -193,14 +195,14 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         "table": metric_table(Keys(study, rated), hashes, shown),
         "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
         "warned": warned_clips(stimuli, names),
-        "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
+        "lacking": {key: missing_columns(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
         cache.set(key, overview, KEPT_S)
     return overview
 
 
-def odd_by_stimulus(warned: Sequence[Warned]) -> dict[str, list[str]]:
+def odd_by_stimulus(warned: Sequence[WarningKind]) -> dict[str, list[str]]:
     """What is odd about the audio of each clip that has a warning."""
     odd: dict[str, list[str]] = {}
     for kind in warned:
@@ -209,18 +211,18 @@ def odd_by_stimulus(warned: Sequence[Warned]) -> dict[str, list[str]]:
     return odd
 
 
-def table_of_kept(study: str, kept: WarningFilter) -> dict[str, Any]:
+def filtered_table(study: str, clip_filter: WarningFilter) -> dict[str, Any]:
     """The table over the clips that a filter keeps, and how many these are; kept as the page is."""
-    key = f"metrics-kept-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}{kept.query}"
+    key = f"metrics-kept-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}{clip_filter.query}"
     with contextlib.suppress(RedisError):
-        if (held := cache.get(key)) is not None:
-            return dict(held)
-    stimuli = clips_kept(heard_stimuli(study)[0], kept)
+        if (cached := cache.get(key)) is not None:
+            return dict(cached)
+    stimuli = filter_clips(heard_stimuli(study)[0], clip_filter)
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     names, shown = condition_names(study), conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
-    found = {
+    overview = {
         "kept": len(stimuli),
         "traps": len(stimuli) - len(rated),
         "conditions": shown,
@@ -229,8 +231,8 @@ def table_of_kept(study: str, kept: WarningFilter) -> dict[str, Any]:
         "table": metric_table(Keys(study, rated), hashes, shown) if rated else [],
     }
     with contextlib.suppress(RedisError):
-        cache.set(key, found, KEPT_S)
-    return found
+        cache.set(key, overview, KEPT_S)
+    return overview
 
 
 def condition_names(study: str) -> dict[str, str]:
@@ -249,19 +251,20 @@ def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, An
     lengths = next(iter(stored_series(study, hashes, LENGTH)), None)
     if lengths is None:
         return {"clips": [], "more": 0}
-    found = {
+    length_by_stimulus = {
         row["stimulus"]: score.value
         for (row, _), key in zip(keys.stimuli, keys.for_series(lengths), strict=True)
         if (score := lengths.scores.get(key)) is not None and score.value is not None
     }
-    far = far_off(found)
+    far = far_off(length_by_stimulus)
     return {"clips": far[:MOST_ODD], "more": max(0, len(far) - MOST_ODD)}
 
 
 def preset_metrics(choices: Sequence[Choice]) -> str:
     """The metrics of a preset in words."""
     return ", ".join(
-        title_of_key(choice.metric) + ("*" if not same(choice, Choice(choice.metric)) else "")
+        title_of_key(choice.metric)
+        + ("*" if not is_same_choice(choice, Choice(choice.metric)) else "")
         for choice in choices
     )
 
@@ -281,10 +284,10 @@ def runs_by_output(
     keys: Keys, hashes: Collection[str], only: str
 ) -> dict[tuple[str, str], dict[str, OverRuns]]:
     """Mean and deviation over runs of the synthesis, by output and condition, where it has some."""
-    if all(run_of(row.get("run")) == FIRST for row, _ in keys.stimuli):
+    if all(run_name(row.get("run")) == FIRST for row, _ in keys.stimuli):
         return {}
     apart = [
-        ({**row, "condition": f"{row['condition']}{BETWEEN}{run_of(row.get('run'))}"}, material)
+        ({**row, "condition": f"{row['condition']}{BETWEEN}{run_name(row.get('run'))}"}, material)
         for row, material in keys.stimuli
     ]
     return {
@@ -309,9 +312,11 @@ def table_row(
         name: replace(each, over_runs=runs.get(name)) for name, each in sums.by_condition.items()
     }
     for condition, details in pooled_details(series, keys).items():
-        numbers = pooled(series.metric, details)
-        told = {pooled_words(series.output.key, name): value for name, value in numbers.items()}
-        summaries[condition] = replace(summaries[condition], pooled=told)
+        numbers = pooled_numbers(series.metric, details)
+        pooled_values = {
+            pooled_words(series.output.key, name): value for name, value in numbers.items()
+        }
+        summaries[condition] = replace(summaries[condition], pooled=pooled_values)
     return TableRow(
         series=series,
         n=sum(summary.n for summary in summaries.values()),
@@ -336,7 +341,9 @@ def pooled_details(series: Series, keys: Keys) -> dict[str, list[dict[str, Any]]
         value__isnull=False,
     )
     rows = stored.values_list("sha256", "given", "details")
-    details = {(sha256, given): clip_details for sha256, given, clip_details in rows.iterator()}
+    details = {
+        (sha256, fingerprint): clip_details for sha256, fingerprint, clip_details in rows.iterator()
+    }
     by_condition: dict[str, dict[tuple[str, str], Any]] = {}
     for (row, _), key in zip(keys.stimuli, wanted, strict=True):
         if key in details:
@@ -356,7 +363,7 @@ def troubles_of(sums: Sums) -> list[Trouble]:
     ]
 
 
-def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosable]]]:
+def choosable_metrics(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosable]]]:
     """Every metric, grouped by what it needs beside the audio; ``lacks``: columns by its key."""
     groups: dict[str, list[Choosable]] = {}
     broken = load_troubles()
@@ -383,7 +390,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
     return sorted(groups.items())
 
 
-def lacking(metric: Metric, stimuli: Stimuli) -> list[str]:
+def missing_columns(metric: Metric, stimuli: Stimuli) -> list[str]:
     """The columns that a metric can use and that no stimulus of the study fills."""
     missing = []
     for need in metric.needs:
@@ -435,9 +442,9 @@ UNKNOWN_FAILED = "Look into the worker's log, then score again: failed scores ar
 
 def remedy(reason: str, failed: bool = False) -> str:
     """What to do about a score without a value; empty where nothing is known."""
-    said = reason.lower()
+    lowered = reason.lower()
     for words, what in REMEDIES:
-        if words in said:
+        if words in lowered:
             return what
     return UNKNOWN_FAILED if failed else ""
 
@@ -491,9 +498,9 @@ def _pace_s(study: str) -> float | None:
         study__key=study, state=ScoringRun.State.DONE, finished_at__isnull=False
     ).order_by("-finished_at")
     for run in ended[:1]:
-        done = sum(run.shards.values_list("done", flat=True))
-        if run.finished_at is not None and done >= FEWEST:
-            return (run.finished_at - run.asked_at).total_seconds() / done
+        scores = sum(run.shards.values_list("done", flat=True))
+        if run.finished_at is not None and scores >= FEWEST:
+            return (run.finished_at - run.asked_at).total_seconds() / scores
     return None
 
 
@@ -505,8 +512,8 @@ def _cost(row: TableRow) -> float | None:
         parameters=row.series.metric.parameters_dict(),
         details__cost__isnull=False,
     )
-    told = stored.annotate(cost=Cast(KeyTextTransform("cost", "details"), FloatField()))
-    mean: float | None = told.aggregate(mean=Avg("cost"))["mean"]
+    costs = stored.annotate(cost=Cast(KeyTextTransform("cost", "details"), FloatField()))
+    mean: float | None = costs.aggregate(mean=Avg("cost"))["mean"]
     return mean
 
 
@@ -517,11 +524,11 @@ WIDTH = 300.0  # of the drawing of intervals, in its own units
 
 
 def metric_details(
-    study: str, label: str, kept: WarningFilter | None = None
+    study: str, label: str, clip_filter: WarningFilter | None = None
 ) -> dict[str, Any] | None:
     """What is known of a stored output by its label; None when nothing is stored under it.
 
-    Means and clips are of those that are kept.
+    Means and clips are those of the filter.
     """
     stimuli = study_stimuli(study)
     hashes = {row["sha256"] for row, _ in stimuli}
@@ -529,7 +536,7 @@ def metric_details(
     if series is None:
         return None
     known = codes_by_clip(clip_warnings.stored_warnings(hashes))
-    looked_at = clip_warnings.clips_kept(stimuli, kept or WarningFilter())
+    looked_at = clip_warnings.filter_clips(stimuli, clip_filter or WarningFilter())
     rated = [(row, material) for row, material in looked_at if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     keys = Keys(study, rated)
@@ -543,10 +550,10 @@ def metric_details(
     return {
         "series": series,
         "row": row,
-        "filter": kept or WarningFilter(),
+        "filter": clip_filter or WarningFilter(),
         "kept": len(looked_at),
         "clips": len(stimuli),
-        "intervals": drawn(summaries[:MOST_CONDITIONS], names, series.output),
+        "intervals": draw_intervals(summaries[:MOST_CONDITIONS], names, series.output),
         "more_conditions": max(0, len(summaries) - MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
@@ -617,18 +624,20 @@ def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], i
 
 def _in_words(way: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        WORDS.get(name, name.replace("_", " ").capitalize()): told for name, told in way.items()
+        WORDS.get(name, name.replace("_", " ").capitalize()): value for name, value in way.items()
     }
 
 
-def drawn(summaries: Sequence[Summary], names: Mapping[str, str], output: Output) -> dict[str, Any]:
+def draw_intervals(
+    summaries: Sequence[Summary], names: Mapping[str, str], output: Output
+) -> dict[str, Any]:
     """Each condition's mean and interval as places from 0 to `WIDTH`, for a drawing.
 
     An interval is drawn as far as the output can be.
     """
     known = [each for each in summaries if each.mean is not None]
     ends = [
-        within(x, output)
+        clip_to_range(x, output)
         for each in known
         for x in (each.low, each.mean, each.high)
         if x is not None
@@ -639,13 +648,13 @@ def drawn(summaries: Sequence[Summary], names: Mapping[str, str], output: Output
     span = (high - low) or 1.0
 
     def place(value: float) -> float:
-        return round(WIDTH * (within(value, output) - low) / span, 2)
+        return round(WIDTH * (clip_to_range(value, output) - low) / span, 2)
 
     rows: list[dict[str, Any]] = [
         {
             "summary": each,
             "called": names.get(each.condition, each.condition),
-            "span": span_of(each, output, ".3f"),
+            "span": format_interval(each, output, ".3f"),
             "mean": place(each.mean),
             "low": None if each.low is None else place(each.low),
             "high": None if each.high is None else place(each.high),

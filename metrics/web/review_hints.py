@@ -31,13 +31,13 @@ def clip_hints(sender: object, study_key: str, sha256: str, **kwargs: Any) -> li
         sha256=sha256, metric__in=[*ABOVE, *BELOW], value__isnull=False
     ).order_by("metric", "-computed_at")
     own = study_mark(study_key)
-    found: dict[str, str] = {}
+    hints: dict[str, str] = {}
     for row in rows:
         if row.origin == MetricScore.Origin.IMPORTED and row.given != own:
             continue
-        if row.metric not in found and row.value is not None:
-            found[row.metric] = _hint_sentence(row.metric, row.value)
-    return [words for words in found.values() if words]
+        if row.metric not in hints and row.value is not None:
+            hints[row.metric] = _hint_sentence(row.metric, row.value)
+    return [words for words in hints.values() if words]
 
 
 def _hint_sentence(metric: str, value: float) -> str:

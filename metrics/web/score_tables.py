@@ -19,7 +19,7 @@ from metrics.core.metric import (
     title_of,
 )
 from metrics.models import ClipFacts, MetricScore
-from metrics.scoring.clip_warnings import WarningFilter, clips_kept
+from metrics.scoring.clip_warnings import WarningFilter, filter_clips
 from metrics.scoring.selectors import IMPORTED, study_mark
 from metrics.scoring.study_material import study_stimuli
 
@@ -42,15 +42,15 @@ STORED = (
 )
 
 
-def export_rows(study: str, kept: WarningFilter | None = None) -> Iterator[dict[str, Any]]:
+def export_rows(study: str, clip_filter: WarningFilter | None = None) -> Iterator[dict[str, Any]]:
     """Every stored score of a study's stimuli, failed ones too: a row per stimulus and output.
 
-    ``kept``: only of clips that it keeps.
+    ``clip_filter``: only of clips that it keeps.
 
     Present material only; every version and every set of parameters that is stored. Some hundred
     stimuli are in memory at once.
     """
-    stimuli = clips_kept(study_stimuli(study), kept or WarningFilter())
+    stimuli = filter_clips(study_stimuli(study), clip_filter or WarningFilter())
     for start in range(0, len(stimuli), AT_ONCE):
         yield from _rows_of(study, stimuli[start : start + AT_ONCE])
 
@@ -69,8 +69,8 @@ def _rows_of(
     for row, material in stimuli:
         for score in by_hash.get(row["sha256"], []):
             kind = known.get(score.metric)
-            given = material.fingerprint(kind.needs) if kind else ""
-            if score.given != (mark if score.origin == IMPORTED else given):
+            fingerprint = material.fingerprint(kind.needs) if kind else ""
+            if score.given != (mark if score.origin == IMPORTED else fingerprint):
                 continue
             yield {
                 **{name: row[name] for name in OF_CLIPS},
@@ -87,19 +87,19 @@ def _direction_and_range(score: MetricScore, kind: type[Metric] | None) -> dict[
     """Which way a score is better and its range; of an imported one, what was said with it."""
     if score.origin == IMPORTED or kind is None:
         return {name: score.details.get(name) for name in ABOUT}
-    return _about_output(kind.key, score.metric, canonical_parameters(score.parameters))
+    return _output_facts(kind.key, score.metric, canonical_parameters(score.parameters))
 
 
 @functools.lru_cache(maxsize=4096)
-def _about_output(metric: str, output: str, parameters: str) -> dict[str, Any]:
+def _output_facts(metric: str, output: str, parameters: str) -> dict[str, Any]:
     """What is said of an output; one whose parameters there are no longer has its plain title."""
     kind = Metric.registry[metric]
-    said = next(each for each in kind.outputs() if each.key == output)
+    described = next(each for each in kind.outputs() if each.key == output)
     try:
-        title = title_of(make_metric(metric, json.loads(parameters)), said)
+        title = title_of(make_metric(metric, json.loads(parameters)), described)
     except (ParameterError, TypeError):
-        title = said.title
-    return {**{name: getattr(said, name) for name in ABOUT}, "title": title}
+        title = described.title
+    return {**{name: getattr(described, name) for name in ABOUT}, "title": title}
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -108,8 +108,8 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(NAMES)
     for row in rows:
-        told = "; ".join(f"{code}: {words}" for code, words in row["warnings"].items())
-        writer.writerow([_cell(told if n == "warnings" else row[n]) for n in NAMES])
+        warnings = "; ".join(f"{code}: {words}" for code, words in row["warnings"].items())
+        writer.writerow([_cell(warnings if n == "warnings" else row[n]) for n in NAMES])
     return out.getvalue()
 
 

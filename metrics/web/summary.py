@@ -73,8 +73,8 @@ def with_runs(
     for condition, run, value in scores:
         if value is not None:
             runs.setdefault((condition, run), []).append(value)
-    found = over_runs((condition, fmean(values)) for (condition, _), values in runs.items())
-    return [replace(each, over_runs=found.get(each.condition)) for each in summaries]
+    by_condition = over_runs((condition, fmean(values)) for (condition, _), values in runs.items())
+    return [replace(each, over_runs=by_condition.get(each.condition)) for each in summaries]
 
 
 def _summary(condition: str, scores: Sequence[Score], metric: Metric | None) -> Summary:
@@ -91,12 +91,12 @@ def _summary(condition: str, scores: Sequence[Score], metric: Metric | None) -> 
         sd=stdev(values) if len(values) > 1 else None,
         low=low,
         high=high,
-        pooled=pooled(metric, details),
+        pooled=pooled_numbers(metric, details),
         reasons=dict(Counter(s.reason for s in scores if s.value is None).most_common()),
     )
 
 
-def pooled(metric: Metric | None, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def pooled_numbers(metric: Metric | None, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The metric's pooled numbers; none where the stored details are of an older shape."""
     if metric is None or not details:
         return {}
@@ -110,10 +110,10 @@ def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | Non
     """Student's t interval of the mean, (low, high); (None, None) with fewer than two values."""
     if len(values) < 2:
         return None, None
-    return student(fmean(values), stdev(values), len(values), level)
+    return student_interval(fmean(values), stdev(values), len(values), level)
 
 
-def student(
+def student_interval(
     mean: float | None, sd: float | None, n: int, level: float = LEVEL
 ) -> tuple[float | None, float | None]:
     """Student's t interval of the mean of ``n`` values; (None, None) with fewer than two.
@@ -134,34 +134,37 @@ def quantile(p: float, freedom: int) -> float:
     return float(t.ppf(p, freedom))
 
 
-def table(label: str, summaries: Iterable[Summary], output: Output | None = None) -> list[str]:
+def summary_lines(
+    label: str, summaries: Iterable[Summary], output: Output | None = None
+) -> list[str]:
     """The summaries as lines of text, conditions below one another; ``output``: of whose range."""
     head = f"{label:<34} {'n':>6} {'no value':>8} {'failed':>6} {'mean':>10} {'sd':>10}"
     lines = [f"{head} {'95 % interval':>23}"]
     for each in summaries:
-        span = span_of(each, output) or "-"
+        span = format_interval(each, output) or "-"
         lines.append(
             f"  {each.condition or '(all)':<32} {each.n:>6} {each.n_undefined:>8} "
-            f"{each.n_failed:>6} {shown(each.mean):>10} {shown(each.sd):>10} {span:>23}"
+            f"{each.n_failed:>6} {format_number(each.mean):>10} "
+            f"{format_number(each.sd):>10} {span:>23}"
         )
-        lines += [f"    {name}: {shown(value)}" for name, value in each.pooled.items()]
+        lines += [f"    {name}: {format_number(value)}" for name, value in each.pooled.items()]
         lines += [f"    {each.over_runs.words}"] if each.over_runs else []
     return lines
 
 
-def span_of(summary: Summary, output: Output | None, digits: str = ".4g") -> str:
+def format_interval(summary: Summary, output: Output | None, digits: str = ".4g") -> str:
     """The interval as text; empty where there is none.
 
     An end past what the output can be is written as the most that it can be, and marked.
     """
     if summary.low is None or summary.high is None:
         return ""
-    low, high = within(summary.low, output), within(summary.high, output)
+    low, high = clip_to_range(summary.low, output), clip_to_range(summary.high, output)
     below, above = low > summary.low, high < summary.high
     return f"{PAST_LOW * below}{low:z{digits}} to {high:z{digits}}{PAST_HIGH * above}"
 
 
-def within(value: float, output: Output | None) -> float:
+def clip_to_range(value: float, output: Output | None) -> float:
     """A value, or the end of what the output can be where it lies beyond that."""
     if output and output.low is not None and value < output.low - DUST:
         return output.low
@@ -175,7 +178,7 @@ def runs_past(span: str) -> bool:
     return PAST_LOW in span or PAST_HIGH in span
 
 
-def shown(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with four digits, or a dash."""
     return "-" if value is None else f"{value:.4g}"
 
@@ -209,8 +212,8 @@ def over_runs(means: Iterable[tuple[str, float]]) -> dict[str, OverRuns]:
     }
 
 
-def run_of(value: object) -> str:
-    """A run as it is told: 1 where nothing is said."""
+def run_name(value: object) -> str:
+    """Return the name of a run; an empty one is 1."""
     return str(value or "").strip() or FIRST
 
 
@@ -272,15 +275,15 @@ class Sums:
         """``count`` scores of a condition: all have a value (``n``), or all lack it alike."""
         summary = self.by_condition.get(condition, Summary(condition, 0, 0, 0))
         if n:
-            low, high = student(mean, sd, n)
+            low, high = student_interval(mean, sd, n)
             summary = replace(summary, n=n, mean=mean, sd=sd, low=low, high=high)
         elif failed:
             summary = replace(summary, n_failed=summary.n_failed + count)
         else:
             summary = replace(summary, n_undefined=summary.n_undefined + count)
         if not n:
-            shown = self._alike(reason)
-            self.reasons[shown, failed] = self.reasons.get((shown, failed), 0) + count
+            alike = self._alike(reason)
+            self.reasons[alike, failed] = self.reasons.get((alike, failed), 0) + count
         self.by_condition[condition] = summary
 
     def _alike(self, reason: str) -> str:
@@ -295,7 +298,7 @@ STATE = """
         sum((date_part('epoch', computed_at) * 1000)::bigint)
     FROM metrics_metricscore WHERE sha256 = ANY(%s::text[])
 """
-FORM = 6  # of what the page keeps; another one whenever its classes change
+FORM = 7  # of what the page keeps; another one whenever its classes change
 
 
 def table_mark(study: str) -> str:
@@ -318,14 +321,14 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
     audio or other material has scores is there without a condition.
     """
     conditions = sorted({row["condition"] for row, _ in keys.stimuli})
-    given, wanted = _query_values(keys, hashes, conditions, only)
+    parameters, wanted = _query_values(keys, hashes, conditions, only)
     by_name: dict[Name, Sums] = {}
-    kinds = dict(zip(given["metrics"], given["kinds"], strict=True))
+    kinds = dict(zip(parameters["metrics"], parameters["kinds"], strict=True))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL work_mem = '{WORK_MEM}'; SET LOCAL enable_mergejoin = off")
-        cursor.execute(SUMS, given)
-        for *about, place, failed, reason, first, count, n, mean, sd in cursor.fetchall():
-            name = _name(about)
+        cursor.execute(SUMS, parameters)
+        for *identity, place, failed, reason, first, count, n, mean, sd in cursor.fetchall():
+            name = _name(identity)
             sums = by_name.setdefault(name, Sums())
             sums.wanted = wanted.get(FOREIGN if name[3] == IMPORTED else kinds.get(name[0]), 0)
             if place is not None:
@@ -334,15 +337,15 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
     return by_name
 
 
-def _name(about: Sequence[str]) -> Name:
-    metric, version, parameters, origin = about
+def _name(series_columns: Sequence[str]) -> Name:
+    metric, version, parameters, origin = series_columns
     return metric, version, canonical_parameters(json.loads(parameters)), origin
 
 
 def _query_values(
     keys: Keys, hashes: Collection[str], conditions: Sequence[str], only: str
 ) -> tuple[dict[str, Any], Mapping[int | None, int]]:
-    """What the queries are told, and how many clips each kind of metric wants.
+    """Return the queries' parameters, and how many clips each kind of metric wants.
 
     Metrics are of one kind when their numbers depend on the same material.
     """
@@ -359,8 +362,10 @@ def _query_values(
             rows.setdefault((places[row["condition"]], *key), key not in seen)
             seen.add(key)
         wanted[kind] = len(seen)
-        for (place, sha256, given), first in rows.items():
-            for column, value in zip(columns, (place, sha256, kind, given, first), strict=True):
+        for (place, sha256, fingerprint), first in rows.items():
+            for column, value in zip(
+                columns, (place, sha256, kind, fingerprint, first), strict=True
+            ):
                 column.append(value)
     names = ("conditions", "clips", "clip_kinds", "given", "first")
     return {
@@ -395,10 +400,12 @@ def summed_series(
     """Each output that is known, without its scores, in the registry's order, with its sums."""
     by_name = study_sums(keys, hashes, only)
     own = MetricScore.objects.filter(origin=IMPORTED, given=study_mark(keys.study))
-    about = {}
+    details_by_metric = {}
     for name in {name[0] for name in by_name if name[3] == IMPORTED}:
-        about[name] = own.filter(metric=name).values_list("details", flat=True).first() or {}
+        details_by_metric[name] = (
+            own.filter(metric=name).values_list("details", flat=True).first() or {}
+        )
     empty: dict[Name, Any] = {name: {} for name in by_name}
-    for series in series_of(empty, about):
+    for series in series_of(empty, details_by_metric):
         parameters = canonical_parameters(series.metric.parameters_dict() if series.metric else {})
         yield series, by_name[series.output.key, series.version, parameters, series.origin]

@@ -1,4 +1,4 @@
-"""Routes of the room: a study's metric scores."""
+"""Routes of the metrics of a study."""
 
 from django.urls import path
 
@@ -13,12 +13,12 @@ urlpatterns = [
     path(f"{HERE}score/", views.score, name="metrics-score"),
     path(f"{HERE}runs/<int:pk>/cancel/", views.cancel, name="metrics-cancel"),
     path(f"{HERE}runs/<int:pk>/continue/", views.carry_on, name="metrics-continue"),
-    path(f"{HERE}import/", views.bring, name="metrics-import"),
+    path(f"{HERE}import/", views.upload_scores, name="metrics-import"),
     path(f"{HERE}metric/", views.metric_page, name="metrics-metric"),
     path(f"{HERE}scores.csv", views.export, {"form": "csv"}, name="metrics-csv"),
     path(f"{EVENTS}events/", vocalisation_reviews.page, name="review-events"),
     path(f"{EVENTS}events.csv", vocalisation_reviews.export, name="review-events-csv"),
     path(f"{EVENTS}suggestions/", code_suggestions.page, name="review-suggestions"),
-    path(f"{EVENTS}suggestions/ask/", code_suggestions.ask, name="review-suggest"),
+    path(f"{EVENTS}suggestions/ask/", code_suggestions.request_suggestions, name="review-suggest"),
     path(f"{HERE}scores.jsonl", views.export, {"form": "jsonl"}, name="metrics-jsonl"),
 ]

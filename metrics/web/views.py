@@ -37,7 +37,7 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     try:
-        return _page(request, head, kept=asked_filter(key, request.GET))
+        return _page(request, head, clip_filter=requested_filter(key, request.GET))
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
 
@@ -48,7 +48,7 @@ def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """How far the newest run is, for a page that looks again while it works."""
     study_head_or_404(key, request.user)
-    run = runs_of(key).first()
+    run = scoring_runs(key).first()
     return JsonResponse(page.run_state(run) if run else {"state": "none"})
 
 
@@ -58,8 +58,8 @@ def score(request: HttpRequest, key: str) -> HttpResponse:
     """Ask the workers to score what has no score yet; asking twice does no harm."""
     head = study_head_or_404(key, request.user, "analyse")
     try:
-        choices = choices_of(request.POST)
-        runs.ask(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
+        choices = form_choices(request.POST)
+        runs.start_run(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
         _note(request, head, "scored", metrics=[str(choice.metric) for choice in choices])
     except (PresetError, ParameterError, NoStimuli) as error:
         return _page(request, head, problem=str(error), status=400)
@@ -73,7 +73,7 @@ def score(request: HttpRequest, key: str) -> HttpResponse:
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up what a run has not scored yet."""
     study_head_or_404(key, request.user, "analyse")
-    runs.cancel(get_object_or_404(runs_of(key), pk=pk))
+    runs.cancel(get_object_or_404(scoring_runs(key), pk=pk))
     return redirect("metrics", key)
 
 
@@ -83,7 +83,7 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Queue again what a run has not done and nobody works on."""
     study_head_or_404(key, request.user, "analyse")
     try:
-        runs.continue_run(get_object_or_404(runs_of(key), pk=pk), score_shard.delay)
+        runs.continue_run(get_object_or_404(scoring_runs(key), pk=pk), score_shard.delay)
     except OperationalError:
         messages.error(request, NO_QUEUE)
     return redirect("metrics", key)
@@ -93,13 +93,13 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_GET
 @never_cache
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
-    """One output in full: what it is, how it was made, its best and its worst clips."""
+    """Show one output in full: its definition, its provenance, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
     try:
-        kept = asked_filter(key, request.GET)
+        clip_filter = requested_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
-    context = page.metric_details(key, request.GET.get("metric", ""), kept)
+    context = page.metric_details(key, request.GET.get("metric", ""), clip_filter)
     if context is None:
         raise Http404("There is no such metric.")
     return render(request, "metrics/metric.html", {"study": head, **context})
@@ -112,11 +112,11 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
     try:
-        kept = asked_filter(key, request.GET)
+        clip_filter = requested_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
     _note(request, head, "exported", file=f"scores.{form}")
-    rows = score_tables.export_rows(key, kept)
+    rows = score_tables.export_rows(key, clip_filter)
     text, kind = (
         (score_tables.as_csv(rows), "text/csv; charset=utf-8")
         if form == "csv"
@@ -132,20 +132,20 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def bring(request: HttpRequest, key: str) -> HttpResponse:
+def upload_scores(request: HttpRequest, key: str) -> HttpResponse:
     """Store scores that were computed elsewhere, from an uploaded file."""
     head = study_head_or_404(key, request.user, "analyse")
-    given = request.FILES.get("file")
-    if given is None:
+    upload = request.FILES.get("file")
+    if upload is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
-    suffix = Path(given.name or "").suffix.lower()
+    suffix = Path(upload.name or "").suffix.lower()
     if suffix not in SCORE_FILES:
         wanted = f"Choose a file that ends in {', '.join(SCORE_FILES)}."
         return _page(request, head, wanted, 400, title=NO_IMPORT)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{suffix}"
-        path.write_bytes(given.read())
-        prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
+        path.write_bytes(upload.read())
+        prefix, name = request.POST.get("prefix", "").strip(), str(upload.name)
         notes: list[str] = []
         try:
             counts = import_scores(key, path, prefix, name, notes, sent=True)
@@ -164,9 +164,9 @@ def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
-def asked_filter(study: str, given: QueryDict) -> WarningFilter:
+def requested_filter(study: str, query: QueryDict) -> WarningFilter:
     """The clips that an address asks for; raises NoSuchWarning."""
-    return study_filter(study, given.getlist(ONLY), given.getlist(WITHOUT))
+    return study_filter(study, query.getlist(ONLY), query.getlist(WITHOUT))
 
 
 def _page(
@@ -175,10 +175,10 @@ def _page(
     problem: str = "",
     status: int = 200,
     title: str = "",
-    kept: WarningFilter | None = None,
+    clip_filter: WarningFilter | None = None,
 ) -> HttpResponse:
-    run = runs_of(head["key"]).first()
-    shown = page.page(head["key"], kept)
+    run = scoring_runs(head["key"]).first()
+    shown = page.page(head["key"], clip_filter)
     context = {
         "study": head,
         "problem": problem,
@@ -191,7 +191,7 @@ def _page(
     return render(request, "metrics/study.html", context, status=status)
 
 
-def runs_of(key: str) -> Any:
+def scoring_runs(key: str) -> Any:
     """A study's scoring runs, the newest first."""
     return ScoringRun.objects.filter(study__key=key)
 
@@ -200,7 +200,7 @@ OWN = "own"  # in place of a preset's name: the metrics that are ticked
 DEFAULT_PRESET = "fast"
 
 
-def choices_of(form: QueryDict) -> list[Choice]:
+def form_choices(form: QueryDict) -> list[Choice]:
     """The metrics of the preset that was chosen, or those that were ticked.
 
     Raises PresetError when there is no such preset or metric, or nothing was ticked.

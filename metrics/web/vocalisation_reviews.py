@@ -39,22 +39,22 @@ PREDICTED = "nvv_predicted"  # the attribute of what somebody else's program mar
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user)
-    found = _events(key, pk)
-    known, tolerance = truths(found["clips"]), found["tolerance"]
-    predicted, asked = _attributes(key, PREDICTED), _attributes(key, TARGET)
+    events = _events(key, pk)
+    known, tolerance = settled_truths(events["clips"]), events["tolerance"]
+    predicted, targets = _attributes(key, PREDICTED), _attributes(key, TARGET)
     judges = [
-        against(name, known, heard, tolerance)
+        mark_agreement(name, known, heard, tolerance)
         for name, heard in [*_judges(known), *([(PREDICTED, predicted)] if predicted else [])]
     ]
     context = {
         "study": study,
-        "review": {"pk": pk, **found},
+        "review": {"pk": pk, **events},
         "settled": len(known),
-        "adjudicated": sum(clip["third"] for clip in found["clips"]),
+        "adjudicated": sum(clip["third"] for clip in events["clips"]),
         "tables": [
             ("Judge models", "Judge", [each for each in judges if each.clips]),
-            ("People", "Person", people(found["clips"], tolerance)),
-            ("Systems", "System", _systems(known, asked, found)),
+            ("People", "Person", reviewer_agreement(events["clips"], tolerance)),
+            ("Systems", "System", _systems(known, targets, events)),
         ],
     }
     return render(request, "metrics/events.html", context)
@@ -65,58 +65,58 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def export(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """All marks, for other programs."""
     study = study_head_or_404(key, request.user, "analyse")
-    found = _events(key, pk)
+    events = _events(key, pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{key}-vocalisations-{pk}.csv"'
     writer = csv.DictWriter(response, HEAD, restval="")
     writer.writeheader()
-    writer.writerows(csv_rows(found["clips"]))
+    writer.writerows(csv_rows(events["clips"]))
     acted.send(
         MetricScore,
         study_id=study["pk"],
         by=request.user.get_username(),
         what="exported",
-        details={"file": "vocalisations", "review": found["title"]},
+        details={"file": "vocalisations", "review": events["title"]},
     )
     return response
 
 
 def _events(key: str, pk: int) -> MarkedEvents:
-    found = marked_events(key, pk)
-    if found is None:
+    events = marked_events(key, pk)
+    if events is None:
         raise Http404("There is no such review of vocalisations in this study.")
-    return found
+    return events
 
 
 def _systems(
-    known: Mapping[str, Truth], asked: Mapping[str, Found], found: MarkedEvents
-) -> list[Against]:
-    return systems(known, asked, found["tolerance"]) if found["unblinded"] else []
+    known: Mapping[str, Truth], targets: Mapping[str, Marks], events: MarkedEvents
+) -> list[MarkAgreement]:
+    return system_agreement(known, targets, events["tolerance"]) if events["unblinded"] else []
 
 
-def _attributes(key: str, name: str) -> dict[str, Found]:
+def _attributes(key: str, name: str) -> dict[str, Marks]:
     """What an attribute of each clip says, where it can be read."""
     read = {
-        row["stimulus"]: parsed(material.attribute(name), material.language)
+        row["stimulus"]: parse_marks(material.attribute(name), material.language)
         for row, material in study_stimuli(key)
     }
     return {stimulus: events for stimulus, events in read.items() if events is not None}
 
 
-def _judges(known: Mapping[str, Truth]) -> list[tuple[str, dict[str, Found]]]:
+def _judges(known: Mapping[str, Truth]) -> list[tuple[str, dict[str, Marks]]]:
     """What each judge model, with its version and parameters, marked in these clips."""
     clips: dict[str, list[str]] = defaultdict(list)
     for each in known.values():
         clips[each.sha256].append(each.stimulus)
     rows = MetricScore.objects.filter(metric=JUDGE, sha256__in=clips, failed=False)
-    found: dict[str, dict[str, Found]] = defaultdict(dict)
+    marks_by_judge: dict[str, dict[str, Marks]] = defaultdict(dict)
     for row in rows.order_by("computed_at"):
         if "predicted" not in row.details:
             continue
         heard = tuple(Vocalisation(*each) for each in row.details["predicted"])
         for stimulus in clips[row.sha256]:
-            found[_name(row)][stimulus] = heard
-    return sorted(found.items())
+            marks_by_judge[_name(row)][stimulus] = heard
+    return sorted(marks_by_judge.items())
 
 
 def _name(row: Any) -> str:
@@ -127,7 +127,7 @@ def _name(row: Any) -> str:
     return " ".join(filter(None, words))
 
 
-Found = Sequence[Vocalisation]
+Marks = Sequence[Vocalisation]
 HEAD = (
     *("stimulus", "marker", "type", "position", "from_s", "to_s"),
     *("units", "language", "sha256"),
@@ -146,20 +146,20 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Against:
+class MarkAgreement:
     """Somebody's marks against the settled ones, over the clips of which both are known."""
 
     who: str
     clips: int
-    found: Controllability
+    agreement: Controllability
 
 
 def vocalisations(events: Iterable[Any]) -> tuple[Vocalisation, ...]:
     return tuple(Vocalisation(each.type, each.position) for each in events)
 
 
-def truths(clips: Iterable[Mapping[str, Any]]) -> dict[str, Truth]:
-    """By stimulus: the clips that are settled, and whose sound is the same still."""
+def settled_truths(clips: Iterable[Mapping[str, Any]]) -> dict[str, Truth]:
+    """Return the settled clips by stimulus, as far as their audio is unchanged."""
     return {
         clip["stimulus"]: Truth(
             clip["stimulus"],
@@ -173,52 +173,52 @@ def truths(clips: Iterable[Mapping[str, Any]]) -> dict[str, Truth]:
     }
 
 
-def against(
-    who: str, known: Mapping[str, Truth], marks: Mapping[str, Found], tolerance: int
-) -> Against:
-    """Precision, recall, F1 and distance of marks; a settled vocalisation is what was asked for."""
+def mark_agreement(
+    who: str, known: Mapping[str, Truth], marks: Mapping[str, Marks], tolerance: int
+) -> MarkAgreement:
+    """Precision, recall, F1 and distance of marks; the settled ones are the target."""
     both = [name for name in known if name in marks]
-    found = controllability(
+    agreement = controllability(
         compare(known[name].events, marks[name], known[name].length, tolerance) for name in both
     )
-    return Against(who, len(both), found)
+    return MarkAgreement(who, len(both), agreement)
 
 
-def people(clips: Sequence[Mapping[str, Any]], tolerance: int) -> list[Against]:
+def reviewer_agreement(clips: Sequence[Mapping[str, Any]], tolerance: int) -> list[MarkAgreement]:
     """Each person against what all settled on; their own marks are part of that."""
-    known = truths(clips)
-    by: dict[int, dict[str, Found]] = defaultdict(dict)
+    known = settled_truths(clips)
+    marks_by_reviewer: dict[int, dict[str, Marks]] = defaultdict(dict)
     for clip in clips:
         for number, events in clip["by"].items():
-            by[number][clip["stimulus"]] = vocalisations(events)
+            marks_by_reviewer[number][clip["stimulus"]] = vocalisations(events)
     return [
-        against(f"Reviewer {number}", known, marks, tolerance)
-        for number, marks in sorted(by.items())
+        mark_agreement(f"Reviewer {number}", known, marks, tolerance)
+        for number, marks in sorted(marks_by_reviewer.items())
     ]
 
 
-def systems(
-    known: Mapping[str, Truth], asked: Mapping[str, Found], tolerance: int
-) -> list[Against]:
+def system_agreement(
+    known: Mapping[str, Truth], targets: Mapping[str, Marks], tolerance: int
+) -> list[MarkAgreement]:
     """How well vocalisations came as asked for, by system, as people heard them."""
-    by: dict[str, list[str]] = defaultdict(list)
+    names_by_condition: dict[str, list[str]] = defaultdict(list)
     for name, each in known.items():
-        if name in asked:
-            by[each.condition].append(name)
+        if name in targets:
+            names_by_condition[each.condition].append(name)
     return [
-        Against(
+        MarkAgreement(
             condition,
             len(names),
             controllability(
-                compare(asked[name], known[name].events, known[name].length, tolerance)
+                compare(targets[name], known[name].events, known[name].length, tolerance)
                 for name in names
             ),
         )
-        for condition, names in sorted(by.items())
+        for condition, names in sorted(names_by_condition.items())
     ]
 
 
-def parsed(text: str, language: str) -> Found | None:
+def parse_marks(text: str, language: str) -> Marks | None:
     """None where nobody said anything, or it cannot be read."""
     try:
         return parse(text, language) if text and language else None
@@ -229,7 +229,7 @@ def parsed(text: str, language: str) -> Found | None:
 def csv_rows(clips: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
     """One row for each vocalisation, settled or of a person; one without a type for none heard."""
     for clip in clips:
-        about = {
+        clip_columns = {
             "stimulus": clip["stimulus"],
             "units": len(texts.units(clip["text"], clip["language"])),
             "language": clip["language"],
@@ -240,12 +240,12 @@ def csv_rows(clips: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
             marks = {"adjudicated" if clip["third"] else "majority": clip["settled"], **marks}
         for marker, events in marks.items():
             if not events:
-                yield {**about, "marker": marker}
+                yield {**clip_columns, "marker": marker}
             for event in events:
                 from_s, to_s = event.seconds or ("", "")
                 place = "" if event.position is None else event.position
                 yield {
-                    **about,
+                    **clip_columns,
                     "marker": marker,
                     "type": event.type,
                     "position": place,

@@ -189,7 +189,7 @@ def test_scores_that_are_not_those_of_the_report_stay_out(table):
     scores = scores_from_rows(rows)
     report = {**report_of(table, scores, options=Options(replicates=200)), "parts": []}
     for given, there in ((scores, True), (scores.iloc[:-1], False), (rows, True), (None, False)):
-        plain = Wanted(figures=False)
+        plain = BundleChoice(figures=False)
         files = {name for name, _ in bundle_files(report, None, given, wanted=plain)}
         assert ("scores.csv" in files) is there
 

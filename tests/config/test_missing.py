@@ -187,8 +187,8 @@ import config.urls
 from django.core.management import get_commands, load_command_class
 for name, app in get_commands().items():
     load_command_class(app, name)
-from metrics.scoring.presets import shipped
-print(len(shipped()))
+from metrics.scoring.presets import shipped_presets
+print(len(shipped_presets()))
 """
 
 

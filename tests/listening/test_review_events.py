@@ -14,7 +14,7 @@ from listening.review.clip_marks import Event, settle_events, types_heard
 from listening.selectors import marked_events
 from metrics.core.vocalisations import Vocalisation
 from metrics.models import MetricScore
-from metrics.web.vocalisation_reviews import people, systems, truths
+from metrics.web.vocalisation_reviews import reviewer_agreement, settled_truths, system_agreement
 from tests.factories import make_material, make_user
 
 pytestmark = pytest.mark.django_db
@@ -90,16 +90,19 @@ def test_a_fourth_decides_only_where_there_is_no_majority_and_judges_are_held_ag
         )
     assert mark(third, lambda _: [("chuckle", 4)]) == 1
     found = marked_events("nvv", job.pk)
-    known = truths(found["clips"])
+    known = settled_truths(found["clips"])
     assert known[hard.key].events == (Vocalisation("chuckle", 4),)
     assert known[hard.key].length == 9
     assert {each.events for name, each in known.items() if name != hard.key} == {
         (Vocalisation("laugh", 3),)
     }
-    rows = {each.who: (each.found.tp, each.found.fp) for each in people(found["clips"], 1)}
+    rows = {
+        each.who: (each.agreement.tp, each.agreement.fp)
+        for each in reviewer_agreement(found["clips"], 1)
+    }
     assert rows == {"Reviewer 2": (5, 1), "Reviewer 3": (5, 1), "Reviewer 4": (0, 6)}
     asked = {name: (Vocalisation("laugh", 3),) for name in known}
-    assert [(each.who, each.found.recall) for each in systems(known, asked, 1)] == [
+    assert [(each.who, each.agreement.recall) for each in system_agreement(known, asked, 1)] == [
         ("cond-0", pytest.approx(2 / 3)),
         ("cond-1", 1.0),
     ]

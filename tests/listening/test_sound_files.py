@@ -68,7 +68,7 @@ def test_what_other_programs_write_is_read_to_its_end(
     assert bool(facts.length_note) == bool(note)
     write_plain_flac(DATA / name, tmp_path / "served.flac")
     assert soundfile.info(tmp_path / "served.flac").duration == pytest.approx(facts.duration_s)
-    measured = metrics_audio.decoded(DATA / name, (16_000,))
+    measured = metrics_audio.decode(DATA / name, (16_000,))
     assert measured.facts.duration_s == facts.duration_s
     assert measured.facts.length_note == facts.length_note
     assert len(measured.waves[16_000]) == pytest.approx(16_000 * facts.duration_s, abs=2)

@@ -76,7 +76,7 @@ def test_resampling_in_blocks_equals_resampling_in_one_piece(rates, n_samples):
     samples = np.random.default_rng(0).normal(size=n_samples).astype(np.float32)
     resampler = decoding.Resampler(*rates)
     parts = [resampler(samples[start : start + 700]) for start in range(0, n_samples, 700)]
-    got = np.concatenate([*parts, resampler.rest()])
+    got = np.concatenate([*parts, resampler.flush()])
     assert off(got, soxr.resample(samples, *rates, quality="VHQ")) < 1e-5
 
 

@@ -27,10 +27,10 @@ def clips(n, score, voices=4):
 
 def test_ridge_of_one_feature_by_hand():
     table, true = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.1, 0.3, 0.5, 0.7])
-    plain = baseline.fitted(table, true, ["g:x"], penalty=0.0)
+    plain = baseline.fit_ridge(table, true, ["g:x"], penalty=0.0)
     assert plain.predict(table) == pytest.approx(true)
     # Standardised x has variance 1, so a penalty of 1 per clip halves the slope.
-    halved = baseline.fitted(table, true, ["g:x"], penalty=1.0)
+    halved = baseline.fit_ridge(table, true, ["g:x"], penalty=1.0)
     assert halved.predict(table) == pytest.approx(0.4 + (true - 0.4) / 2)
 
 
@@ -38,7 +38,7 @@ def test_ridge_agrees_with_the_normal_equations():
     rng = np.random.default_rng(0)
     table, true = rng.normal(size=(20, 3)), rng.uniform(size=20)
     names = ["a:1", "a:2", "b:1"]
-    model = baseline.fitted(table, true, names, 0.3)
+    model = baseline.fit_ridge(table, true, names, 0.3)
     x = (table - table.mean(0)) / (table.std(0) * np.sqrt([2, 2, 1]))
     w = np.linalg.solve(x.T @ x + 0.3 * 20 * np.eye(3), x.T @ (true - true.mean()))
     assert model.predict(table) == pytest.approx(np.clip(x @ w + true.mean(), 0, 1))
@@ -46,7 +46,7 @@ def test_ridge_agrees_with_the_normal_equations():
 
 def test_predictions_stay_in_range_and_missing_features_count_as_the_mean():
     table = np.array([[0.0, 1.0], [1.0, np.nan], [2.0, 1.0], [3.0, 1.0]])
-    model = baseline.fitted(table, np.array([0.0, 0.2, 0.8, 1.0]), ["g:x", "h:constant"], 1e-6)
+    model = baseline.fit_ridge(table, np.array([0.0, 0.2, 0.8, 1.0]), ["g:x", "h:constant"], 1e-6)
     assert np.isinf(model.scale[1])  # a constant says nothing
     found = model.predict(np.array([[9.0, 0], [-9.0, 0], [1.5, 0], [np.nan, 0]]))
     assert found == pytest.approx([1, 0, 0.5, 0.5], abs=1e-3)
@@ -111,12 +111,12 @@ class Loudness:
 
 def test_a_clip_without_any_feature_has_no_score():
     model = Ridge(["loud:std"], np.zeros(1), np.ones(1), np.ones(1), 0.1, 0.0)
-    fine, short = baseline.scored(model, Loudness(), [torch.ones(20) * 0.0, torch.ones(5)])
+    fine, short = baseline.score_waves(model, Loudness(), [torch.ones(20) * 0.0, torch.ones(5)])
     assert fine.value == pytest.approx(0.1)
     assert short.value is None
     other = Ridge(["else:x"], np.zeros(1), np.ones(1), np.ones(1), 0.1, 0.0)
     with pytest.raises(DatasetError, match="other names"):
-        baseline.scored(other, Loudness(), [torch.ones(20)])
+        baseline.score_waves(other, Loudness(), [torch.ones(20)])
 
 
 @pytest.fixture

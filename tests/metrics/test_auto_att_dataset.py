@@ -175,7 +175,7 @@ def test_audio_can_be_copied_into_the_folder_which_may_then_move(tmp_path):
     rows, clips = ratings("x", ["Human"] * 3), [source("x")]
     (tmp_path / "x.flac").write_bytes(b"sound")
     clips = [Source("x", str(tmp_path / "x.flac"), "abc", "a", "v")]
-    made = dataset.with_audio_inside(build(rows, clips, Rule()), tmp_path / "set")
+    made = dataset.copy_audio_into(build(rows, clips, Rule()), tmp_path / "set")
     dataset.write(made, tmp_path / "set")
     (tmp_path / "set").rename(tmp_path / "moved")
     (clip,) = dataset.read(tmp_path / "moved").clips

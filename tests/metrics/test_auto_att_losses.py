@@ -34,8 +34,8 @@ def test_ties_form_no_pair_and_no_pair_costs_nothing():
 
 def test_the_squared_part_is_half_a_sum():
     predicted, true = tensor([0.8, 0.3]), tensor([1.0, 0.0])
-    assert float(train.half_squared(predicted, true)) == pytest.approx((0.04 + 0.09) / 2)
-    assert float(train.half_squared(predicted, true, "mean")) == pytest.approx(0.13 / 4)
+    assert float(train.half_squared_error(predicted, true)) == pytest.approx((0.04 + 0.09) / 2)
+    assert float(train.half_squared_error(predicted, true, "mean")) == pytest.approx(0.13 / 4)
 
 
 def test_the_total_weighs_both_parts_and_has_a_gradient():

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from metrics.auto_att import checkpoints, distributed, model, predict, run, train
-from metrics.auto_att.distributed import Ranks, joined
+from metrics.auto_att.distributed import Ranks, join_processes
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.train import TrainingPlan
 from metrics.core import weights
@@ -61,7 +61,7 @@ def test_the_adapter_sits_on_every_linear_layer_of_the_language_model_and_nowher
     wanted = {name for name, layer in inside.named_modules() if type(layer) is torch.nn.Linear}
     with torch.inference_mode():
         before = listener.probabilities([noise(1.0)])
-    model.with_adapter(listener, seed=0)
+    model.add_adapter(listener, seed=0)
     trained = [name for name, p in listener.model.named_parameters() if p.requires_grad]
     assert trained
     assert all(".language_model." in name and ".lora_" in name for name in trained)
@@ -139,17 +139,17 @@ def test_a_plain_model_is_freed_of_what_it_prefers_whatever_it_hears(folder):
     assert torch.allclose(freed, by_hand / by_hand.sum(), atol=1e-6)
     assert model.calibrate(asked) == prior  # the same each time
     nothing = torch.full((1, 3), 1 / 3)
-    assert torch.allclose(model.without_leaning(asked.prior[None], asked.prior), nothing)
+    assert torch.allclose(model.divide_by_prior(asked.prior[None], asked.prior), nothing)
 
 
 @pytest.mark.slow
 def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(listener):
     waves = [torch.zeros(RATE), noise(0.05), noise(SECONDS + 1), noise(1)]
-    silent, short, long, fine = predict.scored(listener, waves)
+    silent, short, long, fine = predict.score_waves(listener, waves)
     assert (silent.value, silent.reason) == (None, "silent")
     assert short.reason.startswith("too short: 0.05 s")
     assert long.details["heard_s"] == SECONDS
-    (cut,) = predict.scored(listener, [waves[2][: 2 * RATE]])
+    (cut,) = predict.score_waves(listener, [waves[2][: 2 * RATE]])
     assert long.value == pytest.approx(cut.value, rel=ROUNDING)
     assert "heard_s" not in fine.details
     by_hand = fine.details["p_human"] + fine.details["p_unclear"] / 2
@@ -176,7 +176,7 @@ def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, ma
         assert torch.equal(tensor, adapter_of(again)[name]), name
     ours, theirs = (tmp_path / p / "log.jsonl" for p in ("parts", "whole"))
     assert ours.read_text() == theirs.read_text()
-    assert len(checkpoints.all_of(tmp_path / "parts")) == checkpoints.KEPT
+    assert len(checkpoints.list_checkpoints(tmp_path / "parts")) == checkpoints.KEPT
 
     with pytest.raises(checkpoints.CheckpointError, match="holds a run"):
         train.train(made, asked, PLAN, tmp_path / "parts")
@@ -225,7 +225,7 @@ def test_the_batches_of_a_step_are_shared_out_whole():
 def test_processes_that_would_have_no_batch_are_refused(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(ValueError, match="give a multiple of 4"):
-        joined("cpu", 6)
+        join_processes("cpu", 6)
     with pytest.raises(ValueError, match="start several with torchrun"):
         distributed.accelerator("cpu", Ranks())
 

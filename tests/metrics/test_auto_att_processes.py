@@ -82,7 +82,7 @@ def test_two_processes_learn_what_one_learns_that_accumulates(tmp_path):
 
     half = tmp_path / "shards" / checkpoints.FINAL
     half.rename(half.with_name("kept"))
-    last = checkpoints.all_of(tmp_path / "shards")[-1]
+    last = checkpoints.list_checkpoints(tmp_path / "shards")[-1]
     last.rename(last.with_name("dropped"))  # one process goes on where two stopped
     again = train.train(made, asked(tmp_path), PLAN, tmp_path / "shards", resume=True)
     for layer, tensor in adapter_of(alone).items():

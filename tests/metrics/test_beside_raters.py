@@ -32,7 +32,7 @@ def part(*rows, ceiling=CEILING, points=()):
 
 def first(*rows, values=None, **more):
     (family,) = families(part(*rows, **more))
-    return human_correlations.shown(family, lambda metric: values or {})
+    return human_correlations.page_family(family, lambda metric: values or {})
 
 
 def test_the_gap_is_that_of_the_sizes_with_an_interval_by_zou_and_donner():
@@ -94,8 +94,8 @@ def test_what_has_no_direction_stands_after_all_that_have_one():
 
 
 def test_nothing_is_minus_zero():
-    assert human_correlations.ranged(0.5, -0.001, 0.9) == "0.50 [0.00, 0.90]"
-    assert human_correlations.ranged(-0.5, -0.9, None) == "−0.50"
+    assert human_correlations.format_estimate(0.5, -0.001, 0.9) == "0.50 [0.00, 0.90]"
+    assert human_correlations.format_estimate(-0.5, -0.9, None) == "−0.50"
 
 
 def test_what_is_not_known_is_said():
@@ -135,7 +135,7 @@ def test_clips_are_those_of_which_the_ranks_differ_most_by_either_side():
     turned = [{**point, "x": -point["x"]} for point in points]
     again, _ = first(row("a", -0.8, -0.9, -0.5), points=turned)["clips"]
     assert again[1][0]["stimulus"] == "clip-3"
-    assert human_correlations.ranks([2.0, 1.0, 2.0, 2.0]) == [2.0, 0.0, 2.0, 2.0]
+    assert human_correlations.ranks_from_zero([2.0, 1.0, 2.0, 2.0]) == [2.0, 0.0, 2.0, 2.0]
 
 
 def test_a_length_unlike_all_others_is_found_and_equal_ones_are_not():
@@ -150,7 +150,7 @@ def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what
     told = part({**row("srmr", 0.6, 0.5, 0.65), **own}, row("my_net", 0.1, -0.2, 0.4))
     (family,) = families(told, {"MOS": "MOS · How good?"}, {"srmr": "SRMR"})
     family = human_correlations.with_titles(family, {"my_net": "Mine", "srmr": "another"})
-    shown = human_correlations.shown(family, lambda metric: {})
+    shown = human_correlations.page_family(family, lambda metric: {})
     assert (shown["title"], shown["best"]) == ("MOS · How good?", "SRMR")
     assert [each["title"] for each in shown["metrics"]] == ["SRMR", "Mine"]
     assert "could reach 0.70 [0.60, 0.80]. It is not significantly below" in shown["sentence"]

@@ -51,7 +51,9 @@ def test_levels_of_a_file_are_of_all_its_channels_at_its_own_rate(channels, tmp_
     levels = np.array([0.1, 0.03, 0.2, 0.05, 0.15, 0.08])[:channels]
     samples = np.random.default_rng(1).normal(size=(round(3.37 * rate_hz), channels)) * levels
     soundfile.write(path, samples, rate_hz, subtype="FLOAT")
-    (scored,) = runner.score_clips(make_metric("loudness_lufs"), [runner.clip_of(path)], "cpu")
+    (scored,) = runner.score_clips(
+        make_metric("loudness_lufs"), [runner.clip_from_file(path)], "cpu"
+    )
     found = scored.score
     if channels <= 5:
         lufs = pyloudnorm.Meter(rate_hz).integrated_loudness(samples)
@@ -67,7 +69,9 @@ def test_two_equal_channels_are_three_decibels_louder_than_one(tmp_path):
     for channels in (1, 2):
         path = tmp_path / f"{channels}.wav"
         soundfile.write(path, np.repeat(tone(997).numpy()[:, None], channels, axis=1), RATE_HZ)
-        (scored,) = runner.score_clips(make_metric("loudness_lufs"), [runner.clip_of(path)], "cpu")
+        (scored,) = runner.score_clips(
+            make_metric("loudness_lufs"), [runner.clip_from_file(path)], "cpu"
+        )
         values[channels] = scored.score
     assert values[2].value - values[1].value == pytest.approx(3.0103, abs=1e-3)
     assert values[2].also == pytest.approx(values[1].also, abs=1e-3)

@@ -61,7 +61,7 @@ def test_density_and_coverage_are_their_definition():
     assert np.mean(equal) == pytest.approx(1, abs=0.05)
     spread = distances(coverage, [row[None] for row in ours], [row[None] for row in theirs])
     assert 0 <= spread.low <= spread.value <= spread.high == 1
-    assert "9 vectors: 50" in coverage.too_few(ours[:9], theirs)
+    assert "9 vectors: 50" in coverage.few_vectors_warning(ours[:9], theirs)
 
 
 def test_the_divergence_of_normal_sets_is_its_closed_form():

@@ -16,7 +16,7 @@ from metrics.networks.forced_alignment import (
     TurnAligner,
     aligned_spans,
     tokens_of,
-    widened,
+    widen_spans,
 )
 from tests.metrics import reference
 
@@ -58,7 +58,7 @@ def test_more_letters_than_frames_are_refused(turns):
 
 def test_spans_are_widened_into_pauses_only():
     spans = [(0.04, 1.0), (1.06, 2.0), (2.0, 3.0)]
-    wide = widened(spans, 4 * 16_000)
+    wide = widen_spans(spans, 4 * 16_000)
     assert wide == [
         (pytest.approx(0), pytest.approx(1.03)),
         (pytest.approx(1.03), 2.0),

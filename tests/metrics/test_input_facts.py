@@ -24,7 +24,7 @@ def speech():
 
 
 def facts_of(path):
-    return decoding.decoded(path, (RATE_HZ,)).facts
+    return decoding.decode(path, (RATE_HZ,)).facts
 
 
 def warned(tmp_path, samples, rate_hz=RATE_HZ, cut=0.0, name="a.wav", **options):
@@ -33,7 +33,7 @@ def warned(tmp_path, samples, rate_hz=RATE_HZ, cut=0.0, name="a.wav", **options)
     if cut:
         whole = path.read_bytes()
         path.write_bytes(whole[: 200 + int((len(whole) - 200) * (1 - cut))])
-    return input_warnings.warnings_of(facts_of(path), WIDE)
+    return input_warnings.input_warnings(facts_of(path), WIDE)
 
 
 def test_sound_as_it_should_be_has_its_facts_and_no_warning(tmp_path, speech):
@@ -70,7 +70,7 @@ def test_an_ogg_that_lost_its_end_is_told(tmp_path, speech, whole_pages):
     whole = path.read_bytes()
     half = whole[: len(whole) // 2]
     path.write_bytes(half[: half.rindex(b"OggS")] if whole_pages else half)
-    (said,) = input_warnings.warnings_of(facts_of(path), Accepts()).items()
+    (said,) = input_warnings.input_warnings(facts_of(path), Accepts()).items()
     assert said[0] == "truncated"
     ends = "before its stream does" if whole_pages else "in the middle of a page"
     assert said[1].startswith(f"the file ends {ends}")
@@ -104,10 +104,10 @@ def test_a_webm_that_lost_half_of_its_sound_is_told_and_a_whole_one_lost_nothing
     path = webm(tmp_path / "a.webm", speech)
     facts = facts_of(path)
     assert facts.header_s == pytest.approx(facts.duration_s, abs=0.05)
-    assert input_warnings.warnings_of(facts, Accepts()) == {}
+    assert input_warnings.input_warnings(facts, Accepts()) == {}
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    said = input_warnings.warnings_of(facts_of(path), Accepts())["truncated"]
+    said = input_warnings.input_warnings(facts_of(path), Accepts())["truncated"]
     assert said.startswith(f"its header states {facts.header_s:.2f} s")
 
 
@@ -115,7 +115,7 @@ def test_a_webm_that_lost_half_of_its_sound_is_told_and_a_whole_one_lost_nothing
 def test_pictures_that_go_on_after_the_sound_make_it_no_cut_one(tmp_path, speech):
     facts = facts_of(webm(tmp_path / "a.webm", speech, film=True))
     assert facts.header_s == pytest.approx(facts.duration_s, abs=0.05)  # that of the sound alone
-    assert input_warnings.warnings_of(facts, Accepts()) == {}
+    assert input_warnings.input_warnings(facts, Accepts()) == {}
 
 
 def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
@@ -128,7 +128,7 @@ def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
     facts = facts_of(path)
     assert facts.header_s is None
     assert facts.duration_s == pytest.approx(len(speech) / RATE_HZ)
-    (said,) = input_warnings.warnings_of(facts, Accepts()).items()
+    (said,) = input_warnings.input_warnings(facts, Accepts()).items()
     assert said[0] == "no_length"
     assert said[1].startswith(
         "the header states no length, as of a file that was written to a pipe"
@@ -156,7 +156,7 @@ def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
     assert "sound ends at about 4" in found["narrow_band"]
     assert "upsampled" in found["narrow_band"]
     facts = facts_of(tmp_path / "a.wav")
-    assert input_warnings.warnings_of(facts, Accepts()) == {}  # not every metric minds
+    assert input_warnings.input_warnings(facts, Accepts()) == {}  # not every metric minds
 
 
 LEARNT_FROM_16_KHZ = """arousal audiobox_pq distillmos dnsmos dnsmos_pro emotion emotion2vec
@@ -179,12 +179,14 @@ def test_channels_that_cancel_are_told_and_not_called_silent(tmp_path, speech):
     path = tmp_path / "anti.wav"
     soundfile.write(path, np.stack([speech, -speech], 1), RATE_HZ, subtype="FLOAT")
     metric = make_metric("length_s")
-    (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
+    (scored,) = runner.score_clips(metric, [runner.clip_from_file(path)], "cpu")
     assert scored.score.reason.startswith("channels cancel: the mean of its 2 channels")
     assert list(scored.score.warnings) == ["channels_cancel"]
     beside = undefined("silent: no 25 ms of it are above -90 dBFS")
     facts = facts_of(path)
-    assert input_warnings.warned(beside, facts, Accepts()).reason.startswith("channels cancel: ")
+    assert input_warnings.add_input_warnings(beside, facts, Accepts()).reason.startswith(
+        "channels cancel: "
+    )
     unlike = np.stack([speech, np.roll(speech, 4_000)], 1)
     assert warned(tmp_path, unlike) == {}
 
@@ -219,7 +221,7 @@ def test_no_metric_has_a_value_for_what_holds_no_sound(tmp_path, kind):
     noise = np.random.default_rng(0).integers(-1, 1, 4 * RATE_HZ) / 2**15
     samples = noise if value is None else np.full(4 * RATE_HZ, value)
     soundfile.write(tmp_path / "a.wav", samples, RATE_HZ)
-    clip = runner.clip_of(tmp_path / "a.wav")
+    clip = runner.clip_from_file(tmp_path / "a.wav")
     metrics = tuple(make_metric(key) for key in ("srmr", "dnsmos", "pauses", "loudness_lufs"))
     for batch in runner.score_work([(clip, metrics)], "cpu"):
         (scored,) = batch.clips
@@ -247,7 +249,7 @@ def test_warnings_go_with_every_output(tmp_path, speech):
     soundfile.write(path, np.tile(speech, 4), RATE_HZ)
     path.write_bytes(path.read_bytes()[:150_000])
     metric = make_metric("pauses")
-    (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
+    (scored,) = runner.score_clips(metric, [runner.clip_from_file(path)], "cpu")
     for score in metric.by_output(scored.score).values():
         assert list(score.warnings) == ["truncated"]
 
@@ -271,7 +273,7 @@ def test_what_is_odd_about_a_reference_goes_with_the_scores_beside_it(tmp_path, 
         Material(reference_path=str(each), reference_audio_path=str(each)) for each in (good, bad)
     ]
     metric = make_metric(key)
-    clips = [runner.clip_of(path, material) for material in about]
+    clips = [runner.clip_from_file(path, material) for material in about]
     scores = [each.score for each in runner.score_clips(metric, clips, "cpu")]
     assert [score.value is not None for score in scores] == [True, True]
     assert scores[0].warnings == {}
@@ -283,7 +285,7 @@ def test_a_reference_whose_channels_cancel_is_told_and_not_only_called_silent(tm
     path = tmp_path / "two.wav"
     soundfile.write(path, np.stack([speech, -speech], 1), RATE_HZ)
     soundfile.write(tmp_path / "a.wav", speech, RATE_HZ)
-    clip = runner.clip_of(tmp_path / "a.wav", Material(reference_audio_path=str(path)))
+    clip = runner.clip_from_file(tmp_path / "a.wav", Material(reference_audio_path=str(path)))
     (scored,) = runner.score_clips(make_metric("si_sdr"), [clip], "cpu")
     assert "channels lies" in scored.score.reason
     assert list(scored.score.warnings) == ["odd_reference"]

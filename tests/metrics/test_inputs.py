@@ -32,12 +32,12 @@ def manifest(folder, text, name="m.csv"):
 
 def problems(*places):
     with pytest.raises(inputs.InputError) as caught:
-        inputs.clips_of(places)
+        inputs.read_clips(places)
     return str(caught.value).splitlines()
 
 
 def test_a_folder_gives_its_audio_with_subfolders_as_conditions(folder):
-    clips = inputs.clips_of([folder])
+    clips = inputs.read_clips([folder])
     assert [(clip.stimulus, clip.condition) for clip in clips] == [
         ("a", ""),
         ("b", ""),
@@ -53,7 +53,7 @@ def test_a_manifest_gives_names_texts_turns_reference_and_attributes(folder):
         'a.wav,calm,"Hello, you.",en,A 0-1.5; B 2-3,b.wav,a calm voice,\n\n'
         "calm/c.flac,,,,,,,\n",
     )
-    first, second = inputs.clips_of([path])
+    first, second = inputs.read_clips([path])
     assert (first.stimulus, first.condition) == ("a", "calm")
     told = first.material
     assert (told.text, told.language) == ("Hello, you.", "en")
@@ -69,26 +69,26 @@ def test_a_reference_that_many_rows_name_is_hashed_once(folder, monkeypatch):
     real = decoding.file_sha256
     monkeypatch.setattr(decoding, "file_sha256", lambda path: hashed.append(path) or real(path))
     rows = "".join(f"a.wav,s{n},b.wav\n" for n in range(5))
-    clips = inputs.clips_of([manifest(folder, f"file,stimulus,reference\n{rows}")])
+    clips = inputs.read_clips([manifest(folder, f"file,stimulus,reference\n{rows}")])
     assert len({clip.material.reference_sha256 for clip in clips}) == len(hashed) == 1
 
 
 def test_a_recording_of_the_same_words_is_told_apart_from_the_reference_voice(folder):
     rows = "file,stimulus,reference,reference_audio\na.wav,s,b.wav,\na.wav,t,,calm/c.flac\n"
-    voice, words = inputs.clips_of([manifest(folder, rows)])
+    voice, words = inputs.read_clips([manifest(folder, rows)])
     assert voice.material.reference_audio_path == ""
     assert words.material.reference_audio_path == str(folder / "calm/c.flac")
     needs = ("reference_audio_path",)
     assert voice.material.fingerprint(needs) != words.material.fingerprint(needs)
     itself = manifest(folder, "file,reference_audio,run\na.wav,calm/../a.wav,2\n")
-    (same,) = inputs.clips_of([itself])
+    (same,) = inputs.read_clips([itself])
     assert same.material.is_reference_audio  # a comparison with itself would only flatter
     assert (same.material.reference_audio_path, same.run) == ("", "2")
     assert (
         words.material.field_value("reference_audio_path") == words.material.reference_audio_sha256
     )
     with pytest.raises(inputs.InputError, match=r"row 2: there is no reference audio gone\.wav"):
-        inputs.clips_of([manifest(folder, "file,reference_audio\na.wav,gone.wav\n")])
+        inputs.read_clips([manifest(folder, "file,reference_audio\na.wav,gone.wav\n")])
 
 
 def test_a_manifest_of_json_lines_may_hold_lists(folder):
@@ -97,7 +97,7 @@ def test_a_manifest_of_json_lines_may_hold_lists(folder):
         {"file": "b.wav", "turns": [{"speaker": "A", "start_s": 0, "end_s": 1, "text": "hi"}]},
     ]
     path = manifest(folder, "\n".join(map(json.dumps, rows)), "m.jsonl")
-    first, second = inputs.clips_of([path])
+    first, second = inputs.read_clips([path])
     assert (first.stimulus, first.material.attribute("synthesis_s")) == ("one", "1.5")
     assert second.material.turns == (Turn("A", 0.0, 1.0, "hi"),)
 
@@ -153,7 +153,7 @@ def test_a_name_that_no_file_can_have_is_a_problem_of_its_row(tmp_path):
     path = tmp_path / "m.jsonl"
     path.write_text(json.dumps({"file": "x" * 5000}) + "\n")
     with pytest.raises(inputs.InputError, match="line 1: the file cannot be looked for"):
-        inputs.clips_of([path])
+        inputs.read_clips([path])
 
 
 def test_every_column_of_a_manifest_is_in_the_guide_and_in_the_help():

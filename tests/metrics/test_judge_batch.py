@@ -126,7 +126,9 @@ def test_a_batch_is_sent_and_collected_from_the_server(server, clips, tmp_path, 
     assert kept["what"] == f"{METRIC}, 2 clips"
     states = iter(["in_progress", "completed"])
     output = Path(answered(tmp_path / "sent.jsonl")).read_text()
-    monkeypatch.setattr("metrics.judges.batch.fetched", lambda client, name: (next(states), output))
+    monkeypatch.setattr(
+        "metrics.judges.batch.fetch_output", lambda client, name: (next(states), output)
+    )
     assert "batch batch_7 is in_progress" in batch(clips, "--collect", "batch_7")
     assert "batch batch_7 (completed): 3 answers" in batch(clips, "--collect", "batch_7")
 
@@ -164,7 +166,7 @@ def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
     assert b'{"custom_id": "a"}' in upload
     assert path == "/v1/batches"
     assert json.loads(begun)["endpoint"] == "/v1/chat/completions"
-    state, text = batches.fetched(client, "batch_7")
+    state, text = batches.fetch_output(client, "batch_7")
     assert (state, text) == ("completed", '{"custom_id": "out"}\n{"custom_id": "err"}\n')
     provider.batch["status"] = "in_progress"
-    assert batches.fetched(client, "batch_7") == ("in_progress", "")
+    assert batches.fetch_output(client, "batch_7") == ("in_progress", "")

@@ -11,7 +11,7 @@ from metrics.core.weights import Unavailable
 from metrics.judges import judge as judge_module
 from metrics.judges.client import Endpoint, configure_endpoint, current_endpoint
 from metrics.judges.cost import Prices
-from metrics.judges.question import Malformed
+from metrics.judges.question import MalformedAnswer
 from metrics.judges.rubric import configure, names, rubric
 from metrics.suite.judge_nvv import check_marked, other_types
 from tests.metrics.judge_server import answer, score_of_level, text_of
@@ -396,7 +396,7 @@ def test_exactly_one_marker_in_the_unchanged_transcript(marked, present, reason)
     if not reason:
         check_marked(said, "Hello, there.", "laugh", "en")
         return
-    with pytest.raises(Malformed, match=f"^{reason}$"):
+    with pytest.raises(MalformedAnswer, match=f"^{reason}$"):
         check_marked(said, "Hello, there.", "laugh", "en")
 
 

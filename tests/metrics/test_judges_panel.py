@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from metrics.judges import panel
 from metrics.judges.client import Client, Endpoint, Reply, configure_endpoint, current_endpoint
 from metrics.judges.panel import Candidate, Plan, sheets
-from metrics.judges.question import Malformed, check_table, sound_of
+from metrics.judges.question import MalformedAnswer, check_table, sound_of
 from metrics.judges.rubric import rubric
 from metrics.judges.stability import stability
 from tests.metrics.judge_server import answer, text_of, waves_of
@@ -142,7 +142,7 @@ def test_an_answer_must_rate_every_letter_once_on_the_scale(change, reason):
     row = {c.name: 3 for c in panel.criteria(TAGS)} | {"artefacts": ["noise"]}
     good = [row | {"letter": "A"}, row | {"letter": "B", "nvv_effect": 0}]
     assert check_table({"ratings": good[::-1]}, ["A", "B"], TAGS.fields)["B"]["nvv_effect"] == 0
-    with pytest.raises(Malformed, match=reason):
+    with pytest.raises(MalformedAnswer, match=reason):
         check_table({"ratings": [good[0], good[1] | change]}, ["A", "B"], TAGS.fields)
 
 

@@ -74,12 +74,13 @@ def test_words_are_counted_only_where_they_can_be(text, language, words, charact
 
 
 @pytest.mark.slow
-def test_real_speech_agrees_with_the_stored_segments(pauses):
+def test_pauses_of_real_speech(pauses):
+    """The stored segments are those of the detector: see test_reverb_consistency."""
     clip = "long_pauses-human"
-    wave, parts = reference.wave(clip), reference.segments()[clip]
+    parts = reference.segments()[clip]
     given = Material(text=TEXT, language="en")
-    score, short = pauses.measure([wave, reference.wave("human-0880-clean")], [Material(), given])
-    assert score == pauses.summary(parts, Material())
+    score = pauses.summary(parts, Material())
+    (short,) = pauses.measure([reference.wave("human-0880-clean")], [given])
     assert score.value > 0.4  # rests of 2.5 to 7 s
     assert score.details["n_pauses"] == 3
     assert short.value < 0.2

@@ -90,11 +90,11 @@ def test_scoreq_with_a_reference_is_the_distance_of_two_vectors(tmp_path):
 
 @pytest.mark.slow
 def test_dnsmos_pro_sees_the_spectra_of_its_authors_repeated_to_ten_seconds(tmp_path):
-    librosa = pytest.importorskip("librosa")
     metric = paired.loaded("dnsmos_pro", model=str(tiny_predictors.opinions(tmp_path)))
     clip = wave(3)
     repeated = np.tile(clip.numpy(), 4)[:160_000].astype(np.float32)
-    power = np.abs(librosa.stft(repeated, n_fft=320, hop_length=160)).T
+    frames = np.lib.stride_tricks.sliding_window_view(np.pad(repeated, 160), 320)[::160]
+    power = np.abs(np.fft.rfft(frames * np.hanning(321)[:-1]))  # as librosa.stft has it
     wanted = np.log10(np.clip(power, 1e-7, 1e7))
     assert dnsmos_pro.log_spectra(torch.from_numpy(repeated)[None])[0].numpy() == pytest.approx(
         wanted, abs=0.01

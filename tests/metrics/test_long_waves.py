@@ -72,9 +72,9 @@ def test_a_silent_long_wave_has_no_value_in_any_variant(seconds_for_minutes):
 def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch):
     path = tmp_path / "a.wav"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 44_100), 44_100)
-    usual = decoding.decoded(path, (16_000, 44_100)).waves
+    usual = decoding.decode(path, (16_000, 44_100)).waves
     monkeypatch.setattr(wave_memory, "SPOOL_S", 0.1)
-    mapped = decoding.decoded(path, (16_000, 44_100)).waves
+    mapped = decoding.decode(path, (16_000, 44_100)).waves
     for rate, samples in mapped.items():
         tensor = torch.from_numpy(samples)
         assert tensor.untyped_storage().data_ptr() in wave_memory._maps
@@ -129,10 +129,10 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
 def test_shared_work_goes_with_its_wave():
     made = []
     wave = torch.zeros(3)
-    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
-    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.compute_once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.compute_once(wave, "sum", lambda: made.append(1) or 7) == 7
     assert len(made) == 1
-    assert wave_memory.once(torch.zeros(3), "sum", lambda: 8) == 8
+    assert wave_memory.compute_once(torch.zeros(3), "sum", lambda: 8) == 8
 
 
 @pytest.mark.medium

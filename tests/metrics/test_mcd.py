@@ -49,7 +49,7 @@ def test_without_warping_the_mel_cepstrum_is_the_cepstrum():
 
 @pytest.mark.slow
 def test_a_copy_is_no_distance_away_and_its_volume_does_not_count():
-    metric, clean = make_metric("mcd"), paired.human(2)
+    metric, clean = make_metric("mcd"), paired.human(1)
     same = metric.compare(clean * 0.5, clean)
     assert same.value == pytest.approx(0, abs=1e-6)
     assert same.also["vuv_error"] == 0
@@ -62,7 +62,7 @@ def test_a_copy_is_no_distance_away_and_its_volume_does_not_count():
 
 @pytest.mark.slow
 def test_speech_that_is_slower_is_warped_and_a_higher_voice_is_heard():
-    clean = paired.human(2)
+    clean = paired.human(1)
     x = np.arange(len(clean))
     higher = np.interp(np.arange(0, len(clean), 1.25), x, clean)  # quicker, 1.25 times as high
     warped = make_metric("mcd").compare(higher, clean)

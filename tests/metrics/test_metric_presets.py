@@ -16,10 +16,10 @@ def written(tmp_path, text):
 
 def test_every_shipped_preset_names_metrics_that_there_are():
     names = {"fast", "lfs", "nvv", "att", "paired", "tts", "descriptors"}
-    assert set(presets.shipped()) == names
-    for preset in presets.shipped().values():
+    assert set(presets.shipped_presets()) == names
+    for preset in presets.shipped_presets().values():
         assert len(preset.description) > 10
-        assert presets.metrics_of(preset.choices(judges=True))
+        assert presets.make_metrics(preset.choices(judges=True))
         for choice in preset.metrics:
             assert not Metric.registry[choice.metric].asked_only, f"{choice} belongs to the judges"
 
@@ -29,10 +29,10 @@ def test_a_list_may_give_parameters(tmp_path):
         tmp_path,
         "metrics:\n  - srmr_norm\n  - metric: srmr\n    parameters: {variant: slow_norm128}\n",
     )
-    made = presets.metrics_of(presets.preset_of(path).choices())
+    made = presets.make_metrics(presets.read_preset(path).choices())
     assert [metric.key for metric in made] == ["srmr_norm", "srmr"]
     assert made[1].parameters_dict()["variant"] == "slow_norm128"
-    assert presets.preset_of(written(tmp_path, "- srmr\n")).metrics == (Choice("srmr"),)
+    assert presets.read_preset(written(tmp_path, "- srmr\n")).metrics == (Choice("srmr"),)
 
 
 def test_words_of_a_list_stay_as_they_are_written(tmp_path):
@@ -42,7 +42,7 @@ def test_words_of_a_list_stay_as_they_are_written(tmp_path):
         **{"beam": 5, "hop_s": 2.0, "exact": True, "rate": 1000.0},
     }
     with pytest.raises(PresetError, match="has no parameter no"):
-        presets.preset_of(written(tmp_path, "- metric: srmr\n  parameters: {no: 1}\n"))
+        presets.read_preset(written(tmp_path, "- metric: srmr\n  parameters: {no: 1}\n"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_words_of_a_list_stay_as_they_are_written(tmp_path):
 def test_a_mistake_names_file_entry_and_remedy(tmp_path, text, said):
     path = written(tmp_path, text)
     with pytest.raises(PresetError) as caught:
-        presets.preset_of(path)
+        presets.read_preset(path)
     assert str(caught.value).startswith(str(path))
     assert said in str(caught.value)
 
@@ -75,4 +75,4 @@ def test_an_unknown_preset_is_answered_with_the_known_ones():
     with pytest.raises(PresetError, match="att, descriptors, fast, lfs, nvv"):
         presets.preset("slow")
     with pytest.raises(PresetError, match="cannot be read"):
-        presets.preset_of("nowhere.yaml")
+        presets.read_preset("nowhere.yaml")

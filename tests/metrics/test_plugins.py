@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def errors() -> dict[str, str]:
     plugins.load()
-    return {plugin.target: plugin.error for plugin in plugins.broken()}
+    return {plugin.target: plugin.error for plugin in plugins.broken_plugins()}
 
 
 def said_by(command: str, *args: str) -> str:

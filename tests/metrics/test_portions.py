@@ -17,7 +17,7 @@ from listening.audio import store
 from listening.selectors import stimulus_rows
 from metrics.core.metric import Material, make_metric
 from metrics.scoring import study_scores
-from metrics.scoring.inputs import clips_of, part_of
+from metrics.scoring.inputs import parse_part, read_clips
 from metrics.scoring.runner import Clip
 from tests.factories import make_study
 
@@ -129,8 +129,8 @@ def manifest(tmp_path):
 
 def test_parts_of_a_manifest_are_scored_apart_and_are_all_of_it_together(manifest, tmp_path):
     out = tmp_path / "scores.jsonl"
-    every = clips_of([manifest])
-    parts = [part_of(f"{n}/3").select(every) for n in (1, 2, 3)]
+    every = read_clips([manifest])
+    parts = [parse_part(f"{n}/3").select(every) for n in (1, 2, 3)]
     assert sorted(c.stimulus for part in parts for c in part) == sorted(c.stimulus for c in every)
     assert all(parts)
     for n in (1, 2, 3):
@@ -148,4 +148,4 @@ def test_parts_of_a_manifest_are_scored_apart_and_are_all_of_it_together(manifes
 @pytest.mark.parametrize("wrong", ["0/3", "4/3", "2", "a/b", "1/0"])
 def test_a_part_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match="from 1/8 to 8/8"):
-        part_of(wrong)
+        parse_part(wrong)

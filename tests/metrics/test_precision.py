@@ -15,11 +15,11 @@ from metrics.core import precision
 from metrics.core.metric import Material, Metric, ParameterError, make_metric
 from metrics.core.precision import Arithmetic, PrecisionError, Precisions
 from metrics.networks.predictors import onnx
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 from metrics.networks.recognisers.faster_whisper import FasterWhisper
 from metrics.networks.recognisers.recogniser import Options
 from metrics.scoring import records, runner, runs
-from metrics.scoring.presets import Choice, metrics_of
+from metrics.scoring.presets import Choice, make_metrics
 from tests.metrics import paired, reference, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -52,7 +52,7 @@ def weigher():
             return [(self, "network")]
 
         def score(self, waves):
-            with exact():
+            with exact_inference():
                 self.seen.append(torch.backends.cuda.matmul.allow_tf32)
                 self.seen.append(torch.backends.cudnn.allow_tf32)
                 heard = self.network(torch.stack([wave[:64] for wave in waves]))
@@ -106,7 +106,7 @@ def test_other_numbers_move_a_value_within_what_is_declared_and_are_kept_apart()
     made = runner.provenance(both, "cpu")
     assert (made["precision"], made["compiled_by"]) == ("bf16", "aot_eager")
     clip = runner.Clip("a.wav", "00", Material())
-    assert records.keys_of(both, clip) != records.keys_of(make_metric("weigher"), clip)
+    assert records.metric_keys(both, clip) != records.metric_keys(make_metric("weigher"), clip)
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_a_network_is_compiled_once():
 
 
 def test_tf32_is_switched_on_for_networks_alone(monkeypatch):
-    monkeypatch.setattr(precision, "unfit", lambda asked, device: "")
+    monkeypatch.setattr(precision, "unsupported_reason", lambda asked, device: "")
     before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     for asked, wanted in (({}, False), ({"precision": "tf32"}, True)):
         metric = paired.loaded("weigher", **asked)
@@ -139,7 +139,7 @@ def test_a_precision_that_the_device_lacks_is_computed_in_float32_and_provenance
     assert metric.measure([wave()])[0].value == measured()
     made = runner.provenance(metric, "cpu")
     assert (made["precision"], made["precision_asked"]) == ("float32", asked)
-    assert made["precision_note"] == precision.unfit(metric.arithmetic, "cpu") != ""
+    assert made["precision_note"] == precision.unsupported_reason(metric.arithmetic, "cpu") != ""
     metrics, notes = runs.plan_arithmetic([metric], precision.FLOAT32, "cpu")
     assert metrics[0].parameters_dict() == {}
     assert notes == [f"weigher: {made['precision_note']}; it runs in float32"]
@@ -148,14 +148,14 @@ def test_a_precision_that_the_device_lacks_is_computed_in_float32_and_provenance
 def test_a_gpu_is_asked_for_its_capability(monkeypatch):
     for capability, fits in (((7, 5), False), ((8, 0), True), ((9, 0), True)):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
-        assert (precision.unfit(Arithmetic("tf32"), "cuda:1") == "") == fits
+        assert (precision.unsupported_reason(Arithmetic("tf32"), "cuda:1") == "") == fits
 
 
 OLDER = """
 import json, sys
 from metrics.scoring import runner
 from metrics.core.metric import make_metric
-clip = runner.clip_of(sys.argv[1])
+clip = runner.clip_from_file(sys.argv[1])
 for asked in ({}, {"precision": "bf16"}):
     metric = make_metric("timbre_consistency", asked)
     (scored,) = runner.score_clips(metric, [clip], "cpu")
@@ -163,10 +163,10 @@ for asked in ({}, {"precision": "bf16"}):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("onednn", "aten"),
-    [("AVX2", "avx2"), pytest.param("SSE41", "default", marks=pytest.mark.soak)],
+    [("AVX2", "avx2"), ("SSE41", "default")],
 )
 def test_an_older_processor_runs_recurrent_networks_in_float32(onednn, aten):
     """oneDNN has no LSTM in bfloat16 without AVX-512: this process plays such a processor."""
@@ -262,8 +262,8 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
 @pytest.mark.usefixtures("with_bfloat16")
 def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
     both = [Choice("distillmos"), Choice("distillmos", {"precision": "bf16"})]
-    assert [m.arithmetic.precision for m in metrics_of(both)] == ["float32", "bf16"]
-    metrics, _ = runs.plan_arithmetic(metrics_of(both), BF16, "cpu")
+    assert [m.arithmetic.precision for m in make_metrics(both)] == ["float32", "bf16"]
+    metrics, _ = runs.plan_arithmetic(make_metrics(both), BF16, "cpu")
     assert [m.parameters_dict() for m in metrics] == [{"precision": "bf16"}]
 
 
@@ -337,5 +337,5 @@ def test_files_are_scored_in_what_is_asked_for(tmp_path):
     values = [line["value"] for line in pq]
     assert values[0] != values[1]
     within = Metric.registry["audiobox_pq"].precisions.bf16
-    assert testing.moved(*values) <= within
+    assert testing.relative_change(*values) <= within
     assert len([line for line in found if line["metric"] == "length_s"]) == 1

@@ -49,7 +49,7 @@ def test_a_network_of_nisqa_hears_at_the_rate_that_it_was_trained_at(tmp_path):
     metric = paired.loaded(
         "nisqa", model=str(tiny_predictors.nisqa(tmp_path, ms_sr=16_000, ms_fmax=8_000))
     )
-    assert metric.network.resampled(torch.zeros(2, 48_000)).shape == (2, 16_000)
+    assert metric.network.resample(torch.zeros(2, 48_000)).shape == (2, 16_000)
     assert (metric.network.hop, metric.network.window) == (160, 320)
     one = paired.loaded("nisqa", model=str(tiny_predictors.nisqa(tmp_path, model="NISQA")))
     named = one.by_output(Score(3.0))

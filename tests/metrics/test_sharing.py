@@ -9,7 +9,7 @@ import pytest
 from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
 from metrics.networks.predictors import chunks, pretrained
-from metrics.networks.predictors.pretrained import Masked
+from metrics.networks.predictors.pretrained import MaskedNetwork
 from tests.metrics import paired, reference, tiny_models
 
 torch = pytest.importorskip("torch")
@@ -35,7 +35,7 @@ def test_buckets_hold_what_is_similar_and_fits():
     assert list(buckets(sizes, 1_000, 1.25)) == [[1], [0, 4, 2], [3], [5]]
     assert list(buckets(sizes, 240, 1.25)) == [[1], [0, 4], [2], [3], [5]]
     assert list(buckets(sizes, 10_000, math.inf)) == [[1, 0, 4, 2, 3, 5]]
-    pieces = chunks.whole([torch.zeros(size) for size in sizes])
+    pieces = chunks.whole_pieces([torch.zeros(size) for size in sizes])
     assert [[p.index for p in b] for b in chunks.batches(pieces, 1_000)] == [
         [1], [0, 4], [2], [3], [5],
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
     plain = [(wave - wave.mean()) / wave.std() for wave in clips()]
     with torch.inference_mode():
         alone = [made(wave[None]).last_hidden_state[0] for wave in plain]
-        masked = Masked(made)
+        masked = MaskedNetwork(made)
         together = masked(plain).last_hidden_state
         mask = torch.nn.utils.rnn.pad_sequence([torch.ones(s) for s in SIZES], batch_first=True)
         filled = torch.nn.utils.rnn.pad_sequence(plain, batch_first=True)

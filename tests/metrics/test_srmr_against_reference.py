@@ -29,7 +29,7 @@ def compare(rows, variant, precision):
 @pytest.mark.parametrize("variant", reference.VARIANTS)
 def test_float32_windows_agree_with_srmrpy(variant):
     rows = reference.rows("windows.csv")
-    rows = rows if variant in ("slow", "fast") else rows[::3]
+    rows = rows[::2] if variant in ("slow", "fast") else rows[::6]
     errors, results = compare(rows, variant, "float32")
     clear = np.array([float(row[f"k90margin_{variant}"]) > ON_THE_STEP for row in rows])
     assert clear.sum() > 0.9 * len(rows)
@@ -46,7 +46,7 @@ def test_float32_windows_agree_with_srmrpy(variant):
 def test_float64_windows_agree_with_srmrpy_to_nine_digits(variant):
     rows = reference.rows("windows.csv")
     rows.sort(key=lambda row: float(row[f"k90margin_{variant}"]))
-    rows = rows[:2] + rows[2::40]  # those closest to the step first
+    rows = [rows[0], rows[-1]]  # the closest to the step and the farthest from it
     errors, results = compare(rows, variant, "float64")
     assert errors.max() < FLOAT64
     for result, row in zip(results, rows, strict=True):
@@ -71,8 +71,7 @@ def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, toleran
     rows = [row for row in reference.rows("clips.csv") if int(row["n_samples"]) < 60_000]
     rows.sort(key=lambda row: int(row["n_samples"]) % 16 == 0)
     assert int(rows[0]["n_samples"]) % 16
-    rows = rows if precision == "float32" else rows[:2]
-    for row in rows:
+    for row in rows[: 2 if precision == "float32" else 1]:
         waves = reference.wave(row["clip"]).unsqueeze(0)
         (result,) = srmr.srmr(waves, variant, precision)
         assert result.value == pytest.approx(float(row[f"srmr_{variant}"]), rel=tolerance)

@@ -41,7 +41,7 @@ def synthetic(n_samples, seed=1):
 @pytest.mark.parametrize("variant", ["slow", "fast"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_batch_gives_what_its_waves_give_alone(windows, variant, precision):
-    windows = windows if precision == "float32" else windows[:2]
+    windows = windows[:3] if precision == "float32" else windows[:2, :16_000]
     alone = [values(wave.unsqueeze(0), variant, precision)[0] for wave in windows]
     assert values(windows, variant, precision) == pytest.approx(alone, rel=ROUNDING)
 
@@ -55,6 +55,7 @@ def test_waves_side_by_side_in_large_blocks_give_the_same(windows, monkeypatch):
 
 @pytest.mark.slow
 def test_the_level_changes_nothing(windows):
+    windows = windows[:, :16_000]
     exact = values(windows[:1].double(), "slow_norm30", "float64") * 3
     levels = torch.tensor([[1e-7], [300.0], [-1.0]], dtype=torch.float64)
     louder = windows[:1].double() * levels
@@ -128,7 +129,7 @@ def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(4081, 20_000))
 def test_both_precisions_agree_at_every_length(n_samples):
     waves = synthetic(n_samples, seed=n_samples).unsqueeze(0)
@@ -247,6 +248,7 @@ def test_broken_waves_get_reasons_and_the_others_their_values(windows):
 
 @pytest.mark.slow
 def test_integer_waves_are_taken_at_full_scale(windows):
+    windows = windows[:, :16_000]
     integers = (windows[0].double() * 32_768).round().to(torch.int16)
     srmr = make_metric("srmr", {"precision": "float64"})
     as_integers, as_floats = srmr.measure([integers, windows[0].double()])

@@ -161,9 +161,9 @@ def test_similarity_to_a_voice_agrees_with_the_reference(similarity):
 @pytest.mark.medium
 def test_the_reference_voice_is_read_once_and_may_be_missing(similarity, tmp_path, monkeypatch):
     loads = []
-    original = voices.Voices.whole
+    original = voices.Voices.embed_whole
     monkeypatch.setattr(
-        voices.Voices, "whole", lambda self, wave: loads.append(1) or original(self, wave)
+        voices.Voices, "embed_whole", lambda self, wave: loads.append(1) or original(self, wave)
     )
     wave = reference.wave("human-0930-rt08")
     metric = made("timbre_similarity")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metrics.core.metric import Material, Turn
-from metrics.signal.turns import known_turns, speaker_streams, speakers_of, timed, turns_of
+from metrics.signal.turns import have_times, known_turns, speaker_streams, speakers_of, turns_of
 
 torch = pytest.importorskip("torch")
 
@@ -21,15 +21,15 @@ torch = pytest.importorskip("torch")
 )
 def test_turns_are_read_from_stretches_and_from_json(text):
     assert turns_of(text) == (Turn("A", 0, 2.5), Turn("Dr B", 2.85, 6.1))
-    assert timed(turns_of(text))
+    assert have_times(turns_of(text))
 
 
 def test_texts_without_times_are_turns_too():
     turns = turns_of(json.dumps([{"speaker": "甲", "text": "你好。"}]))
     assert turns == (Turn("甲", 0, 0, "你好。"),)
-    assert not timed(turns)
+    assert not have_times(turns)
     assert turns_of("  ") == ()
-    assert not timed(())
+    assert not have_times(())
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_a_condition_sums_counts_and_averages_distance_over_matched_utterances()
     assert (found.tp, found.fp, found.fn) == (3, 1, 1)
     assert (found.precision, found.recall, found.f1) == (0.75, 0.75, 0.75)
     assert found.distance == pytest.approx(0.1 / 3)
-    assert found.asked_types == ("cough", "laugh", "sigh")
+    assert found.target_types == ("cough", "laugh", "sigh")
     assert found.hit_types == ("laugh", "sigh")
 
 

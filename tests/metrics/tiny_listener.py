@@ -138,8 +138,8 @@ def save_adapter(folder):
 
     plan = model.ModelPlan(name=str(save_tiny(folder / "model")), rank=2, alpha=2)
     listener = model.load_base(plan, "cpu")
-    model.with_adapter(listener, seed=0)
-    told = {"model": checkpoints.plain(plan), "trained_on": {}}
+    model.add_adapter(listener, seed=0)
+    told = {"model": checkpoints.plan_as_json(plan), "trained_on": {}}
     checkpoints.save(folder / "run" / checkpoints.FINAL, listener.model, told, None)
     return folder / "run"
 

@@ -17,7 +17,7 @@ from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, 
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
 from metrics.core.weights import Unavailable
-from metrics.management.judging import table
+from metrics.management.judging import align_table
 from metrics.management.metric_options import thread_count
 from metrics.scoring import runner
 
@@ -57,18 +57,18 @@ class Command(BaseCommand):
         chosen = {f.name: options[f.name] for f in dataclasses.fields(dataset.Rule)}
         chosen |= {name: tuple(chosen[name]) for name in ("held_out", "unseen_dimensions")}
         if options["manifest"]:
-            given = dataset.from_csv(options["source"], options["manifest"])
+            ratings_and_clips = dataset.from_csv(options["source"], options["manifest"])
         elif Path(options["source"]).is_file():
             raise CommandError("a CSV file of ratings needs --manifest FILE.csv (stimulus, path)")
         elif words := no_study(options["source"]):
             raise CommandError(f"{words} Or name a CSV file of ratings, with --manifest.")
         else:
-            given = dataset.from_study(options["source"])
-        made = dataset.build(*given, dataset.Rule(**chosen))
+            ratings_and_clips = dataset.from_study(options["source"])
+        built = dataset.build(*ratings_and_clips, dataset.Rule(**chosen))
         if options["copy_audio"]:
-            made = dataset.with_audio_inside(made, options["out"])
-        dataset.write(made, options["out"])
-        self.stdout.write(report.dataset_lines(made))
+            built = dataset.copy_audio_into(built, options["out"])
+        dataset.write(built, options["out"])
+        self.stdout.write(report.dataset_lines(built))
 
     def do_train(self, options: dict[str, Any]) -> None:
         """Fine-tune, saying each step."""
@@ -96,18 +96,18 @@ class Command(BaseCommand):
         """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
         device = runner.resolve_device(options["device"])
         clips = dataset.read(options["dataset"]).clips
-        asked = {"template": options["template"], "raw": options["raw"]}
+        prompt_options = {"template": options["template"], "raw": options["raw"]}
         named = (options["checkpoint"], options["model"])
-        predictions = run.predict_clips(clips, *named, device, **asked)
+        predictions = run.predict_clips(clips, *named, device, **prompt_options)
         predict.write(predictions, options["out"])
         self.stdout.write(report.prediction_lines(predictions, options["out"]))
 
     def do_baseline(self, options: dict[str, Any]) -> None:
         """Train the baseline; with --leave-out also predict every clip by baselines without it."""
         device = runner.resolve_device(options["device"])
-        made = dataset.read(options["dataset"])
+        labelled = dataset.read(options["dataset"])
         keys = [key.strip() for key in options["features"].split(",") if key.strip()]
-        model, predictions_by = run.train_baseline(made, keys, device, options["leave_out"])
+        model, predictions_by = run.train_baseline(labelled, keys, device, options["leave_out"])
         self.stdout.write(f"written: {baseline.write(model, options['out'])}")
         self.stdout.write(f"penalty {model.penalty:g}, {len(model.names)} features")
         for by, predictions in predictions_by.items():
@@ -117,18 +117,20 @@ class Command(BaseCommand):
 
     def do_evaluate(self, options: dict[str, Any]) -> None:
         """Each file of predictions against the dataset's labels."""
-        made = dataset.read(options["dataset"])
-        found, results = {}, {}
+        labelled = dataset.read(options["dataset"])
+        evaluations, results = {}, {}
         for path in options["predictions"]:
-            found[path] = evaluate.evaluate(made, predict.read(path), options["threshold"])
-            results[path] = dataclasses.asdict(found[path])
-            self.stdout.write(report.evaluation_lines(path, found[path]))
+            evaluations[path] = evaluate.evaluate(
+                labelled, predict.read(path), options["threshold"]
+            )
+            results[path] = dataclasses.asdict(evaluations[path])
+            self.stdout.write(report.evaluation_lines(path, evaluations[path]))
         for voices in ("new", "all"):
             self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
-            self.stdout.write(table(report.table4(found, voices)))
+            self.stdout.write(align_table(report.table4(evaluations, voices)))
         self.stdout.write(f"The paper's: {report.SOURCE}. Other voices, raters and texts.")
         if options["report"]:
-            write_whole(Path(options["report"]), report.markdown(found).encode())
+            write_whole(Path(options["report"]), report.markdown(evaluations).encode())
             self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)

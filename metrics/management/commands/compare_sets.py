@@ -15,7 +15,7 @@ from metrics.core.weights import Unavailable
 from metrics.distribution import SetMetric, distances
 from metrics.distribution.set_metric import Array, Distance, clip_vectors
 from metrics.networks.embeddings import SpeakerEmbedding, embedding_type
-from metrics.scoring.inputs import InputClip, InputError, clips_of
+from metrics.scoring.inputs import InputClip, InputError, read_clips
 
 
 class Command(BaseCommand):
@@ -46,14 +46,14 @@ class Command(BaseCommand):
         metrics = self._metrics(options["metrics"])
         try:
             embedding = embedding_type(options["embedding"])(options["model"])
-            sets = by_condition(clips_of(options["files"]))
+            sets = clips_by_condition(read_clips(options["files"]))
             reference = sets.pop(options["reference"], None)
             if reference is None:
                 place = Path(options["reference"])
                 if not place.exists():
                     known = ", ".join(sorted(sets))
                     raise InputError(f"reference {place}: no condition ({known}) and no file")
-                reference = clips_of([place])
+                reference = read_clips([place])
             embedding.load("cpu")
         except (InputError, ParameterError, Unavailable) as error:
             raise CommandError(str(error)) from error
@@ -64,9 +64,9 @@ class Command(BaseCommand):
         for condition, clips in sorted(sets.items()):
             ours = self._vectors(clips, embedding, *window)
             for metric in metrics:
-                found = distances(metric, ours, theirs)
+                distance = distances(metric, ours, theirs)
                 self.stdout.write(
-                    format_distance(condition, found, options["embedding"], options["jsonl"])
+                    format_distance(condition, distance, options["embedding"], options["jsonl"])
                 )
 
     def _metrics(self, names: str) -> list[SetMetric]:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         self, clips: list[InputClip], embedding: SpeakerEmbedding, window_s: float, hop_s: float
     ) -> list[Array]:
         """Each clip's vectors; what has none is named on standard error."""
-        found = []
+        by_clip = []
         for clip in clips:
             try:
                 vectors = clip_vectors(clip.path, embedding, window_s, hop_s)
@@ -89,13 +89,13 @@ class Command(BaseCommand):
                 self.stderr.write(f"left out: {error}")
                 continue
             if len(vectors):
-                found.append(vectors)
+                by_clip.append(vectors)
             else:
                 self.stderr.write(f"left out: {clip.path}: silent or too short")
-        return found
+        return by_clip
 
 
-def by_condition(clips: list[InputClip]) -> dict[str, list[InputClip]]:
+def clips_by_condition(clips: list[InputClip]) -> dict[str, list[InputClip]]:
     """The clips of each condition; those without one are the condition "all"."""
     sets: dict[str, list[InputClip]] = {}
     for clip in clips:
@@ -103,16 +103,16 @@ def by_condition(clips: list[InputClip]) -> dict[str, list[InputClip]]:
     return sets
 
 
-def format_distance(condition: str, found: Distance, embedding: str, as_json: bool) -> str:
+def format_distance(condition: str, distance: Distance, embedding: str, as_json: bool) -> str:
     """A distance as a line."""
     if as_json:
-        plain = {"condition": condition, "embedding": embedding, **dataclasses.asdict(found)}
+        plain = {"condition": condition, "embedding": embedding, **dataclasses.asdict(distance)}
         return json.dumps(plain, ensure_ascii=False)
-    value = "-" if found.value is None else f"{found.value:.4g}"
-    interval = "" if found.low is None else f" [{found.low:.4g}, {found.high:.4g}]"
-    sizes = f"{found.clips} clips ({found.vectors} vectors) to {found.reference_clips}"
-    warning = f"; {found.warning}" if found.warning else ""
+    value = "-" if distance.value is None else f"{distance.value:.4g}"
+    interval = "" if distance.low is None else f" [{distance.low:.4g}, {distance.high:.4g}]"
+    sizes = f"{distance.clips} clips ({distance.vectors} vectors) to {distance.reference_clips}"
+    warning = f"; {distance.warning}" if distance.warning else ""
     return (
-        f"{condition:<20} {found.metric}[{embedding}] {value}{interval}  "
-        f"{sizes} ({found.reference_vectors}){warning}"
+        f"{condition:<20} {distance.metric}[{embedding}] {value}{interval}  "
+        f"{sizes} ({distance.reference_vectors}){warning}"
     )

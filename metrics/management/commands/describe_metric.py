@@ -32,10 +32,10 @@ class Command(BaseCommand):
             metric = make_metric(key)
         except ParameterError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write("\n".join(description(metric)))
+        self.stdout.write("\n".join(description_lines(metric)))
 
 
-def description(metric: Metric) -> Iterator[str]:
+def description_lines(metric: Metric) -> Iterator[str]:
     """A metric in full, line by line."""
     yield f"{metric.key}, version {metric.version}"
     yield f"  {metric.description}"
@@ -51,8 +51,8 @@ def description(metric: Metric) -> Iterator[str]:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
     yield "  outputs:"
     for output in metric.outputs():
-        said = output.description if output.key != metric.key else ""
-        yield f"    {output.key} ({extent(output)}){': ' + said if said else ''}"
+        words = f": {output.description}" if output.description and output.key != metric.key else ""
+        yield f"    {output.key} ({range_in_words(output)}){words}"
     yield "  parameters:" if metric.parameters_dict() else "  parameters: none"
     for field in dataclasses.fields(metric.parameters):
         yield f"    {field.name} = {metric.parameters_dict()[field.name]!r}"
@@ -60,7 +60,7 @@ def description(metric: Metric) -> Iterator[str]:
         yield f"  hint: {hint.output} from {hint.at:g}: {hint.words} ({hint.source})"
 
 
-def extent(output: Output) -> str:
+def range_in_words(output: Output) -> str:
     """An output's unit, range and direction in words."""
     words = [output.unit] if output.unit else []
     if output.low is not None or output.high is not None:

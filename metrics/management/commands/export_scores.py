@@ -42,14 +42,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            kept = study_filter(options["study"], [options["only"]], [options["without"]])
+            clip_filter = study_filter(options["study"], [options["only"]], [options["without"]])
         except NoSuchWarning as error:
             raise CommandError(f"--{error}") from None
         number = itertools.count()
         rows = (
             row
             for row, _ in zip(
-                score_tables.export_rows(options["study"], kept), number, strict=False
+                score_tables.export_rows(options["study"], clip_filter), number, strict=False
             )
         )
         out = options["out"]
@@ -59,8 +59,10 @@ class Command(BaseCommand):
         if not count:
             if words := no_study(options["study"]):
                 raise CommandError(words)
-            if kept:
-                raise CommandError(f"no clip of {options['study']!r} with a score: {kept.words}")
+            if clip_filter:
+                raise CommandError(
+                    f"no clip of {options['study']!r} with a score: {clip_filter.words}"
+                )
             raise CommandError(f"study {options['study']!r} has no stored scores; score it first")
         if not out:
             self.stdout.write(text, ending="")

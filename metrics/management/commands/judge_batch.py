@@ -59,7 +59,7 @@ class Command(BaseCommand):
         import openai
 
         try:
-            judge, clips = self.asked(options)
+            judge, clips = self.judge_and_clips(options)
             if options["collect"]:
                 self.collect(judge, clips, options["collect"])
             else:
@@ -67,10 +67,10 @@ class Command(BaseCommand):
         except (ParameterError, decoding.AudioError, BatchError, Unavailable) as error:
             raise CommandError(str(error)) from error
         except openai.OpenAIError as error:
-            said = current_endpoint().hidden(str(error))
-            raise CommandError(f"the server takes no batch: {said}") from error
+            message = current_endpoint().hidden(str(error))
+            raise CommandError(f"the server takes no batch: {message}") from error
 
-    def asked(self, options: dict[str, Any]) -> tuple[Judge, list[Clip]]:
+    def judge_and_clips(self, options: dict[str, Any]) -> tuple[Judge, list[Clip]]:
         """The judge and the clips that the options name."""
         key = options["metric"]
         judge = make_metric(key, chosen_parameters(options).get(key))
@@ -89,14 +89,16 @@ class Command(BaseCommand):
             )
             return
         client.check_budget()
-        text = "".join(line + "\n" for line in batch.lines(client.pending))
-        told = f"{len(client.pending)} questions about {len(clips)} clips, {len(text) / 1e6:.1f} MB"
+        text = "".join(line + "\n" for line in batch.request_lines(client.pending))
+        summary = (
+            f"{len(client.pending)} questions about {len(clips)} clips, {len(text) / 1e6:.1f} MB"
+        )
         if options["write"]:
             batch.write(Path(options["write"]), text)
-            self.stdout.write(f"{told}: {options['write']}")
+            self.stdout.write(f"{summary}: {options['write']}")
             return
         name = batch.send(Client(client.endpoint), text, f"{judge.key}, {len(clips)} clips")
-        self.stdout.write(f"{told}: batch {name}. Later: the same command with --collect {name}")
+        self.stdout.write(f"{summary}: batch {name}. Later: the same command with --collect {name}")
 
     def collect(self, judge: Judge, clips: Sequence[Clip], source: str) -> None:
         """Check the answers of a batch or of its output file, and keep those that can be used."""
@@ -104,11 +106,13 @@ class Command(BaseCommand):
         if Path(source).is_file():
             text = Path(source).read_text(encoding="utf-8")
         else:
-            state, text = batch.fetched(Client(required_endpoint(judge.parameters.model)), source)
+            state, text = batch.fetch_output(
+                Client(required_endpoint(judge.parameters.model)), source
+            )
             if state not in batch.ENDED:
                 self.stdout.write(f"batch {source} is {state}; try again later")
                 return
-        answers, failed = batch.answers_of(text, source)
+        answers, failed = batch.parse_output(text, source)
         client = run(judge, clips, answers)
         used = len(answers.keys() - client.failed.keys() - client.unknown())
         self.stdout.write(

@@ -10,7 +10,7 @@ from metrics.core import decoding
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
-from metrics.management.judging import add_source, number, source_clips, table
+from metrics.management.judging import add_source, align_table, format_number, source_clips
 from metrics.management.metric_options import chosen_parameters
 from metrics.scoring import runner
 from metrics.scoring.runner import Clip, ScoredClip
@@ -50,9 +50,9 @@ class Command(BaseCommand):
         for scored in scored_clips:
             if scored.score.value is None:
                 self.stderr.write(f"{scored.clip.name}: {scored.score.reason}")
-        scores = {scored.clip.name: repeated(scored) for scored in scored_clips}
+        scores = {scored.clip.name: repeat_means(scored) for scored in scored_clips}
         repeats = {clip.name: scores[clip.name] for clip in clips}
-        self.stdout.write(report(stability(repeats)))
+        self.stdout.write(report_lines(stability(repeats)))
         self.stdout.write(cost_line(scored_clips))
         if parameters.get("temperature", judge.parameters_dict()["temperature"]) == 0:
             self.stdout.write(
@@ -63,30 +63,37 @@ class Command(BaseCommand):
             raise CommandError("no clip has a score; the reasons are above")
 
 
-def repeated(scored: ScoredClip) -> list[float]:
+def repeat_means(scored: ScoredClip) -> list[float]:
     """The mean of each repeat that there is."""
     if scored.score.value is None:
         return []
     return [value for value in scored.score.details["repeats"] if value is not None]
 
 
-def report(result: Stability) -> str:
+def report_lines(result: Stability) -> str:
     """A line per clip, then what holds for all of them."""
     rows = [["clip", "n", "mean", "sd", "range"]]
     rows += [
-        [clip.clip, str(clip.n), number(clip.mean), number(clip.sd), number(clip.range)]
+        [
+            clip.clip,
+            str(clip.n),
+            format_number(clip.mean),
+            format_number(clip.sd),
+            format_number(clip.range),
+        ]
         for clip in result.clips
     ]
     return "\n".join(
         [
-            table(rows),
+            align_table(rows),
             "",
             f"clips with two repeats or more   {result.n_clips}",
-            f"share whose repeats are equal    {number(result.equal)}",
-            f"sd inside clips                  {number(result.sd_within)}",
-            f"sd between clips                 {number(result.sd_between)}",
-            f"ICC(1), of one answer            {number(result.icc)}",
-            f"ICC(1, k), of the mean           {number(result.icc_mean)}  (k = {number(result.k)})",
+            f"share whose repeats are equal    {format_number(result.equal)}",
+            f"sd inside clips                  {format_number(result.sd_within)}",
+            f"sd between clips                 {format_number(result.sd_between)}",
+            f"ICC(1), of one answer            {format_number(result.icc)}",
+            f"ICC(1, k), of the mean           {format_number(result.icc_mean)}  "
+            f"(k = {format_number(result.k)})",
         ]
     )
 

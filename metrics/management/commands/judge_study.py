@@ -33,15 +33,15 @@ from metrics.judges.panel import (
     Plan,
     Sheet,
     ask_panel,
-    by_stimulus,
     criteria,
+    scores_by_stimulus,
     sheets,
     summary,
 )
 from metrics.judges.question import RATE_HZ, Sound, sound_of
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
-from metrics.management.judging import add_source, number, source_clips, table
+from metrics.management.judging import add_source, align_table, format_number, source_clips
 from metrics.management.run_output import Progress
 from metrics.scoring.inputs import InputClip
 from metrics.suite.judge_nvv import requested_vocalisations
@@ -83,9 +83,9 @@ class Command(BaseCommand):
         if not out.parent.is_dir():
             raise CommandError(f"there is no folder {out.parent} to write to")
         try:
-            plan = plan_of(options)
+            plan = plan_from_options(options)
             server = required_endpoint(plan.models[0])
-            candidates, left_out = candidates_of(source_clips(options), options["task"])
+            candidates, left_out = select_candidates(source_clips(options), options["task"])
         except (ValueError, Unavailable) as error:
             raise CommandError(str(error)) from error
         for line in left_out:
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         answers = []
         try:
             with Progress(len(planned), self.stderr, "questions") as progress:
-                for answered in ask_panel(planned, task_rubric, plan, Client(server), wav_of):
+                for answered in ask_panel(planned, task_rubric, plan, Client(server), read_wav):
                     answers.append(answered)
                     progress.add(1, answered[0].item)
         except Unavailable as error:
@@ -123,13 +123,13 @@ class Command(BaseCommand):
         folds = sorted({fold for row in rows for fold in row["folds"]})
         head = ["condition", "criterion", "mean", "clips", *(f"fold {fold}" for fold in folds)]
         lines = [
-            [row["condition"], row["criterion"], number(row["mean"]), str(row["n_clips"])]
-            + [number(row["folds"].get(fold)) for fold in folds]
+            [row["condition"], row["criterion"], format_number(row["mean"]), str(row["n_clips"])]
+            + [format_number(row["folds"].get(fold)) for fold in folds]
             for row in rows
         ]
-        self.stdout.write(table([head, *lines]))
+        self.stdout.write(align_table([head, *lines]))
         self.stdout.write(
-            "\n" + table([["between raters", "equal", "sd", "ICC(1)"], *agree(ratings)])
+            "\n" + align_table([["between raters", "equal", "sd", "ICC(1)"], *agree(ratings)])
         )
         capped = sum(rating.score < rating.given for rating in ratings)
         tally = tally_replies([reply for _, reply, _ in answers], server.prices)
@@ -141,7 +141,7 @@ class Command(BaseCommand):
         )
 
 
-def plan_of(options: dict[str, Any]) -> Plan:
+def plan_from_options(options: dict[str, Any]) -> Plan:
     """The plan that the options tell; a ValueError or Unavailable where that cannot be."""
     named = tuple(name.strip() for name in options["model"].split(",") if name.strip())
     models = named or (current_endpoint().model,)
@@ -157,12 +157,12 @@ def plan_of(options: dict[str, Any]) -> Plan:
     )
 
 
-def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], list[str]]:
+def select_candidates(clips: list[InputClip], task: str) -> tuple[list[Candidate], list[str]]:
     """The clips that can be rated, and a line for each that cannot."""
     candidates, left_out = [], []
     for clip in clips:
-        known = known_of(clip, task)
-        reason = "no item" if not clip.item else why_not(clip, known)
+        known = rubric_blanks(clip, task)
+        reason = "no item" if not clip.item else refusal_reason(clip, known)
         if reason:
             left_out.append(f"{clip.stimulus}: {reason}")
         else:
@@ -170,18 +170,18 @@ def candidates_of(clips: list[InputClip], task: str) -> tuple[list[Candidate], l
     return candidates, left_out
 
 
-def known_of(clip: InputClip, task: str) -> dict[str, str]:
+def rubric_blanks(clip: InputClip, task: str) -> dict[str, str]:
     """What fills the blanks of the rubric, by the clip's material."""
     material = clip.material
     target = requested_vocalisations(material)
-    known = {"language": material.language, "kind": kind_of(clip, target) or ANY_KIND}
+    known = {"language": material.language, "kind": target_type(clip, target) or ANY_KIND}
     if task == "tags":
         marked = target if target and "@" not in target else material.text
-        return {**known, "line": marked, "target": sounds_of(target, material.language)}
+        return {**known, "line": marked, "target": target_words(target, material.language)}
     return {**known, "text": spoken(material), "caption": material.attribute("caption")}
 
 
-def kind_of(clip: InputClip, target: str) -> str:
+def target_type(clip: InputClip, target: str) -> str:
     """The type that was asked for: the clip's dimension, else the types of its target."""
     if named := clip.dimension or clip.material.attribute("dimension"):
         return named
@@ -192,7 +192,7 @@ def kind_of(clip: InputClip, target: str) -> str:
     return ", ".join(dict.fromkeys(sound.type for sound in sounds))
 
 
-def sounds_of(target: str, language: str) -> str:
+def target_words(target: str, language: str) -> str:
     """What was asked for in words: "laugh (after word 3)"."""
     try:
         sounds = vocalisations.parse(target, language)
@@ -204,7 +204,7 @@ def sounds_of(target: str, language: str) -> str:
     )
 
 
-def why_not(clip: InputClip, known: dict[str, str]) -> str:
+def refusal_reason(clip: InputClip, known: dict[str, str]) -> str:
     """Why a clip is not sent: nothing is known of what was asked for, or it cannot be heard."""
     missing = [name for name, value in known.items() if not value.strip()]
     if missing:
@@ -225,7 +225,7 @@ def why_not(clip: InputClip, known: dict[str, str]) -> str:
     return silence(torch.from_numpy(wave), RATE_HZ)
 
 
-def wav_of(path: str) -> Sound:
+def read_wav(path: str) -> Sound:
     """A file as it is sent."""
     return sound_of(decoding.load_wave(path, RATE_HZ))
 
@@ -262,18 +262,18 @@ def write_scores(
     path: Path, candidates: list[Candidate], ratings: list[PanelRating], task_rubric: Rubric
 ) -> None:
     """A row per stimulus and criterion: the mean over raters; empty where none answered."""
-    scores = by_stimulus(ratings)
+    scores = scores_by_stimulus(ratings)
     columns = ["stimulus", "metric", "version", "value", "reason", "higher_is_better", "n_raters"]
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(columns)
     for name in [criterion.name for criterion in criteria(task_rubric)]:
         for clip in candidates:
-            given = scores.get((clip.stimulus, name), [])
-            value = round(statistics.fmean(given), 6) if given else ""
-            reason = "" if given else "no judge answered"
+            values = scores.get((clip.stimulus, name), [])
+            value = round(statistics.fmean(values), 6) if values else ""
+            reason = "" if values else "no judge answered"
             metric = f"judge_panel_{name}"
-            row = [clip.stimulus, metric, task_rubric.name, value, reason, 1, len(given)]
+            row = [clip.stimulus, metric, task_rubric.name, value, reason, 1, len(values)]
             writer.writerow(row)
     write_whole(path, file.getvalue().encode())
 
@@ -281,11 +281,22 @@ def write_scores(
 def agree(ratings: list[PanelRating]) -> list[list[str]]:
     """Per criterion: share of clips with equal scores, sd between raters, and ICC(1)."""
     rows = []
-    scores = by_stimulus(ratings)
+    scores = scores_by_stimulus(ratings)
     for name in sorted({criterion for _, criterion in scores}):
-        agreement = stability({clip: given for (clip, of), given in scores.items() if of == name})
+        agreement = stability(
+            {
+                clip: values
+                for (clip, criterion_name), values in scores.items()
+                if criterion_name == name
+            }
+        )
         rows.append(
-            [name, number(agreement.equal), number(agreement.sd_within), number(agreement.icc)]
+            [
+                name,
+                format_number(agreement.equal),
+                format_number(agreement.sd_within),
+                format_number(agreement.icc),
+            ]
         )
     return rows
 

@@ -20,16 +20,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for metric in Metric.registry.values():
-            self.stdout.write(described(metric()))
-        for plugin in plugins.broken():
+            self.stdout.write(describe_metric(metric()))
+        for plugin in plugins.broken_plugins():
             self.stdout.write(f"left out: {plugin.origin}: {plugin.error}")
 
 
-def described(metric: Metric) -> str:
+def describe_metric(metric: Metric) -> str:
     """A metric in a few lines of text."""
     settings = ", ".join(f"{name}={value}" for name, value in metric.parameters_dict().items())
     more = ", ".join(output.key for output in metric.more_outputs)
-    asked = "only when it is named" + (f": {metric.costs}" if metric.costs else "")
+    when_named = "only when it is named" + (f": {metric.costs}" if metric.costs else "")
     origin = plugins.origin_of(type(metric))
     return "\n".join(
         [
@@ -38,7 +38,7 @@ def described(metric: Metric) -> str:
             *([f"    from: {origin}"] if origin else []),
             *([f"    also gives: {more}"] if more else []),
             *([f"    needs: {needed_columns(metric.needs)}"] if metric.needs else []),
-            *([f"    runs {asked}"] if metric.asked_only else []),
+            *([f"    runs {when_named}"] if metric.asked_only else []),
             f"    parameters: {settings or 'none'}; audio at {metric.sample_rate_hz} Hz",
             f"    source: {metric.source}",
         ]

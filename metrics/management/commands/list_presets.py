@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics.scoring.presets import Choice, Preset, shipped
+from metrics.scoring.presets import Choice, Preset, shipped_presets
 
 
 class Command(BaseCommand):
@@ -16,11 +16,11 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for preset in shipped().values():
-            self.stdout.write(described(preset))
+        for preset in shipped_presets().values():
+            self.stdout.write(describe_preset(preset))
 
 
-def described(preset: Preset) -> str:
+def describe_preset(preset: Preset) -> str:
     """A preset in a few lines of text."""
     lines = [f"{preset.name}: {preset.description}"]
     lines += [f"    {choice_text(choice)}" for choice in preset.metrics]
@@ -30,5 +30,5 @@ def described(preset: Preset) -> str:
 
 def choice_text(choice: Choice) -> str:
     """A metric with the parameters that its preset sets."""
-    given = ", ".join(f"{name}={value}" for name, value in choice.parameters.items())
-    return f"{choice.metric} with {given}" if given else choice.metric
+    settings = ", ".join(f"{name}={value}" for name, value in choice.parameters.items())
+    return f"{choice.metric} with {settings}" if settings else choice.metric

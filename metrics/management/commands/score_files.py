@@ -11,15 +11,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding
 from metrics.core.decoding import printable
 from metrics.core.metric import Metric, Score
-from metrics.management.metric_options import add_metric_options, chosen, settled
+from metrics.management.metric_options import add_metric_options, apply_precision_options, chosen
 from metrics.management.run_output import InputNotes, Progress, Reasons, one_line
 from metrics.scoring import records, runner
-from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of, part_of
+from metrics.scoring.inputs import KNOWN, InputClip, InputError, parse_part, read_clips
 from metrics.scoring.records import Inputs, RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.web import summary
-from metrics.web.summary import run_of
+from metrics.web.summary import run_name
 
 EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
 attributes under other names (caption, synthesis_s)."""
@@ -69,30 +69,30 @@ class Command(BaseCommand):
         with contextlib.ExitStack() as closing:
             try:
                 self.device = runner.resolve_device(options["device"])
-                metrics = settled(metrics, options, self.device, self.stderr.write)
-                given = self.own_part(clips_of(options["files"], notes), options)
+                metrics = apply_precision_options(metrics, options, self.device, self.stderr.write)
+                named_clips = self.own_part(read_clips(options["files"], notes), options)
                 file = RecordFile(options["out"]) if options["out"] else None
                 self.file = closing.enter_context(file) if file else None
                 for note in notes:
                     self.stderr.write(note)
-                self.inputs = self.hashed(given)
+                self.inputs = self.hash_inputs(named_clips)
                 failed = self.score(metrics, options)
                 for line in self.notes.lines():
                     self.stderr.write(line)
-                if not self.jsonl and len(given) > 1:
+                if not self.jsonl and len(named_clips) > 1:
                     self.summarise(metrics)
             except (InputError, RecordsError, ValueError) as error:
                 raise CommandError(str(error)) from error
         self.end(failed)
 
-    def own_part(self, given: list[InputClip], options: dict[str, Any]) -> list[InputClip]:
+    def own_part(self, named_clips: list[InputClip], options: dict[str, Any]) -> list[InputClip]:
         """The clips of --part, and --out as that part is called."""
-        if (part := part_of(options["part"])) is None:
-            return given
+        if (part := parse_part(options["part"])) is None:
+            return named_clips
         if options["out"]:
             options["out"] = part.path(options["out"])
-        own = part.select(given)
-        self.stderr.write(f"part {options['part']}: {len(own)} of {len(given)} clips")
+        own = part.select(named_clips)
+        self.stderr.write(f"part {options['part']}: {len(own)} of {len(named_clips)} clips")
         return own
 
     def end(self, failed: int) -> None:
@@ -103,16 +103,16 @@ class Command(BaseCommand):
         if parts:
             raise CommandError(f"{' and '.join(parts)}; the reasons are above")
 
-    def hashed(self, given: list[InputClip]) -> Inputs:
-        """The files as clips; those that cannot be opened are told."""
+    def hash_inputs(self, named_clips: list[InputClip]) -> Inputs:
+        """The files as clips; report those that cannot be opened."""
         pairs, seen = [], set()
-        for each in given:
+        for each in named_clips:
             name = (each.path, each.stimulus, each.condition, each.run)
             if name in seen:  # given twice
                 continue
             seen.add(name)
             try:
-                pairs.append((each, runner.clip_of(each.path, each.material)))
+                pairs.append((each, runner.clip_from_file(each.path, each.material)))
             except decoding.AudioError as error:
                 self.tell_unread(each, str(error), self.stderr.write)
         return Inputs(pairs)
@@ -127,9 +127,9 @@ class Command(BaseCommand):
         elif self.file:
             work, _ = self.file.missing(clips, metrics)
         else:
-            work = once_each(clips, metrics)
+            work = unique_work(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
-        before = sum(len(wanted) for _, wanted in once_each(clips, metrics)) - total
+        before = sum(len(wanted) for _, wanted in unique_work(clips, metrics)) - total
         if before:
             self.stderr.write(f"{before} of {before + total} scores are there already")
         if self.file and (more := self.file.name_the_others(self.inputs, metrics)):
@@ -149,7 +149,7 @@ class Command(BaseCommand):
 
     def report(self, batch: ScoredBatch, progress: Progress) -> int:
         """Write a batch's scores wherever they are wanted; how many failed."""
-        new_records = records.records(batch, self.device, self.inputs)
+        new_records = records.batch_records(batch, self.device, self.inputs)
         if self.store:
             from metrics.scoring import study_scores
 
@@ -157,7 +157,9 @@ class Command(BaseCommand):
         if self.file:
             self.file.add(new_records)
         else:
-            self.scores |= {records.key_of(each): records.score_of(each) for each in new_records}
+            self.scores |= {
+                records.record_key(each): records.record_score(each) for each in new_records
+            }
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
         firsts: dict[str, str] = {}  # reasons of the metric's first output, by file
         for record in new_records:
@@ -176,8 +178,8 @@ class Command(BaseCommand):
         """One score on the screen; ``repeated``: its reason is that of the metric's first one."""
         self.notes.add(printable(record["file"]), record["warnings"])
         if self.jsonl:
-            self.stdout.write(records.line_of(record), ending="")
-        elif not self.file and not of_all_clips(record):
+            self.stdout.write(records.record_line(record), ending="")
+        elif not self.file and not concerns_metric(record):
             self.stdout.write(text_line(record, label))
         elif record["reason"] and not repeated:
             reason = record["reason"].removeprefix(f"{record['file']}: ")
@@ -192,7 +194,7 @@ class Command(BaseCommand):
         if self.file:
             self.file.add([record])
         if self.jsonl:
-            self.stdout.write(records.line_of(record), ending="")
+            self.stdout.write(records.record_line(record), ending="")
         elif not self.file:
             self.stdout.write(text_line(record, UNREAD))
             return
@@ -205,38 +207,38 @@ class Command(BaseCommand):
         ]
         for metric in metrics:
             for place, output in enumerate(metric.outputs()):
-                known = list(self.known(metric, place))
+                known = list(self.known_scores(metric, place))
                 if not known:
                     continue
                 scores = [(named.condition, score) for named, score in known]
-                runs = ((n.condition, run_of(n.run), score.value) for n, score in known)
+                runs = ((n.condition, run_name(n.run), score.value) for n, score in known)
                 summaries = summary.summarise([*scores, *lost], metric, output.key)
                 summaries = summary.with_runs(summaries, runs)
-                lines = summary.table(label_of(metric, output), summaries, output)
+                lines = summary.summary_lines(label_of(metric, output), summaries, output)
                 self.stdout.write("\n".join(["", *lines]))
 
-    def known(self, metric: Metric, place: int) -> Iterator[tuple[InputClip, Score]]:
+    def known_scores(self, metric: Metric, place: int) -> Iterator[tuple[InputClip, Score]]:
         """Each input with its score by one output of a metric, where there is one."""
         for named, clip in self.inputs.pairs:
-            key = records.keys_of(metric, clip)[place]
+            key = records.metric_keys(metric, clip)[place]
             if self.file and key in self.file.done:
-                yield named, records.score_of(self.file.record(key))
+                yield named, records.record_score(self.file.record(key))
             elif key in self.scores:
                 yield named, self.scores[key]
 
 
-def once_each(clips: list[Clip], metrics: list[Metric]) -> list[runner.Work]:
+def unique_work(clips: list[Clip], metrics: list[Metric]) -> list[runner.Work]:
     """Every clip with every metric; of equal audio and material the first one stands for all."""
     seen: set[records.Key] = set()
     work: list[runner.Work] = []
     for clip in clips:
-        keys = {metric: records.keys_of(metric, clip)[0] for metric in metrics}
+        keys = {metric: records.metric_keys(metric, clip)[0] for metric in metrics}
         work.append((clip, tuple(m for m, key in keys.items() if key not in seen)))
         seen |= set(keys.values())
     return work
 
 
-def of_all_clips(record: dict[str, Any]) -> bool:
+def concerns_metric(record: dict[str, Any]) -> bool:
     """Whether a score failed for what is wrong with the metric, not with the file."""
     return bool(record["failed"]) and record["file"] not in record["reason"]
 

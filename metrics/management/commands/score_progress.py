@@ -39,29 +39,30 @@ class Command(BaseCommand):
                     or f"study {options['study']!r}: none of its runs was left to the workers; "
                     "score_study --queue leaves one to them"
                 )
-            told = runs.progress(run)
-            self.stdout.write(line_of(told))
+            progress = runs.progress(run)
+            self.stdout.write(progress_line(progress))
             if not (options["follow"] and run.state == ScoringRun.State.WORKING):
                 break
             time.sleep(EVERY_S)
-        for error in told["errors"]:
+        for error in progress["errors"]:
             self.stderr.write(error)
         if run.state == ScoringRun.State.FAILED:
             raise CommandError("the run broke; the page of metrics continues it")
 
 
-def line_of(told: dict[str, Any]) -> str:
+def progress_line(progress: dict[str, Any]) -> str:
     """A run's progress as a line."""
     parts = [
-        f"run {told['run']} ({told['state']}): {told['done']} of {told['total']} scores",
-        f"{told['percent']} %",
-        f"{told['shards_done']} of {told['shards']} parts",
-        f"{told['workers']} {'worker' if told['workers'] == 1 else 'workers'}",
-        f"{told['failed']} failed" if told["failed"] else "",
-        f"{told['stuck']} {'part' if told['stuck'] == 1 else 'parts'} without their worker"
-        if told["stuck"]
+        f"run {progress['run']} ({progress['state']}): "
+        f"{progress['done']} of {progress['total']} scores",
+        f"{progress['percent']} %",
+        f"{progress['shards_done']} of {progress['shards']} parts",
+        f"{progress['workers']} {'worker' if progress['workers'] == 1 else 'workers'}",
+        f"{progress['failed']} failed" if progress["failed"] else "",
+        f"{progress['stuck']} {'part' if progress['stuck'] == 1 else 'parts'} without their worker"
+        if progress["stuck"]
         else "",
-        told["doing"],
-        told["left"],
+        progress["doing"],
+        progress["left"],
     ]
     return ", ".join(part for part in parts if part)

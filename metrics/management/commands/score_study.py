@@ -7,7 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.core.metric import Metric
-from metrics.management.metric_options import add_metric_options, arithmetic_of, chosen, settled
+from metrics.management.metric_options import (
+    add_metric_options,
+    apply_precision_options,
+    arithmetic_from_options,
+    chosen,
+)
 from metrics.management.run_output import InputNotes, Progress, Reasons
 from metrics.scoring import runner, study_scores
 from metrics.scoring.presets import Choice
@@ -50,7 +55,7 @@ class Command(BaseCommand):
             return
         try:
             device = runner.resolve_device(options["device"])
-            metrics = settled(metrics, options, device, self.stderr.write)
+            metrics = apply_precision_options(metrics, options, device, self.stderr.write)
             clips = study_clips(options["study"], metrics, lines=options["lines"])
         except ValueError as error:
             raise CommandError(str(error)) from error
@@ -94,11 +99,15 @@ class Command(BaseCommand):
         from metrics.jobs import score_shard
         from metrics.scoring import runs
 
-        metrics = settled(metrics, options, "", self.stderr.write)
+        metrics = apply_precision_options(metrics, options, "", self.stderr.write)
         choices = [Choice(metric.key, metric.parameters_dict()) for metric in metrics]
         try:
-            run = runs.ask_by_key(
-                study, choices, score_shard.delay, options["shards"], arithmetic_of(options)
+            run = runs.start_run_by_key(
+                study,
+                choices,
+                score_shard.delay,
+                options["shards"],
+                arithmetic_from_options(options),
             )
         except ValueError as error:
             raise CommandError(str(error)) from error

@@ -10,7 +10,7 @@ from django.http import Http404
 from listening.common.signals import acted
 from metrics.core.weights import Unavailable
 from metrics.models import CodeSuggestion
-from metrics.scoring.code_suggestions import RUBRIC, plan, suggest
+from metrics.scoring.code_suggestions import RUBRIC, plan_request, store_suggestions
 
 
 class Command(BaseCommand):
@@ -36,32 +36,33 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study, job = options["study"], options["job"]
         try:
-            asked = plan(study, job, options["judge"])
+            code_request = plan_request(study, job, options["judge"])
             self.stdout.write(
-                f"{len(asked.missing)} reasons of “{asked.review['title']}” to {asked.model} at "
-                f"{asked.server}, {asked.answered} answered before. Sent: reason, its labels, "
-                f"language, codebook version {asked.review['version']}, rubric {RUBRIC}."
+                f"{len(code_request.missing)} reasons of “{code_request.review['title']}” to "
+                f"{code_request.model} at {code_request.server}, {code_request.answered} answered "
+                "before. Sent: reason, its labels, language, "
+                f"codebook version {code_request.review['version']}, rubric {RUBRIC}."
             )
             if not options["send"]:
                 self.stdout.write("Nothing was sent: give --send if these reasons may leave.")
                 return
-            found = suggest(study, job, asked.model)
+            outcome = store_suggestions(study, job, code_request.model)
         except Http404 as error:
             raise CommandError(str(error)) from error
         except Unavailable as error:
             raise CommandError(f"{error}; answers so far are stored") from error
         acted.send(
             CodeSuggestion,
-            study_id=asked.review["study"],
+            study_id=code_request.review["study"],
             by="",
             what="codes_suggested",
-            details=asked.details(found["n_asked"]),
+            details=code_request.details(outcome["n_asked"]),
         )
-        cost = "unknown" if found["cost"] is None else f"{found['cost']:.4f}"
-        reasons = ", ".join(f"{reason}: {n}" for reason, n in found["reasons"].items())
+        cost = "unknown" if outcome["cost"] is None else f"{outcome['cost']:.4f}"
+        reasons = ", ".join(f"{reason}: {n}" for reason, n in outcome["reasons"].items())
         self.stdout.write(
-            f"{found['n_asked']} asked, {found['n_cached']} from the cache, {found['asked_again']} "
-            f"asked once more, {found['n_failed']} without an answer"
-            f"{f' ({reasons})' if reasons else ''}; {found['tokens_in']} tokens in, "
-            f"{found['tokens_out']} out, cost {cost}"
+            f"{outcome['n_asked']} asked, {outcome['n_cached']} from the cache, "
+            f"{outcome['asked_again']} asked once more, {outcome['n_failed']} without an answer"
+            f"{f' ({reasons})' if reasons else ''}; {outcome['tokens_in']} tokens in, "
+            f"{outcome['tokens_out']} out, cost {cost}"
         )

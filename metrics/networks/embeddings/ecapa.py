@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.precision import spectra
-from metrics.core.weights import Unavailable, renamed
+from metrics.core.weights import Unavailable, rename_weight
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
-from metrics.networks.predictors.layers import batch_normed
+from metrics.networks.predictors.layers import batch_norm
 
 if TYPE_CHECKING:
     import torch
@@ -144,7 +144,7 @@ class Ecapa:
 
     def __init__(self, state: State, dialect: Dialect) -> None:
         self.dialect = dialect
-        self.state = {renamed(name, dialect.names): value for name, value in state.items()}
+        self.state = {rename_weight(name, dialect.names): value for name, value in state.items()}
         needed = ("first.conv.weight", "block.3.excite.weight", "weighed.weight", "final.weight")
         if missing := [name for name in needed if name not in self.state]:
             raise Unavailable(f"these are no weights of ECAPA-TDNN: {', '.join(missing)} not found")
@@ -158,8 +158,8 @@ class Ecapa:
         for number, dilation in enumerate(DILATIONS, 1):
             x = self._block(x, f"block.{number}", dilation)
             outputs.append(x)
-        pooled = self._pooled(self._layer(torch.cat(outputs, dim=1), "merged"))
-        return self._linear(batch_normed(pooled, self.state, "norm"), "final")
+        pooled = self._pool(self._layer(torch.cat(outputs, dim=1), "merged"))
+        return self._linear(batch_norm(pooled, self.state, "norm"), "final")
 
     def _layer(self, x: torch.Tensor, name: str, dilation: int = 1) -> torch.Tensor:
         """A convolution that keeps the length, the positive part, and a norm where there is one."""
@@ -171,7 +171,7 @@ class Ecapa:
             x = functional.pad(x, (edge, edge), self.dialect.edges)
         x = functional.conv1d(x, kernel, self.state[f"{name}.conv.bias"], dilation=dilation).relu()
         normed = f"{name}.norm.weight" in self.state
-        return batch_normed(x, self.state, f"{name}.norm") if normed else x
+        return batch_norm(x, self.state, f"{name}.norm") if normed else x
 
     def _block(self, x: torch.Tensor, name: str, dilation: int) -> torch.Tensor:
         """Convolutions of parts that hear each other, weighed by what the whole is like."""
@@ -179,12 +179,12 @@ class Ecapa:
         from torch.nn import functional
 
         inner = self._layer(x, f"{name}.before")
-        parts = list(inner.chunk(self._convolved(name) + 1, dim=1))
+        parts = list(inner.chunk(self._count_convolutions(name) + 1, dim=1))
         untouched = parts.pop(0 if self.dialect.passes_first else -1)
         heard: list[torch.Tensor] = []
         for number, part in enumerate(parts):
-            given = part + heard[-1] if heard else part
-            heard.append(self._layer(given, f"{name}.part.{number}", dilation))
+            mixed = part + heard[-1] if heard else part
+            heard.append(self._layer(mixed, f"{name}.part.{number}", dilation))
         heard.insert(0 if self.dialect.passes_first else len(heard), untouched)
         inner = self._layer(torch.cat(heard, dim=1), f"{name}.after")
         squeezed = self._linear(inner.mean(dim=2), f"{name}.squeeze").relu()
@@ -194,12 +194,12 @@ class Ecapa:
             x = functional.conv1d(x, self.state[f"{name}.shortcut.weight"], bias)
         return x + inner
 
-    def _convolved(self, name: str) -> int:
+    def _count_convolutions(self, name: str) -> int:
         """How many parts of a block have a convolution."""
         pattern = re.compile(rf"{name}\.part\.\d+\.conv\.weight")
         return sum(pattern.fullmatch(key) is not None for key in self.state)
 
-    def _pooled(self, x: torch.Tensor) -> torch.Tensor:
+    def _pool(self, x: torch.Tensor) -> torch.Tensor:
         """Means and deviations over frames by learnt weights, (waves, 2 channels)."""
         import torch
         from torch.nn import functional

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from listening.common.registry import Registry
 from metrics.core.metric import ParameterError, buckets
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
     import torch
@@ -49,13 +49,13 @@ class SpeakerEmbedding:
         """
         import torch
 
-        given = [wave.float() for wave in waves]
+        floats = [wave.float() for wave in waves]
         most = round(self.at_once_s * self.rate_hz)
         rows: dict[int, torch.Tensor] = {}
-        with exact():
-            for places in buckets([len(wave) for wave in given], most, self.similar):
-                rows |= zip(places, self._embed([given[place] for place in places]), strict=True)
-        vectors = torch.stack([rows[place] for place in range(len(given))])
+        with exact_inference():
+            for places in buckets([len(wave) for wave in floats], most, self.similar):
+                rows |= zip(places, self._embed([floats[place] for place in places]), strict=True)
+        vectors = torch.stack([rows[place] for place in range(len(floats))])
         return torch.nn.functional.normalize(vectors.double(), dim=1)
 
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
-from metrics.networks.predictors.pretrained import pretrained
+from metrics.networks.predictors.pretrained import load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -22,11 +22,13 @@ class WavlmXvector(SpeakerEmbedding):
 
     def load(self, device: str = "cpu") -> None:
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
-        self.loaded = pretrained(self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor")
+        self.loaded = load_pretrained(
+            self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor"
+        )
         self.weights = self.loaded.weights
         self.similar = self.loaded.similar
 
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        heard = self.loaded.heard([wave.cpu().numpy() for wave in waves], self.rate_hz)
+        heard = self.loaded.network_outputs([wave.cpu().numpy() for wave in waves], self.rate_hz)
         vectors: torch.Tensor = heard.embeddings
         return vectors

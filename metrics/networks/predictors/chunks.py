@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metrics.core.metric import ParameterError, Parameters, Score, buckets, undefined
 from metrics.core.silence import silence
-from metrics.networks.predictors.predictor import exact
+from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +45,7 @@ def too_short(samples: int, shortest_s: float, rate_hz: int = 16_000) -> Score |
     return undefined(f"too short: {samples / rate_hz:.2f} s, {shortest_s} s are needed")
 
 
-def whole(waves: Sequence[torch.Tensor]) -> list[Piece]:
+def whole_pieces(waves: Sequence[torch.Tensor]) -> list[Piece]:
     """Each wave as one piece."""
     return [Piece(index, 0, len(wave)) for index, wave in enumerate(waves)]
 
@@ -57,7 +57,7 @@ def chunks(waves: Sequence[torch.Tensor], size: int, shortest: int) -> list[Piec
     nothing.
     """
     if not size:
-        return whole(waves)
+        return whole_pieces(waves)
     return [
         piece for index, wave in enumerate(waves) for piece in cut(index, len(wave), size, shortest)
     ]
@@ -85,7 +85,7 @@ def cut_out(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> list[torch
     return [waves[p.index][p.start : p.end].float() for p in batch]
 
 
-def stacked(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
+def stack_pieces(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
     """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
     import torch
 
@@ -114,7 +114,7 @@ class ChunkRule(Parameters):
 
 
 @dataclass(frozen=True)
-class Averaged:
+class ChunkAverage:
     """What a network says of one clip: the mean over the chunks used, or why there is none."""
 
     values: Values | None
@@ -122,14 +122,14 @@ class Averaged:
     details: dict[str, Any]
 
 
-def averaged(
+def average_chunks(
     waves: Sequence[torch.Tensor],
     rule: ChunkRule,
     most_s: float,
     predict: Callable[[Sequence[torch.Tensor]], torch.Tensor],
     rate_hz: int = RATE_HZ,
     similar: float = 1.0,
-) -> list[Averaged]:
+) -> list[ChunkAverage]:
     """The mean of each wave, (samples,) at the rate, over its chunks, weighted by their lengths.
 
     `predict` gets chunks, (samples,) each, at most `most_s` of audio or one chunk, and returns
@@ -141,7 +141,7 @@ def averaged(
     usable = [piece for piece in pieces if is_usable(waves, piece, rate_hz)]
     by_piece: dict[Piece, Values] = {}
     for batch in batches(usable, round(most_s * rate_hz), similar):
-        with exact():
+        with exact_inference():
             values = predict(cut_out(waves, batch)).double().cpu().numpy()
         by_piece |= zip(batch, values, strict=True)
     return [
@@ -150,7 +150,7 @@ def averaged(
     ]
 
 
-def first_value(each: Averaged) -> Score:
+def first_value(each: ChunkAverage) -> Score:
     """The score of a network with one value, its chunks told in the details."""
     if each.values is None:
         return each.undefined or Score(None, "silent")
@@ -166,14 +166,14 @@ def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_H
 
 def mean(
     samples: int, pieces: Sequence[Piece], by_piece: dict[Piece, Values], rate_hz: int = RATE_HZ
-) -> Averaged:
+) -> ChunkAverage:
     """One clip's mean over those of its pieces that have values."""
     used = [piece for piece in pieces if piece in by_piece]
     details = {"chunks_used": len(used), "chunks_total": len(pieces)}
     if short := too_short(samples, SHORTEST_S, rate_hz):
-        return Averaged(None, short, {})
+        return ChunkAverage(None, short, {})
     if not used:
-        return Averaged(None, undefined("silent", **details), details)
+        return ChunkAverage(None, undefined("silent", **details), details)
     values = np.stack([by_piece[piece] for piece in used])
     weights = [piece.samples for piece in used]
-    return Averaged(np.average(values, axis=0, weights=weights), None, details)
+    return ChunkAverage(np.average(values, axis=0, weights=weights), None, details)

@@ -10,7 +10,7 @@ from metrics.core import weights
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.pretrained import pretrained
+from metrics.networks.predictors.pretrained import load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ class ClassifierMetric(Metric):
         """Load the network of a folder, or of a hub, onto `device`."""
         super().load(device)
         kind = "AutoModelForAudioClassification"
-        self.loaded = pretrained(self.parameters.model, kind, device)
+        self.loaded = load_pretrained(self.parameters.model, kind, device)
         named = self.loaded.network.config.id2label
         self.labels = [str(named[index]).lower() for index in range(len(named))]
         self.weights = self.loaded.weights
@@ -49,7 +49,7 @@ class ClassifierMetric(Metric):
 
     def probabilities(self, waves: Sequence[torch.Tensor]) -> list[dict[str, float] | Score]:
         """Of each wave, (samples,) at 16 kHz, every label's probability; or why there is none."""
-        averages = chunks.averaged(
+        averages = chunks.average_chunks(
             waves, self.parameters, 60.0, self._predict, similar=self.loaded.similar
         )
         return [
@@ -60,6 +60,8 @@ class ClassifierMetric(Metric):
         ]
 
     def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
-        heard = self.loaded.heard([wave.cpu().numpy() for wave in batch], self.sample_rate_hz)
+        heard = self.loaded.network_outputs(
+            [wave.cpu().numpy() for wave in batch], self.sample_rate_hz
+        )
         probabilities: torch.Tensor = heard.logits.softmax(dim=-1)
         return probabilities

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 EPS = 1e-5  # of batch normalisation: torch's default, which the published networks keep
 
 
-def batch_normed(x: torch.Tensor, state: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
-    """Channels, (batch, channels, …), less the mean that training found, over its deviation."""
+def batch_norm(x: torch.Tensor, state: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
+    """Channels, (batch, channels, …), less the mean of the training, over its deviation."""
     from torch.nn import functional
 
     mean, variance, scale, shift = (

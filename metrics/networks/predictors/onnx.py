@@ -48,10 +48,10 @@ class Onnx(Predictor):
         import torch
 
         first, *others = [put.name for put in self.session.get_inputs()]
-        given: dict[str, Any] = {first: self.laid_out(waves).cpu().numpy()}
+        feeds: dict[str, Any] = {first: self.laid_out(waves).cpu().numpy()}
         if self.gives_rate and others:
-            given[others[0]] = np.array(16_000, np.int64)
-        return torch.from_numpy(self.session.run(None, given)[0]).reshape(len(waves))
+            feeds[others[0]] = np.array(16_000, np.int64)
+        return torch.from_numpy(self.session.run(None, feeds)[0]).reshape(len(waves))
 
 
 def session(path: str | bytes, device: str) -> Any:
@@ -143,7 +143,7 @@ def inputs_before(file: OnnxFile, name: str) -> tuple[str, ...]:
     return file.nodes[place - 1][1]
 
 
-def with_outputs(path: Path, names: Sequence[str]) -> bytes:
+def add_outputs(path: Path, names: Sequence[str]) -> bytes:
     """The file with further outputs of its graph, values of it by their names of under 100 bytes.
 
     Messages of protobuf that stand one behind the other are merged: no node is looked at.
@@ -177,10 +177,10 @@ def message(name: str) -> Any:
         name="earnest/onnx.proto", package="earnest.onnx", syntax="proto3"
     )
     for title, fields in MESSAGES.items():
-        made = described.message_type.add(name=title)
+        message_type = described.message_type.add(name=title)
         for field, (number, value, many) in fields.items():
             label = kinds.LABEL_REPEATED if many else kinds.LABEL_OPTIONAL
-            part = made.field.add(name=field, number=number, label=label)
+            part = message_type.field.add(name=field, number=number, label=label)
             if value in MESSAGES:
                 part.type, part.type_name = kinds.TYPE_MESSAGE, f".earnest.onnx.{value}"
             else:

@@ -1,4 +1,4 @@
-"""What predicts one opinion score of speech, whoever made it, and the registry."""
+"""What predicts one opinion score of speech, of any maker, and the registry."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def predictor_type(key: str) -> type[Predictor]:
 
 
 @contextlib.contextmanager
-def exact() -> Iterator[None]:
+def exact_inference() -> Iterator[None]:
     """Inference with deterministic algorithms, in float32 unless the run asks for less.
 
     Without TF32 in convolutions, which torch allows by default (`metrics.core.precision`).
@@ -89,5 +89,5 @@ def exact() -> Iterator[None]:
     flags = torch.backends.cudnn.flags(
         enabled=True, deterministic=True, allow_tf32=precision.tf32_now()
     )
-    with torch.inference_mode(), flags, precision.numbers():
+    with torch.inference_mode(), flags, precision.autocast():
         yield

@@ -38,26 +38,26 @@ class Pretrained:
     features: Any
     weights: dict[str, str]
     device: str
-    masked: Masked
+    masked: MaskedNetwork
 
     @property
     def similar(self) -> float:
         """How much longer than the shortest the waves of a batch may be."""
         return similar(self.network.config, self.device)
 
-    def heard(self, waves: Sequence[Any], rate_hz: int, **more: Any) -> Any:
+    def network_outputs(self, waves: Sequence[Any], rate_hz: int, **more: Any) -> Any:
         """What the network gives of waves, (samples,) each, as long as `similar` allows."""
         return self.masked([self.ready(wave, rate_hz) for wave in waves], **more)
 
     def ready(self, wave: Any, rate_hz: int) -> torch.Tensor:
         """What the network gets of a wave: normalised by itself, so that company is no matter."""
-        given = np.asarray(wave, np.float32)
-        ready = self.features([given], sampling_rate=rate_hz, return_tensors="pt")
+        samples = np.asarray(wave, np.float32)
+        ready = self.features([samples], sampling_rate=rate_hz, return_tensors="pt")
         values: torch.Tensor = ready["input_values"][0]
         return values.to(self.device)
 
 
-def pretrained(
+def load_pretrained(
     model: str, kind: str, device: str, features: str = "AutoFeatureExtractor"
 ) -> Pretrained:
     """A network of the class ``kind`` and its preprocessor from a folder or a hub's model.
@@ -68,16 +68,18 @@ def pretrained(
     import transformers
 
     place = weights.model_files(model, FILES, "of the last two one is enough")
-    given: Any = transformers  # its classes are typed for other uses
+    library: Any = transformers  # its classes are typed for other uses
     with weights.silent_transformers():
         try:
-            hearing = getattr(given, features).from_pretrained(place)
-            network = getattr(given, kind).from_pretrained(place)
+            hearing = getattr(library, features).from_pretrained(place)
+            network = getattr(library, kind).from_pretrained(place)
         except OSError as error:
             raise weights.Unavailable(f"no weights: {place} is incomplete ({error})") from error
-    found = [place / name for name in WEIGHTS if (place / name).is_file()][:1]
+    weight_files = [place / name for name in WEIGHTS if (place / name).is_file()][:1]
     network = network.to(device).eval()
-    return Pretrained(network, hearing, weights.hashes(found), device, Masked(network))
+    return Pretrained(
+        network, hearing, weights.hashes(weight_files), device, MaskedNetwork(network)
+    )
 
 
 # Read in transformers 5.23. Not Data2Vec (its stacked convolutions of positions carry what is
@@ -100,7 +102,7 @@ def masks(config: Any) -> bool:
     return config.model_type in MASKING and not leaks
 
 
-class Masked:
+class MaskedNetwork:
     """A network that hears waves of unequal length side by side."""
 
     def __init__(self, network: Any) -> None:
@@ -116,14 +118,14 @@ class Masked:
 
             def forward(hidden: torch.Tensor) -> torch.Tensor:
                 if not self.sizes:
-                    given: torch.Tensor = plain(hidden)
-                    return given
+                    unmasked: torch.Tensor = plain(hidden)
+                    return unmasked
                 frames = [(size - kernel) // step + 1 for size in self.sizes]
-                return normalised(hidden, frames, norm)
+                return normalise_frames(hidden, frames, norm)
 
             norm.forward = forward
         if hasattr(network, "_get_tdnn_output_lengths"):
-            network._get_tdnn_output_lengths = self._pooled
+            network._get_tdnn_output_lengths = self._tdnn_lengths
 
     def __call__(self, values: Sequence[torch.Tensor], **more: Any) -> Any:
         """What the network gives of values, (samples,) each, ready to be heard."""
@@ -143,7 +145,7 @@ class Masked:
         finally:
             self.sizes = []
 
-    def _pooled(self, frames: torch.Tensor) -> torch.Tensor:
+    def _tdnn_lengths(self, frames: torch.Tensor) -> torch.Tensor:
         """How many frames the dilated convolutions of an x-vector head leave of so many."""
         config = self.network.config
         dilated = zip(config.tdnn_kernel, config.tdnn_dilation, strict=True)
@@ -158,7 +160,7 @@ class Masked:
         return samples
 
 
-def normalised(hidden: torch.Tensor, frames: Sequence[int], norm: Any) -> torch.Tensor:
+def normalise_frames(hidden: torch.Tensor, frames: Sequence[int], norm: Any) -> torch.Tensor:
     """(clips, channels, time), each channel over each clip's own frames; 0 behind them.
 
     One clip at a time, by the layer's own arithmetic, so that a clip's numbers are those of alone.

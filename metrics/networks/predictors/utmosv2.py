@@ -52,13 +52,13 @@ class Utmosv2(Predictor):
         import torch
 
         with torch.inference_mode(False), torch.no_grad():
-            return torch.stack([self.alone(wave.cpu().numpy()) for wave in waves])
+            return torch.stack([self.predict_one(wave.cpu().numpy()) for wave in waves])
 
-    def alone(self, wave: np.ndarray[tuple[int], np.dtype[np.float32]]) -> torch.Tensor:
+    def predict_one(self, wave: np.ndarray[tuple[int], np.dtype[np.float32]]) -> torch.Tensor:
         """The score of one wave, (samples,)."""
         import torch
 
-        with seeded():
+        with fixed_seed():
             prediction = self.model.predict(
                 data=wave[None],
                 device=self.device,
@@ -71,7 +71,7 @@ class Utmosv2(Predictor):
 
 
 @contextlib.contextmanager
-def seeded() -> Iterator[None]:
+def fixed_seed() -> Iterator[None]:
     """NumPy's and torch's global generators from a fixed seed, restored afterwards."""
     import torch
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from metrics.core.weights import Unavailable, renamed
+from metrics.core.weights import Unavailable, rename_weight
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +45,7 @@ def wavlm_of(state: State, device: str) -> Any:
     """
     import transformers
 
-    named = {renamed(name, RENAMED): value for name, value in state.items()}
+    named = {rename_weight(name, RENAMED): value for name, value in state.items()}
     try:
         network = transformers.WavLMModel(transformers.WavLMConfig(**sizes(named)))
         missing = network.load_state_dict(named, strict=False).missing_keys
@@ -67,8 +67,8 @@ def layers_of(
 
     mask = None
     if frames is not None:  # transformers counts samples, and takes as many frames as they hold
-        seen = receptive(network.config.conv_kernel)
-        ends = [(count - 1) * math.prod(STRIDES) + seen for count in frames]
+        field_samples = receptive(network.config.conv_kernel)
+        ends = [(count - 1) * math.prod(STRIDES) + field_samples for count in frames]
         places = torch.arange(waves.shape[1], device=waves.device)
         mask = places < torch.tensor(ends, device=waves.device)[:, None]
     with warnings.catch_warnings():

@@ -65,13 +65,13 @@ class FasterWhisper(Recogniser):
         """Return the precision asked for, or float32 where CTranslate2 lacks it on the device."""
         import ctranslate2  # type: ignore[import-untyped]
 
-        asked = self.options.precision
+        requested = self.options.precision
         known = ctranslate2.get_supported_compute_types(kind(self.device), index(self.device))
-        if asked in known:
-            return asked
-        why = f"CTranslate2 does not compute in {asked} on this device"
+        if requested in known:
+            return requested
+        why = f"CTranslate2 does not compute in {requested} on this device"
         log.warning("%s runs in float32: %s", self.model, why)
-        self.device_notes = in_float32(asked, why)
+        self.device_notes = in_float32(requested, why)
         return "float32"
 
     def refusal(self, language: str) -> str:
@@ -125,7 +125,7 @@ class Reading:
     texts: list[str] = field(default_factory=list)
 
     @property
-    def left(self) -> int:
+    def frames_left(self) -> int:
         """Frames that are not read yet."""
         return int(self.features.shape[-1]) - 1 - self.seek
 
@@ -151,7 +151,7 @@ def transcribe(
         network.hf_tokenizer, network.model.is_multilingual, task="transcribe", language=language
     )
     readings = [Reading(network.feature_extractor(wave)) for wave in waves]
-    while unread := [each for each in readings if each.left > 0][:at_once]:
+    while unread := [each for each in readings if each.frames_left > 0][:at_once]:
         for reading, result in zip(unread, windows(network, tokenizer, unread, beam), strict=True):
             advance(network, tokenizer, reading, result)
     return ["".join(reading.texts) for reading in readings]
@@ -163,10 +163,12 @@ def windows(network: Any, tokenizer: Any, readings: Iterable[Reading], beam: int
     from faster_whisper.transcribe import get_suppressed_tokens
 
     most = network.feature_extractor.nb_max_frames
-    parts = [each.features[:, each.seek : each.seek + min(most, each.left)] for each in readings]
+    parts = [
+        each.features[:, each.seek : each.seek + min(most, each.frames_left)] for each in readings
+    ]
     filled = [np.pad(part, ((0, 0), (0, most - part.shape[-1]))) for part in parts]
-    given = ctranslate2.StorageView.from_array(np.ascontiguousarray(np.stack(filled)))
-    heard = network.model.encode(given, to_cpu=False)
+    features = ctranslate2.StorageView.from_array(np.ascontiguousarray(np.stack(filled)))
+    heard = network.model.encode(features, to_cpu=False)
     prompt = network.get_prompt(tokenizer, [], without_timestamps=False, prefix=None, hotwords=None)
     results: list[Any] = network.model.generate(
         heard,
@@ -186,7 +188,7 @@ def windows(network: Any, tokenizer: Any, readings: Iterable[Reading], beam: int
 
 def advance(network: Any, tokenizer: Any, reading: Reading, result: Any) -> None:
     """Take what was heard in a clip's window, and move on to where its next one begins."""
-    size = min(network.feature_extractor.nb_max_frames, reading.left)
+    size = min(network.feature_extractor.nb_max_frames, reading.frames_left)
     tokens = result.sequences_ids[0]
     likely = result.scores[0] * len(tokens) / (len(tokens) + 1)
     if result.no_speech_prob > NO_SPEECH and not likely > LOG_PROBABILITY:

@@ -1,4 +1,4 @@
-"""Recogniser, the registry, and the transcripts that a process has already made."""
+"""Recogniser, the registry, and the transcripts that a process has made so far."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Transcript:
-    """What was heard; None with the reason when nothing can be said."""
+    """The text of a clip; None with the reason when there is none."""
 
     text: str | None
     reason: str = ""
@@ -46,14 +46,14 @@ class Recogniser:
     """Turns speech into text. A subclass registers itself by its `key`.
 
     Greedy or beam search at temperature 0, no voice detection, no conditioning on what was heard
-    before, the language given: the same audio gives the same text.
+    before, in a known language: the same audio gives the same text.
     """
 
     options: Options
     device: str = "cpu"
     weights: dict[str, str] = field(default_factory=dict)  # file name -> SHA-256
     device_notes: dict[str, str] = field(default_factory=dict)  # as `Metric.device_notes`
-    heard: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
+    transcript_cache: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
 
     key: ClassVar[str] = ""
     default_model: ClassVar[str] = ""
@@ -92,28 +92,28 @@ class Recogniser:
 
     def transcripts(self, takes: Sequence[Take]) -> list[Transcript]:
         """What is heard in each take; the same audio in the same language is heard once only."""
-        found: dict[int, Transcript] = {}
+        by_place: dict[int, Transcript] = {}
         keys: dict[int, tuple[str, str]] = {}
         new: dict[str, dict[tuple[str, str], npt.NDArray[np.float32]]] = {}
         for place, take in enumerate(takes):
             language = take.material.language
             wave = take.wave.detach().cpu().float().numpy()
             if reason := self.refusal(language) or unheard(wave):
-                found[place] = Transcript(None, reason)
+                by_place[place] = Transcript(None, reason)
                 continue
             keys[place] = (hashlib.sha256(wave.tobytes()).hexdigest(), language)
-            if keys[place] in self.heard:
-                found[place] = self.heard[keys[place]]
+            if keys[place] in self.transcript_cache:
+                by_place[place] = self.transcript_cache[keys[place]]
             else:
                 new.setdefault(language, {})[keys[place]] = wave
         for language, waves in new.items():
             texts = self.transcribe_all(list(waves.values()), language)
             fresh = {k: Transcript(text.strip()) for k, text in zip(waves, texts, strict=True)}
-            found |= {place: fresh[key] for place, key in keys.items() if key in fresh}
-            self.heard.update(fresh)
-        while len(self.heard) > REMEMBERED:
-            self.heard.popitem(last=False)
-        return [found[place] for place in range(len(takes))]
+            by_place |= {place: fresh[key] for place, key in keys.items() if key in fresh}
+            self.transcript_cache.update(fresh)
+        while len(self.transcript_cache) > REMEMBERED:
+            self.transcript_cache.popitem(last=False)
+        return [by_place[place] for place in range(len(takes))]
 
 
 def unheard(wave: npt.NDArray[np.float32]) -> str:
@@ -134,8 +134,8 @@ def whisper_code(language: str) -> str:
 
 
 @functools.lru_cache(maxsize=2)
-def loaded(key: str, options: Options, device: str) -> Recogniser:
-    """A recogniser ready to use; the last two are kept, so that several metrics share one."""
+def load_recogniser(key: str, options: Options, device: str) -> Recogniser:
+    """Return a loaded recogniser; the last two stay in memory, so that metrics share one."""
     recogniser = Recogniser.registry[key](options, device)
     recogniser.load()
     return recogniser

@@ -124,7 +124,7 @@ class Transformers(Recogniser):
         return max(1, min(fitting, MOST_WINDOWS))
 
     def generation_options(self, language: str) -> dict[str, Any]:
-        """What Whisper's beam search is told."""
+        """Return the options of Whisper's beam search."""
         options: dict[str, Any] = {"num_beams": self.options.beam, "do_sample": False}
         if self.languages != {"en"}:
             options |= {"language": whisper_code(language), "task": "transcribe"}
@@ -132,15 +132,15 @@ class Transformers(Recogniser):
 
     def transcribe(self, wave: npt.NDArray[np.float32], language: str) -> str:
         """Whisper: its own windows of 30 s; others: chunks of 30 s that overlap by 5 s."""
-        given = {"raw": wave, "sampling_rate": RATE_HZ}
+        audio = {"raw": wave, "sampling_rate": RATE_HZ}
         long = len(wave) > WINDOW_S * RATE_HZ
         if not self.is_whisper:
             chunks = {"chunk_length_s": WINDOW_S, "stride_length_s": 5} if long else {}
-            return str(self.pipeline(given, **chunks)["text"])
+            return str(self.pipeline(audio, **chunks)["text"])
         if not long:
             return self.transcribe_windows([wave], language)[0]
-        told = self.generation_options(language)
-        return str(self.pipeline(given, return_timestamps=True, generate_kwargs=told)["text"])
+        options = self.generation_options(language)
+        return str(self.pipeline(audio, return_timestamps=True, generate_kwargs=options)["text"])
 
 
 def keep_cross_attention(model: Any) -> None:
@@ -154,10 +154,10 @@ def keep_cross_attention(model: Any) -> None:
         return
 
     def prepared(generation_config: Any, model_kwargs: dict[str, Any], *more: Any) -> Any:
-        found = prepare(generation_config, model_kwargs, *more)
+        cached = prepare(generation_config, model_kwargs, *more)
         cache = getattr(model_kwargs.get("past_key_values"), "cross_attention_cache", None)
         if cache is not None:
             cache.reorder_cache = lambda order: None
-        return found
+        return cached
 
     model._prepare_cache_for_generation = prepared

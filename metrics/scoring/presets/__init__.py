@@ -45,20 +45,20 @@ class Preset:
         return [*self.metrics, *(self.judges if judges else ())]
 
 
-def shipped() -> dict[str, Preset]:
+def shipped_presets() -> dict[str, Preset]:
     """The presets that come with Earnest, by name."""
-    return {path.stem: preset_of(path) for path in sorted(FOLDER.glob("*.yaml"))}
+    return {path.stem: read_preset(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
 def preset(name: str) -> Preset:
     """A preset that comes with Earnest; PresetError names those that there are."""
-    presets = shipped()
+    presets = shipped_presets()
     if name not in presets:
         raise PresetError(f"no preset is called {name!r}; there are {', '.join(presets)}")
     return presets[name]
 
 
-def preset_of(path: Path | str) -> Preset:
+def read_preset(path: Path | str) -> Preset:
     """The metrics that a YAML file lists; PresetError names file, entry and remedy.
 
     Either a list of entries, or a mapping with ``description``, ``metrics`` and ``judges``. An
@@ -90,7 +90,7 @@ def _choices(path: Path | str, content: Mapping[str, Any], name: str) -> tuple[C
     for number, entry in enumerate(entries, 1):
         where = f"{path}, {name} entry {number}"
         choice = _choice(where, entry)
-        if any(same(choice, other) for other in choices):
+        if any(is_same_choice(choice, other) for other in choices):
             raise PresetError(f"{where}: {choice.metric} is listed twice; remove one")
         choices.append(choice)
     return tuple(choices)
@@ -113,7 +113,7 @@ def _choice(where: str, entry: Any) -> Choice:
     return Choice(entry["metric"], parameters)
 
 
-def same(one: Choice, other: Choice) -> bool:
+def is_same_choice(one: Choice, other: Choice) -> bool:
     """Whether two choices give the same numbers."""
     return one.metric == other.metric and (
         make_metric(one.metric, one.parameters).parameters_dict()
@@ -121,10 +121,10 @@ def same(one: Choice, other: Choice) -> bool:
     )
 
 
-def metrics_of(choices: Sequence[Choice]) -> list[Metric]:
+def make_metrics(choices: Sequence[Choice]) -> list[Metric]:
     """The metrics of the choices, each once."""
     once: list[Choice] = []
     for choice in choices:
-        if not any(same(choice, other) for other in once):
+        if not any(is_same_choice(choice, other) for other in once):
             once.append(choice)
     return [make_metric(choice.metric, choice.parameters) for choice in once]
