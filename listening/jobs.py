@@ -10,7 +10,7 @@ from listening.accounts import logins
 from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
 from listening.models import HookEvent, Recruitment
-from listening.models.requested_jobs import asked_job, send_lost
+from listening.models.requested_jobs import requested_job, send_lost
 from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
@@ -77,7 +77,7 @@ def sync_recruitment(pk: int) -> None:
         log.warning("Recruitment %s: %s", pk, error)
 
 
-@asked_job("listening.jobs.send_invitations")
+@requested_job("listening.jobs.send_invitations")
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)

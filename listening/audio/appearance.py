@@ -103,8 +103,8 @@ def version_of(copy: Path) -> Version:
 def decoded(copy: Path) -> Iterator[Decoded]:
     """A served copy's sound; FileNotFoundError where there is no such copy (any more)."""
     version = version_of(copy)
-    if found := recent_samples.get(version):
-        rate_hz, samples = found
+    if cached := recent_samples.get(version):
+        rate_hz, samples = cached
         yield Decoded(rate_hz, samples.shape[1], iter([samples]))
         return
     with copy.open("rb") as file, SoundFile(file.fileno(), closefd=False) as sound:
@@ -206,10 +206,10 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
             if sound.is_long:
                 return _file(sound, name, clip)
             if clip.in_step:  # many sounds that begin together: each is encoded whole
-                return _kept(name, _encoded(sound, name, clip))
+                return _remember(name, _encoded(sound, name, clip))
             begun = _begun(clip, sound)
         beginnings.add(which, begun, len(begun.frames) + begun.rest.nbytes)
-    return _kept(name, _ended(begun, name, clip))
+    return _remember(name, _ended(begun, name, clip))
 
 
 def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
@@ -240,7 +240,7 @@ def folder() -> Path:
     return Path(settings.MEDIA_ROOT) / "appearances"
 
 
-def _kept(name: bytes, data: bytes) -> bytes:
+def _remember(name: bytes, data: bytes) -> bytes:
     """For who asks in parts, or again and again."""
     recent_copies.add(name, data, len(data))
     return data

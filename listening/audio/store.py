@@ -35,7 +35,7 @@ SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show
 BLOCK_FRAMES = 65_536
 
 
-def place_of(name: str) -> Path:
+def stored_path(name: str) -> Path:
     """Where a stored file is on this machine, or will be once it is brought; nothing is fetched."""
     try:
         return Path(default_storage.path(name))
@@ -204,11 +204,11 @@ def local_path(name: str) -> Path:
         return fetched(name)
 
 
-def local_place(name: str) -> Path:
+def expected_path(name: str) -> Path:
     """Where a stored file is on this machine, or will be once `bring` was asked for it."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
-    return place_of(name)
+    return stored_path(name)
 
 
 def forget(names: Iterable[str]) -> None:

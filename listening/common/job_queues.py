@@ -82,12 +82,12 @@ def _is_empty(queue: str) -> bool:
     with current_app.connection_for_read(connect_timeout=PATIENCE_S) as connection:
         channel: Any = connection.default_channel
         try:
-            told = channel.queue_declare(queue, passive=True)
+            declared = channel.queue_declare(queue, passive=True)
         except connection.channel_errors as error:
             if str(getattr(error, "reply_code", "")) != NOT_FOUND:
                 raise
             return True  # nobody has sent anything since the broker began
-    return bool(told.message_count == 0)
+    return bool(declared.message_count == 0)
 
 
 def age_s(message: bytes | str, now: float) -> float | None:

@@ -72,8 +72,8 @@ def of_kinds(definition: Mapping[Path, Any], *kinds: Kind) -> Definition:
 
 def measured(definition: Mapping[Path, Any], task: str) -> Definition:
     """All that must be the same where ratings of a task are to be of one kind."""
-    found = of_kinds(definition, Kind.MEASURED)
-    return {path: v for path, v in found.items() if path[0] != "tasks" or path[1] == task}
+    values = of_kinds(definition, Kind.MEASURED)
+    return {path: v for path, v in values.items() if path[0] != "tasks" or path[1] == task}
 
 
 def digest(part: Mapping[Path, Any]) -> str:
@@ -89,7 +89,7 @@ def changes(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> dict[Path,
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def place_of(path: Path) -> str:
+def path_title(path: Path) -> str:
     """A field as people read it: tasks › naturalness › criteria › mos › words › 5."""
     return " › ".join(part.replace("_", " ") for part in path)
 

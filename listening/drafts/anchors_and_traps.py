@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from listening.audio import AudioError
-from listening.audio.degradations import FLAWS, TRANSITION_HZ, write_made
+from listening.audio.degradations import FLAWS, TRANSITION_HZ, write_degraded
 from listening.design.anchors import ANCHORS, LABELS
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import natural
@@ -115,7 +115,7 @@ def make_some(draft: Draft, wishes: Sequence[Wish], seconds: float = MADE_AT_ONC
     while waiting and time.monotonic() < until:
         wish = waiting.pop()
         try:
-            write_made(folder / wish.source["file"], folder / wish.target, wish.way)
+            write_degraded(folder / wish.source["file"], folder / wish.target, wish.way)
         except AudioError as error:
             raise CannotMake(f"{wish.source['file']}: {error}") from None
     return len(waiting)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
-from listening.design.draft_context import heard
+from listening.design.draft_context import rated_rows
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
 from listening.design.odds import TrapOdds, through_checks, through_traps
@@ -86,7 +86,7 @@ def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[A
     study = whole(reading)
     if study is not None:
         return [amount_of(trials_of(study, task), task) for task in study.tasks]
-    rated = heard(dict(top), rows_of(draft))
+    rated = rated_rows(dict(top), rows_of(draft))
     found = []
     for task in top.get("tasks", []):
         counts = {"blocks_per_session": 1, **{k: task[k] for k in COUNTS if k in task}}

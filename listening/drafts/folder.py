@@ -16,7 +16,7 @@ from django.db import transaction
 from listening.common.input_limits import DRAFT_ROWS
 from listening.common.plain_toml import TomlError, read_toml
 from listening.common.spreadsheets import TableError, read_table
-from listening.design.draft_context import choose, form_of, heard
+from listening.design.draft_context import choose, form_of, rated_rows
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
@@ -164,7 +164,7 @@ def change(
             row.wishes |= {key: size for key, size in asked.items() if isinstance(size, int)}
             if form := form_of(top):
                 choose(top, rows, form)
-            fit_to(top, rows, row.wishes, heard(top, rows))
+            fit_to(top, rows, row.wishes, rated_rows(top, rows))
         changed = {TOML: _readable(top)} if top != before else {}
         if rows != rows_before:
             changed[CSV] = rows_text(rows)

@@ -12,17 +12,17 @@ import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import AudioError
-from listening.audio.degradations import write_made
+from listening.audio.degradations import write_degraded
 from listening.common.command_name import command as typed
 from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes
-from listening.design.othertools import CannotTake, Taken
+from listening.design.othertools import CannotTake, Conversion
 from listening.design.studyfile import CSV, TOML, Problem, read_folder
 from listening.design.studyfile.writer import rows_text
 from listening.models import ReviewJob
 
 
-def write_and_tell(command: BaseCommand, taken: Taken, out: Path) -> None:
+def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
     """Writes the folder; then what was guessed, what was not taken over, and what comes next."""
     problems = write_taken(taken, out)
     tasks = ", ".join(f"{task['key']} ({task['method']})" for task in taken.top["tasks"])
@@ -59,7 +59,7 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def write_taken(taken: Taken, target: Path) -> tuple[Problem, ...]:
+def write_taken(taken: Conversion, target: Path) -> tuple[Problem, ...]:
     """Writes the folder; what an import would say of it. CannotTake where nothing was written."""
     if target.exists() and not target.is_dir():
         raise CannotTake(f"“{target}” is a file. Name a new folder.")
@@ -75,14 +75,14 @@ def write_taken(taken: Taken, target: Path) -> tuple[Problem, ...]:
     return tuple(read_folder(target).problems)
 
 
-def _write(taken: Taken, folder: Path) -> None:
+def _write(taken: Conversion, folder: Path) -> None:
     (folder / "audio").mkdir(parents=True)
     for name, source in taken.sounds.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, folder / name)
     for name, (source, anchor) in taken.anchors.items():
         try:
-            write_made(source, folder / name, anchor)
+            write_degraded(source, folder / name, anchor)
         except AudioError as error:
             raise CannotTake(f"No anchor can be made of {source}: {error}") from None
     (folder / TOML).write_text(tomli_w.dumps(taken.top, multiline_strings=True), "utf-8")

@@ -11,7 +11,7 @@ from listening.design.definition import (
     definition_of,
     measured,
     of_kinds,
-    place_of,
+    path_title,
 )
 from listening.design.studyfile import TOML
 from listening.models import Study
@@ -104,7 +104,7 @@ def version_match(before: str, after: str) -> VersionMatch:
         tasks=both,
         apart=sorted({*asked[0]} ^ {*asked[1]}),
         refused=list(dict.fromkeys(refused)) + told,
-        wording=[place_of(path) for path in words if path[0] != "tasks" or path[1] in both],
+        wording=[path_title(path) for path in words if path[0] != "tasks" or path[1] in both],
         shared=shared,
         changed=changed,
     )
@@ -118,7 +118,7 @@ def _otherwise_measured(first: Any, second: Any, task: str) -> list[str]:
     """Each field of the measurement that is not the same, with both values."""
     found = changes(measured(first, task), measured(second, task))
     return [
-        f"“{place_of(path)}” differs: {_value(old)} in the earlier version, {_value(new)} in the "
+        f"“{path_title(path)}” differs: {_value(old)} in the earlier version, {_value(new)} in the "
         "later one."
         for path, (old, new) in found.items()
     ]

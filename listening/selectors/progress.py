@@ -19,14 +19,14 @@ from redis.exceptions import RedisError
 
 from listening.common.ages import age_s
 from listening.common.cached_counts import (
-    KEPT_S,
+    LIFETIME_S,
     REST,
     SLOW_S,
     Patience,
     ask,
-    asked_name,
     claim,
     readable,
+    request_key,
 )
 from listening.common.statements import rows_of
 from listening.design.odds import TrapOdds, trap_odds
@@ -318,8 +318,8 @@ def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
         return kept  # somebody else is at it
     try:
         fresh = _snapshot(study)
-        cache.set(name, fresh, timeout=KEPT_S)
-        cache.delete(asked_name(KIND, study))
+        cache.set(name, fresh, timeout=LIFETIME_S)
+        cache.delete(request_key(KIND, study))
     finally:
         if mine:
             cache.delete(lock)
@@ -365,4 +365,4 @@ def forget_progress(study: str) -> None:
             return
         progress = kept["progress"] | {"state": state}
         stale: Snapshot = {**kept, "progress": progress, "made_at": 0.0, "rests_until": 0.0}
-        cache.set(_name(study), stale, timeout=KEPT_S)
+        cache.set(_name(study), stale, timeout=LIFETIME_S)

@@ -17,7 +17,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
-from listening.common.tables import Column, Filter, Shown, Table, number_from, one_of
+from listening.common.tables import Column, Filter, Table, TableView, number_from, one_of
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import (
@@ -205,7 +205,7 @@ def ratings_of(study: Study) -> QuerySet[Rating]:
     return Rating.objects.filter(criterion__in=criteria, pk__gte=first, pk__lte=last)
 
 
-def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
+def read_ratings(study: Study, asked: Mapping[str, str]) -> TableView:
     """The ratings that a request asks for.
 
     More than can be paged through are sorted by time only: to sort a million rows by another
@@ -238,7 +238,7 @@ def chosen_ratings(study: str, asked: Mapping[str, str]) -> QuerySet[Rating] | N
     return shown.filtered
 
 
-def shown_ratings(study: Study, shown: Shown) -> list[RatingShown]:
+def shown_ratings(study: Study, shown: TableView) -> list[RatingShown]:
     """The rows of the page, with all that stands in them: two statements after that of the page."""
     pks = [rating.pk for rating in shown.page]
     joined = Rating.objects.select_related(

@@ -15,16 +15,16 @@ from listening.common.secret_seeds import secret_seed
 from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
-    Place,
+    TrialPosition,
     asks_between,
-    due,
+    due_occasion,
     questionnaire_of,
 )
 from listening.design.questionnaires import (
     checked,
     has_screening,
     is_partly_answered,
-    part_asked,
+    next_part,
     screens_out,
     without_controls,
 )
@@ -107,8 +107,8 @@ def occasion_of(session: Session) -> Occasion | None:
     if not asks_between(asked):
         return None
     rows = session.trials.order_by("position").values_list("task__order", "block", "state")
-    trials = [Place(order + 1, block, state) for order, block, state in rows]
-    return due(asked, task_keys(session.study_id), trials, session.questionnaires)
+    trials = [TrialPosition(order + 1, block, state) for order, block, state in rows]
+    return due_occasion(asked, task_keys(session.study_id), trials, session.questionnaires)
 
 
 def task_keys(study: int) -> dict[int, str]:
@@ -238,7 +238,7 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
         stored |= {"task": occasion.task_key, "block": occasion.blocks}
     locked.questionnaires[key] = stored
     if before is None and questionnaire["when"] == "before" and has_screening(questionnaire):
-        rest = part_asked(questionnaire, locked.questionnaires[key])
+        rest = next_part(questionnaire, locked.questionnaires[key])
         if rest["questions"]:
             locked.questionnaires[key]["partial"] = True
     reason = screens_out(questionnaire, kept)
@@ -254,7 +254,7 @@ def part_asked_of(
     """The part of a questionnaire that comes next; after the trials nobody is screened out."""
     if questionnaire["when"] != "before":
         return questionnaire
-    return part_asked(questionnaire, answered)
+    return next_part(questionnaire, answered)
 
 
 def _is_repeat(before: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from listening.design.analysis_rules import key_of, rule_read
+from listening.design.analysis_rules import key_of, versioned_rule
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
 from listening.models import AnalysisRule, Hypothesis, Rater, Rating, SparedRater, Study
 from listening.models.study_log import COMMAND_LINE, note
@@ -152,7 +152,7 @@ def add_rule(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) 
     """In force from now on; part of the definition where the study was not opened yet."""
     row = Study.objects.select_for_update().get(pk=study.pk)
     try:
-        text = rule_read(text)
+        text = versioned_rule(text)
     except ValueError as error:
         raise StudyError(f"{error}. Nothing was changed.") from None
     made, told = add(
@@ -227,7 +227,7 @@ def rules_as_declared(study: Study) -> tuple[dict[str, str], ...]:
 
 def _check_key(key: str) -> None:
     try:
-        rule_read(key)
+        versioned_rule(key)
     except ValueError as error:
         if "no rule" in str(error):
             raise StudyError(f"{error}. Nothing was changed.") from None

@@ -20,7 +20,7 @@ from listening.design.definition import (
     definition_of,
     kind_of,
     of_kinds,
-    place_of,
+    path_title,
 )
 from listening.design.kinds import Kind
 from listening.design.questionnaires import PREFER_NOT
@@ -55,7 +55,7 @@ class Place:
 
     @property
     def where(self) -> str:
-        return place_of(self.path)
+        return path_title(self.path)
 
 
 def places_of(study: Study) -> list[Place]:
@@ -147,8 +147,8 @@ def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Chan
 def _not_wording(name: str) -> str:
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
     return (
-        f"“{place_of(path)}” is not a text of this study that you can change: questions and scales "
-        f"stay as they are after raters have answered. {VERSION}"
+        f"“{path_title(path)}” is not a text of this study that you can change: questions and "
+        f"scales stay as they are after raters have answered. {VERSION}"
     )
 
 
@@ -191,7 +191,7 @@ def _corrected(before: StudyFile, changed: Changed) -> StudyFile:
     strange += [path for path, text in wanted.items() if differ.get(path, ("", ""))[1] != text]
     if strange:
         raise StudyError(
-            f"“{place_of(strange[0])}” cannot be changed by a correction alone. {VERSION}"
+            f"“{path_title(strange[0])}” cannot be changed by a correction alone. {VERSION}"
         )
     return read
 

@@ -12,7 +12,7 @@ from listening.checks import check_named
 from listening.common.languages import name_of
 from listening.design.blocks import material_of
 from listening.design.draft_toml import FAILED
-from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
+from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
 from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.study_toml import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
@@ -71,7 +71,7 @@ def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
         )
     yield from _about_translated_consent(study)
     for name, place, text in _texts_of(study):
-        for said in said_minutes(text):
+        for said in stated_minutes(text):
             if contradicts(said, length.minutes):
                 yield warning(
                     f"{name} says {_range(said)} minutes, but a session takes about "

@@ -12,7 +12,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from listening.design.occasions import Place, TaskPlan, due, occasions_of, trials_until
+from listening.design.occasions import (
+    TaskPlan,
+    TrialPosition,
+    due_occasion,
+    occasions_of,
+    trials_until,
+)
 from listening.models import Block, Rating, Session, Study
 from listening.sessions import allocation, leases, lifecycle, stages
 from listening.sessions.stages import AnsweredAlready
@@ -344,10 +350,10 @@ TASKS = {1: "mos", 2: "att"}
 PLANS = [TaskPlan("mos", 3), TaskPlan("att", 1)]
 
 
-def places(text: str) -> list[Place]:
+def places(text: str) -> list[TrialPosition]:
     """“1a 1.” are trials of task 1: block a, answered; a point after the block: still planned."""
     return [
-        Place(int(word[0]), ord(word[1]), "planned" if word.endswith(".") else "answered")
+        TrialPosition(int(word[0]), ord(word[1]), "planned" if word.endswith(".") else "answered")
         for word in text.split()
     ]
 
@@ -366,7 +372,7 @@ def places(text: str) -> list[Place]:
     ],
 )
 def test_what_is_due(trials, answered, found):
-    asked = due([PAUSE, EFFORT], TASKS, places(trials), answered)
+    asked = due_occasion([PAUSE, EFFORT], TASKS, places(trials), answered)
     assert (asked.key if asked else None) == found
 
 

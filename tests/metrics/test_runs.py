@@ -33,7 +33,7 @@ def study(tmp_path, monkeypatch):
     """A study of three clips whose originals lie in the test's folder."""
     study = Study.objects.create(owner=make_user(), key="real", title="Real", seed=1)
     condition = Condition.objects.create(study=study, key="c")
-    monkeypatch.setattr("listening.audio.local_place", lambda name: tmp_path / name)
+    monkeypatch.setattr("listening.audio.expected_path", lambda name: tmp_path / name)
     for clip in CLIPS:
         path = tmp_path / f"{clip}.flac"
         shutil.copyfile(reference.path(clip), path)

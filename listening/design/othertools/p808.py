@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 from listening.common.spreadsheets import TableError, read_table
 from listening.design.othertools.conversion import (
     CannotTake,
+    Conversion,
     Table,
-    Taken,
     file_below,
     listed,
     slug,
@@ -61,7 +61,7 @@ class P808Files:
     pattern: str = ""  # a regular expression whose groups are the condition
 
 
-def p808_study(files: P808Files, audio: Path, begun: Table, *, raters: int) -> Taken:
+def p808_study(files: P808Files, audio: Path, begun: Table, *, raters: int) -> Conversion:
     """The study; `begun` is study.toml with the one task of the method, by the preset p808."""
     return _Reader(files, audio, begun, raters).read()
 
@@ -73,14 +73,14 @@ def _clips(count: int) -> str:
 class _Reader:
     def __init__(self, files: P808Files, audio: Path, begun: Table, raters: int) -> None:
         self.files, self.raters, self.top = files, raters, begun
-        self.taken = Taken(begun)
+        self.taken = Conversion(begun)
         self.known = sounds_below(audio)
         self.audio = audio
         self.missing: list[str] = []
         self.values = self.settings()
         (self.task,) = begun["tasks"]
 
-    def read(self) -> Taken:
+    def read(self) -> Conversion:
         clips = self.table("clips")
         if self.files.method not in IN_PAIRS and any(row["reference"] for row in clips):
             self.taken.left.append("the references of clips: only dcr and ccr play them")
@@ -126,10 +126,10 @@ class _Reader:
         return values
 
     def number(self, name: str) -> int:
-        given = self.values.get(name, str(DEFAULTS.get(name, 0)))
-        if not given.strip().isdecimal():
-            raise CannotTake(f"{name} is “{given}”. Write a whole number.")
-        return int(given)
+        text = self.values.get(name, str(DEFAULTS.get(name, 0)))
+        if not text.strip().isdecimal():
+            raise CannotTake(f"{name} is “{text}”. Write a whole number.")
+        return int(text)
 
     def table(self, name: str) -> list[dict[str, str]]:
         text = getattr(self.files, name)
@@ -159,11 +159,13 @@ class _Reader:
              "reference": (row.get(reference) or "").strip()}
             for row in rows
         ]  # fmt: skip
-        kept = list({tuple(row.items()): row for row in read if row["clip"]}.values())
-        if len(kept) < len(read):
+        unique = list({tuple(row.items()): row for row in read if row["clip"]}.values())
+        if len(unique) < len(read):
             why = "empty, or the same as another row"
-            self.taken.left.append(f"{len(read) - len(kept):,} rows of the table of {name}: {why}")
-        return kept
+            self.taken.left.append(
+                f"{len(read) - len(unique):,} rows of the table of {name}: {why}"
+            )
+        return unique
 
     def sound(self, url: str) -> Path | None:
         """The clip of an address: by the longest end of its path that is below the folder."""
@@ -177,11 +179,11 @@ class _Reader:
         for start in range(len(parts)):
             if (below := file_below(self.audio, "/".join(parts[start:]))) is not None:
                 return below
-        found = self.known.get(parts[-1] if parts else "", [])
-        if len(found) == 1:
-            return found[0]
-        told = "several of this name" if found else "none of this name"
-        self.missing.append(f"{url} ({told})")
+        namesakes = self.known.get(parts[-1] if parts else "", [])
+        if len(namesakes) == 1:
+            return namesakes[0]
+        reason = "several of this name" if namesakes else "none of this name"
+        self.missing.append(f"{url} ({reason})")
         return None
 
     # --- Rows -------------------------------------------------------------------------------------
@@ -208,18 +210,18 @@ class _Reader:
             return self.by_pattern(clips, pattern)
         names = {clip.relative_to(self.audio).as_posix(): clip for clip in clips}
         try:
-            found = scan(names)
+            scanned = scan(names)
         except UnclearNames as unclear:
             raise CannotTake(
                 f"Which condition a clip is of is not plain from its name. {unclear.what} Give "
                 "--condition-pattern, as condition_pattern of the toolkit: a regular expression "
                 "whose groups are the condition, such as '_c(?P<condition>[0-9]+)_'."
             ) from None
-        if found.ignored:
-            odd = listed([f"“{path}” {why}" for path, why in found.ignored])
+        if scanned.ignored:
+            odd = listed([f"“{path}” {why}" for path, why in scanned.ignored])
             raise CannotTake(f"Not all names are alike: {odd}. Give --condition-pattern.")
-        self.taken.guessed.append(f"conditions by the names of files: {found.how}")
-        return {names[path]: cell for cell, path in found.cells.items()}
+        self.taken.guessed.append(f"conditions by the names of files: {scanned.how}")
+        return {names[path]: cell for cell, path in scanned.cells.items()}
 
     def by_pattern(self, clips: list[Path], pattern: str) -> dict[Path, tuple[str, str]]:
         try:
@@ -231,12 +233,12 @@ class _Reader:
         cells: dict[Path, tuple[str, str]] = {}
         odd: list[str] = []
         for clip in clips:
-            found = expression.search(clip.name)
-            if found is None:
+            match = expression.search(clip.name)
+            if match is None:
                 odd.append(clip.name)
                 continue
-            condition = "-".join(group for group in found.groups() if group)
-            cells[clip] = condition, slug(_without(clip.stem, found).strip("-_ ."))
+            condition = "-".join(group for group in match.groups() if group)
+            cells[clip] = condition, slug(_without(clip.stem, match).strip("-_ ."))
         if odd:
             raise CannotTake(f"The pattern “{pattern}” does not fit {listed(odd)}.")
         twice = len(cells) - len(set(cells.values()))
@@ -320,14 +322,14 @@ class _Reader:
         )
 
 
-def _without(stem: str, found: re.Match[str]) -> str:
+def _without(stem: str, match: re.Match[str]) -> str:
     """The name of a file without what tells its condition."""
-    kept = list(stem)
-    for group in range(1, found.re.groups + 1):
-        start, end = found.span(group)
+    characters = list(stem)
+    for group in range(1, match.re.groups + 1):
+        start, end = match.span(group)
         for place in range(max(start, 0), min(end, len(stem))):
-            kept[place] = ""
-    return "".join(kept)
+            characters[place] = ""
+    return "".join(characters)
 
 
 def _why(name: str) -> str:

@@ -14,8 +14,8 @@ from listening.common.spreadsheets import strict_number
 from listening.design.anchors import LABELS
 from listening.design.othertools.conversion import (
     CannotTake,
+    Conversion,
     Table,
-    Taken,
     file_below,
     listed,
     once,
@@ -32,7 +32,7 @@ FEWEST, MOST = 2, 11  # points that the method mos may have
 class Reader(Protocol):
     """What goes through the pages of a configuration."""
 
-    taken: Taken
+    taken: Conversion
 
     def leave(self, table: Table, name: str, taken: tuple[str, ...]) -> None: ...
 
@@ -50,10 +50,12 @@ def likert_task(reader: Reader, page: Table, name: str) -> None:
     if page["type"] == "likert_multi_stimulus":
         why = "raters answer about one clip at a time, in an order of their own"
         reader.taken.left.append(f"all clips of page “{name}” on one screen: {why}")
-    told = json.dumps(scale, ensure_ascii=False, sort_keys=True)
+    scale_json = json.dumps(scale, ensure_ascii=False, sort_keys=True)
     tasks = [task for task in reader.taken.top["tasks"] if task["key"].startswith("likert")]
     same = [
-        t["key"] for t in tasks if json.dumps(_of(t), ensure_ascii=False, sort_keys=True) == told
+        t["key"]
+        for t in tasks
+        if json.dumps(_scale_fields(t), ensure_ascii=False, sort_keys=True) == scale_json
     ]
     key = same[0] if same else f"likert-{len(tasks) + 1}"
     task = reader.task_for(key, page, name, **scale)
@@ -63,7 +65,7 @@ def likert_task(reader: Reader, page: Table, name: str) -> None:
     reader.stimuli(page, name, reader.item(name), key)
 
 
-def _of(task: Table) -> Table:
+def _scale_fields(task: Table) -> Table:
     return {"method": task["method"], "options": task["options"]}
 
 
@@ -91,11 +93,11 @@ def scale_of(page: Table, name: str) -> Table:
 KINDS = {"text": "text", "long_text": "text", "number": "number", "likert": "one"}
 
 
-def questionnaire(asked: Any) -> tuple[Table, list[str]]:
+def questionnaire(fields: Any) -> tuple[Table, list[str]]:
     """The questionnaire, and what of it is not taken over."""
     questions: list[Table] = []
     left: list[str] = []
-    for each in asked if isinstance(asked, list) else []:
+    for each in fields if isinstance(fields, list) else []:
         kind = KINDS.get(str(each.get("type"))) if isinstance(each, dict) else None
         if kind is None:
             left.append(f"a question of the last page ({each}): Earnest has no such kind")
@@ -111,25 +113,25 @@ def questionnaire(asked: Any) -> tuple[Table, list[str]]:
 
 def _question(each: Table, kind: str, key: str, left: list[str]) -> Table:
     words = " ".join(str(each.get("label") or each.get("name") or key).split())
-    found: Table = {"key": key[:40], "question": words[:500], "kind": kind}
+    question: Table = {"key": key[:40], "question": words[:500], "kind": kind}
     if is_true(each.get("optional")):
-        found["required"] = False
+        question["required"] = False
     if kind == "number":
         for name, limit in (("low", "min"), ("high", "max")):
             number = strict_number(each.get(limit, ""))
             if number is not None:
-                found[name] = int(number) if number.is_integer() else number
+                question[name] = int(number) if number.is_integer() else number
     if each["type"] == "text":
-        found["longest"] = 120
+        question["longest"] = 120
     if kind == "one":
         answers = [r for r in each.get("response") or [] if isinstance(r, dict)]
-        found["options"] = [
+        question["options"] = [
             {"value": str(r.get("value")), "text": str(r.get("label") or r.get("value"))}
             for r in answers
         ]
     if "default" in each:
         left.append(f"the default of the question “{key}”: nothing is answered before it is asked")
-    return found
+    return question
 
 
 LOOSE = re.compile(r"^(\s*(?:-\s+)*)([A-Za-z_][\w ]*):\s+(?![|>'\"\[{&*!])(.*(?:: | #).*)$")
@@ -190,11 +192,11 @@ def read_config(text: str) -> tuple[Table, int]:
     return read, loose
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}: {json.dumps(found[3].strip(), ensure_ascii=False)}"
+def _quoted(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}: {json.dumps(match[3].strip(), ensure_ascii=False)}"
 
 
-def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Taken:
+def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Conversion:
     """The study; CannotTake where a sound is missing or nothing is asked that Earnest asks."""
     return _Reader(config, root, consent, raters).read()
 
@@ -216,14 +218,14 @@ class _Reader:
         study: Table = {"key": slug(str(config.get("testId") or title)), "title": title}
         study |= {"language": str(config.get("language") or "en"), "lease_minutes": 60}
         study |= {"ends": "as_is", "texts": {"consent": consent}}
-        self.taken = Taken({"study": study, "conditions": [], "tasks": []})
+        self.taken = Conversion({"study": study, "conditions": [], "tasks": []})
         self.fields: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.items: dict[str, str] = {}
         self.missing: list[str] = []
         self.rated: dict[str, list[Rated]] = defaultdict(list)  # by task
         self.intro: list[str] = []
 
-    def read(self) -> Taken:
+    def read(self) -> Conversion:
         self.leave(self.config, "the study", ("testname", "testId", "language", "pages"))
         for page in self.pages(self.config["pages"], random=False):
             self.page(page)
@@ -267,20 +269,25 @@ class _Reader:
         label = f"all {len(clips)} clips of the task {task} have the label “{clips[0].label}”"
         names = {clip.sound.relative_to(self.root).as_posix(): clip for clip in clips}
         try:
-            found = scan(names)
+            scanned = scan(names)
         except UnclearNames:
-            found = None
-        if found is None or found.ignored or len(names) < len(clips) or len(found.systems) < 2:
+            scanned = None
+        if (
+            scanned is None
+            or scanned.ignored
+            or len(names) < len(clips)
+            or len(scanned.systems) < 2
+        ):
             self.taken.guessed.append(
                 f"{label} and are one condition: give stimuli the names of their systems if there "
                 "are several"
             )
             return clips
         self.taken.guessed.append(
-            f"{label}, so conditions ({listed(found.systems)}) and items are read from the names "
-            f"of files: {found.how}"
+            f"{label}, so conditions ({listed(scanned.systems)}) and items are read from the names "
+            f"of files: {scanned.how}"
         )
-        cells = {path: cell for cell, path in found.cells.items()}
+        cells = {path: cell for cell, path in scanned.cells.items()}
         return [Rated(cells[path][1], cells[path][0], names[path].sound) for path in names]
 
     def fit(self, tasks: list[Table]) -> None:
@@ -367,9 +374,9 @@ class _Reader:
         self.leave(page, name, ("type", "id", "name", "content", "questionnaire"))
         if words := self.text(page, name):
             self.taken.top["study"]["texts"]["end"] = words
-        if asked := page.get("questionnaire"):
-            found, left = questionnaire(asked)
-            self.taken.top["questionnaires"] = [found] if found else []
+        if fields := page.get("questionnaire"):
+            form, left = questionnaire(fields)
+            self.taken.top["questionnaires"] = [form] if form else []
             self.taken.left += left
 
     # --- Pages that are rated ---------------------------------------------------------------------
@@ -388,9 +395,13 @@ class _Reader:
         texts = self.taken.top["study"]["texts"]
         if self.intro and not tasks and "welcome" not in texts:
             texts["welcome"], self.intro = "\n\n".join(self.intro), []
-        told = "\n\n".join([*self.intro, words])
+        instructions = "\n\n".join([*self.intro, words])
         self.intro = []
-        task = {"key": key, "title": str(page.get("name") or ""), "instructions": told.strip()}
+        task = {
+            "key": key,
+            "title": str(page.get("name") or ""),
+            "instructions": instructions.strip(),
+        }
         tasks.append(task | more)
         return tasks[-1]
 
@@ -441,9 +452,9 @@ class _Reader:
             conditions.append({"key": key, "label": label, "role": role})
 
     def sound(self, path: Any, name: str, what: str) -> Path | None:
-        found = file_below(self.root, str(path or ""))
-        if found is not None:
-            return found
+        file = file_below(self.root, str(path or ""))
+        if file is not None:
+            return file
         self.missing.append(f"“{path}” ({what} of page “{name}”)")
         return None
 

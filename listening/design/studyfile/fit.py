@@ -219,11 +219,13 @@ class TaskFit:
         named = self.task.options
         pairs = named.get("pairs")
         pairs = pairs if isinstance(pairs, list) else []
-        asked: list[tuple[str, Any]] = [
+        references: list[tuple[str, Any]] = [
             (key, named[key]) for key in ("versus", "reference") if key in named
         ]
-        asked += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
-        unknown = {(at, k): None for at, k in asked if isinstance(k, str) and k not in self.roles}
+        references += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
+        unknown = {
+            (at, k): None for at, k in references if isinstance(k, str) and k not in self.roles
+        }
         for at, key in unknown:
             what = f"“{key}” is no condition."
             self.say(f"options.{at}", what, did_you_mean(key, self.roles))

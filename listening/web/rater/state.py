@@ -19,9 +19,9 @@ from listening.common.languages import speaking, study_words
 from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
-    Place,
+    TrialPosition,
     asks_between,
-    due,
+    due_occasion,
     is_between,
     questionnaire_of,
     trials_until,
@@ -71,7 +71,7 @@ class Plan:
     upcoming: list[Upcoming]  # the current trial and the next ones
     left: int
     training: list[Any]
-    places: list[Place]
+    places: list[TrialPosition]
 
 
 def plan_of(read: Read) -> Plan:
@@ -91,7 +91,7 @@ def _whole_plan(read: Read, sitting: Sitting) -> Plan:
     return replace(
         plan,
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
-        places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
+        places=[TrialPosition(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
 
 
@@ -149,7 +149,7 @@ class _Between:
 
     study: int
     questionnaires: Sequence[Mapping[str, Any]]
-    places: Sequence[Place]
+    places: Sequence[TrialPosition]
     answered: Mapping[str, Any]
 
     @cached_property
@@ -160,7 +160,7 @@ class _Between:
     def due(self) -> Occasion | None:
         if not self.tasks:
             return None
-        return due(self.questionnaires, self.tasks, self.places, self.answered)
+        return due_occasion(self.questionnaires, self.tasks, self.places, self.answered)
 
     @property
     def free(self) -> int:

@@ -16,10 +16,10 @@ from listening.design.draft_fields import (
     SCREEN_OUTS,
     EditorField,
     editor_field,
+    field_value,
     fields_of_table,
     put,
     reasons_of,
-    shown,
 )
 from listening.design.draft_toml import Table, roles
 from listening.design.questionnaires import READY_MADE, TITLES
@@ -213,7 +213,7 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         "forms": [_form(key, top) for key in READY_MADE],
         "own_forms": [form.get("key", "") for form in own],
         "screens": [
-            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": shown(top, name)}
+            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": field_value(top, name)}
             for name in SCREEN_OUTS
         ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
@@ -255,14 +255,16 @@ def controls(fields: Sequence[EditorField], top: Table) -> list[dict[str, Any]]:
     return [
         {
             "field": field,
-            "value": _ticked(field, top) if field.control == "flag" else shown(top, field.name),
+            "value": _ticked(field, top)
+            if field.control == "flag"
+            else field_value(top, field.name),
         }
         for field in fields
     ]
 
 
 def _ticked(field: EditorField, top: Table) -> bool:
-    value = shown(top, field.name)
+    value = field_value(top, field.name)
     return value if isinstance(value, bool) else field.usual.lower() == "true"
 
 
@@ -295,7 +297,7 @@ def _further_settings(check: Check) -> list[EditorField]:
 
 def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
     questions = [question["question"] for question in READY_MADE[key]]
-    ticked = shown(top, f"forms.{key}")
+    ticked = field_value(top, f"forms.{key}")
     return {"key": key, "title": TITLES[key], "questions": questions, "ticked": ticked}
 
 

@@ -31,7 +31,7 @@ from listening.audio.degradations import FLAWS
 from listening.common.languages import name_of
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
-from listening.design.draft_fields import shown
+from listening.design.draft_fields import field_value
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
@@ -248,7 +248,7 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
         top = folder.table_of(draft)
         return {
             "tasks": question_fields(top, folder.rows_of(draft)),
-            "hypotheses": shown(top, "study.hypotheses"),
+            "hypotheses": field_value(top, "study.hypotheses"),
             "language_name": name_of(top.get("study", {}).get("language", "en")),
             "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
             "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],

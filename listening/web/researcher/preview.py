@@ -27,7 +27,7 @@ from listening.audio.links import flac_response
 from listening.common.languages import page_words, speaking, study_words
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
-from listening.design.questionnaires import has_screening, in_words, part_asked
+from listening.design.questionnaires import has_screening, in_words, next_part
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile, StudyProblems, TaskEntry, mistakes
 from listening.design.studyfile.entries import ItemEntry
@@ -149,8 +149,8 @@ def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
         questionnaire for questionnaire in file.questionnaires if questionnaire["when"] == when
     ]
     split = [each for each in asked if when == "before" and has_screening(each)]
-    parts = [part_asked(each, None) for each in split]
-    parts += [part_asked(each, {"answers": {}}) if each in split else each for each in asked]
+    parts = [next_part(each, None) for each in split]
+    parts += [next_part(each, {"answers": {}}) if each in split else each for each in asked]
     for part in parts:
         yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
 

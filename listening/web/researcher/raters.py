@@ -19,8 +19,8 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import ANALYSE, EDIT, LOOK, may_see_ids, study_for
 from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
-from listening.common.tables import Shown
-from listening.design.occasions import asks_between, kept_as
+from listening.common.tables import TableView
+from listening.design.occasions import answer_keys, asks_between
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
@@ -63,7 +63,7 @@ JUDGED = ("rejected", "restored")  # events
 REJECTABLE = (Session.Status.STARTED, Session.Status.FINISHED, Session.Status.EXPIRED)
 
 
-def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
+def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> TableView:
     table = raters_table(study, sees_ids=may_see_ids(study, request.user))
     return table.read(rows_of(study), asked)
 
@@ -182,7 +182,7 @@ class _Line:
         return line
 
 
-def _lines(shown: Shown) -> Iterator[str]:
+def _lines(shown: TableView) -> Iterator[str]:
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(HEAD)
     part: list[Session] = []
@@ -304,7 +304,7 @@ def around_session(study: Study, session: Session) -> dict[str, Any]:
     answers = [
         answer
         for questionnaire in study.questionnaires
-        for kept, said in kept_as(questionnaire, plans)
+        for kept, said in answer_keys(questionnaire, plans)
         for answer in _answers(questionnaire, session.questionnaires.get(kept), said)
     ]
     return {"checks": [check for check in checks if check], "answers": answers}
