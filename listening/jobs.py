@@ -49,7 +49,7 @@ def clear_unused_appearances() -> int:
 @shared_task
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
-    return erasure.erase_due()
+    return erasure.erase_due_studies()
 
 
 @shared_task
@@ -102,7 +102,7 @@ def send_messages() -> int:
     Each is a job of its own: an address that does not answer holds nobody up.
     """
     sending.dispatch()
-    waiting = sending.due()
+    waiting = sending.due_deliveries()
     for pk in waiting:
         send_message.delay(pk)
     return len(waiting)

@@ -18,7 +18,7 @@ from analysis.ratings.cells import COLUMNS, csv_lines, in_pieces, json_lines
 from listening.access.rights import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
-from listening.selectors.ratings import Settled, settled_ratings
+from listening.selectors.ratings import RatingFeedPage, rating_feed
 from rest.base import ApiView
 from rest.payloads import RatingsShape
 from rest.schema_decorator import describe
@@ -73,7 +73,7 @@ class Ratings(ApiView):
         counts no longer) is not given again: read all anew where that matters.
         """
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        settled = settled_ratings(study, _after(request, study), _limit(request))
+        settled = rating_feed(study, _after(request, study), _limit(request))
         rows = rating_rows(key, settled.ratings)
         response: HttpResponseBase = WRITTEN[form](rows, settled, study)
         if not settled.is_empty:
@@ -82,7 +82,7 @@ class Ratings(ApiView):
         return response
 
 
-def cursor_of(study: Study, settled: Settled) -> str:
+def cursor_of(study: Study, settled: RatingFeedPage) -> str:
     return f"r{study.pk}-{settled.upto}"
 
 
@@ -108,7 +108,7 @@ def _limit(request: Request) -> int:
 Rows = Iterator[RatingRow]
 
 
-def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _json(rows: Rows, settled: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     def lines() -> Iterator[str]:
         more = str(settled.more).lower()
         yield f'{{"next": "{cursor_of(study, settled)}", "more": {more}, '
@@ -119,15 +119,15 @@ def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(lines()), content_type=JSON)
 
 
-def _csv(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _csv(rows: Rows, settled: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(csv_lines(rows)), content_type=f"{CSV}; charset=utf-8")
 
 
-def _arrow(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+def _arrow(rows: Rows, settled: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(arrow_stream(rows), content_type=ARROW)
 
 
-def _parquet(rows: Rows, settled: Settled, study: Study) -> FileResponse:
+def _parquet(rows: Rows, settled: RatingFeedPage, study: Study) -> FileResponse:
     name = f"{study.key}-ratings.parquet"
     return FileResponse(parquet_file(rows), content_type=PARQUET, filename=name)
 

@@ -162,18 +162,18 @@ def _row(wish: Wish, taken: set[str]) -> dict[str, str]:
 
 def take_back(draft: Draft, condition: str, seen: int) -> int:
     """Takes what was made for a condition out of the table and the folder; how many clips."""
-    gone: list[str] = []
+    removed_files: list[str] = []
 
     def write(top: Table, rows: Rows) -> None:
-        gone.extend(r["file"] for r in rows if r.get(BY) and r["condition"] == condition)
-        rows[:] = [row for row in rows if row["file"] not in gone]
+        removed_files.extend(r["file"] for r in rows if r.get(BY) and r["condition"] == condition)
+        rows[:] = [row for row in rows if row["file"] not in removed_files]
         if not any(row["condition"] == condition for row in rows):
-            kept = [c for c in top.get("conditions", []) if c.get("key") != condition]
-            top["conditions"] = kept
+            conditions = [c for c in top.get("conditions", []) if c.get("key") != condition]
+            top["conditions"] = conditions
 
     change(draft, write, seen)
     _sweep(draft)
-    return len(gone)
+    return len(removed_files)
 
 
 def _sweep(draft: Draft) -> None:

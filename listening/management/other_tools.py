@@ -24,7 +24,7 @@ from listening.models import ReviewJob
 
 def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
     """Writes the folder; then what was guessed, what was not taken over, and what comes next."""
-    problems = write_taken(taken, out)
+    problems = write_conversion(taken, out)
     tasks = ", ".join(f"{task['key']} ({task['method']})" for task in taken.top["tasks"])
     command.stdout.write(f"Wrote {out}: {len(taken.rows):,} clips. Tasks: {tasks}.")
     for line in taken.guessed:
@@ -59,16 +59,16 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def write_taken(taken: Conversion, target: Path) -> tuple[Problem, ...]:
+def write_conversion(conversion: Conversion, target: Path) -> tuple[Problem, ...]:
     """Writes the folder; what an import would say of it. CannotTake where nothing was written."""
     if target.exists() and not target.is_dir():
         raise CannotTake(f"“{target}” is a file. Name a new folder.")
     if target.is_dir() and not all(is_system_file(e.name) for e in target.iterdir()):
         raise CannotTake(f"The folder “{target}” is not empty, and nothing in it was touched.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".taken-") as made:
-        folder = Path(made) / "study"
-        _write(taken, folder)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".taken-") as temporary:
+        folder = Path(temporary) / "study"
+        _write(conversion, folder)
         if target.is_dir():
             shutil.rmtree(target)
         folder.rename(target)
@@ -92,9 +92,9 @@ def _write(taken: Conversion, folder: Path) -> None:
 def review_named(study: str, review: str) -> ReviewJob:
     """By its number, as in its page's address, or by its title."""
     jobs = ReviewJob.objects.filter(study__key=study).select_related("study")
-    found = [job for job in jobs if review in (str(job.pk), job.title)]
-    if len(found) == 1:
-        return found[0]
+    matches = [job for job in jobs if review in (str(job.pk), job.title)]
+    if len(matches) == 1:
+        return matches[0]
     known = ", ".join(f"{job.pk} “{job.title}”" for job in jobs) or "none"
-    told = "several reviews" if found else "no review"
-    raise CommandError(f"The study “{study}” has {told} “{review}”. By number: {known}.")
+    count = "several reviews" if matches else "no review"
+    raise CommandError(f"The study “{study}” has {count} “{review}”. By number: {known}.")

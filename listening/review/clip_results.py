@@ -24,7 +24,7 @@ THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip sin
 MET, MISSED, OPEN = "met", "missed", "open"
 
 
-def left_out_now(study: Study) -> Named:
+def current_exclusions(study: Study) -> Named:
     """What is left out now; the newest word on each holds."""
     newest = {(row.what, row.name): row for row in LeftOut.objects.filter(study=study)}
     return {key: row for key, row in newest.items() if row.out}
@@ -40,7 +40,7 @@ def leave_out(study: Study, what: str, name: str, because: str, *, by: str) -> N
 
 
 def take_in_again(study: Study, what: str, name: str, because: str, *, by: str) -> None:
-    if (what, name) not in left_out_now(study):
+    if (what, name) not in current_exclusions(study):
         raise ReviewError("It is not left out.")
     _say(study, what, name, False, " ".join(because.split())[:300], by)
 
@@ -65,7 +65,7 @@ def _say(study: Study, what: str, name: str, out: bool, because: str, by: str) -
 
 
 @dataclass(frozen=True)
-class Heard:
+class StudyClip:
     """A clip as it is in the study now."""
 
     stimulus: str
@@ -86,7 +86,7 @@ class ClipResult:
     now: str  # whether the very same sound is in the study still
     said: tuple[str, ...] = ()  # by each who judged it, in words
     marks: tuple[Mark, ...] = ()  # of all of them
-    clips: tuple[Heard, ...] = ()  # all of a group
+    clips: tuple[StudyClip, ...] = ()  # all of a group
     notes: tuple[str, ...] = ()
     left_out: LeftOut | None = None
 
@@ -134,7 +134,7 @@ class ClipResults:
 def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> ClipResults:
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
-    out = left_out_now(study)
+    out = current_exclusions(study)
     labels = dict(study.conditions.values_list("key", "label"))
     every = _by_clip(job, study, out, labels)
     there = [each for each in every if each.now == THERE]
@@ -155,16 +155,16 @@ def _by_clip(
 ) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
-    answers, now = own_answers(job, FIRST, THIRD, TALK), _Now(study)
+    answers, now = own_answers(job, FIRST, THIRD, TALK), _CurrentSounds(study)
     kind = kind_named(job.kind)
-    found = []
+    results = []
     for each in outcomes_of(job):
         item = items.get(each.item)
         if item is None:
             continue
-        given = answers.get(item.pk, [])
-        marks = [mark for one in given for mark in kind.marks(one.answer)]
-        found.append(
+        clip_answers = answers.get(item.pk, [])
+        marks = [mark for one in clip_answers for mark in kind.marks(one.answer)]
+        results.append(
             ClipResult(
                 item=item.pk,
                 stimulus=item.clip["stimulus"],
@@ -176,14 +176,14 @@ def _by_clip(
                 said=tuple(map(kind.say, each.said.first)),
                 marks=tuple(marks),
                 clips=now.heard(item, {place for mark in marks for place in mark.places}),
-                notes=tuple(each.note for each in given if each.note),
+                notes=tuple(each.note for each in clip_answers if each.note),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
             )
         )
-    return sorted(found, key=lambda each: (each.condition, each.stimulus))
+    return sorted(results, key=lambda each: (each.condition, each.stimulus))
 
 
-class _Now:
+class _CurrentSounds:
     """Which of the sounds that were judged the study has still."""
 
     def __init__(self, study: Study) -> None:
@@ -198,9 +198,9 @@ class _Now:
         same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
         return THERE if same else REPLACED
 
-    def heard(self, item: ReviewItem, odd: Collection[int]) -> tuple[Heard, ...]:
+    def heard(self, item: ReviewItem, odd: Collection[int]) -> tuple[StudyClip, ...]:
         names = [each["stimulus"] for each in item.all_clips]
-        return tuple(Heard(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
+        return tuple(StudyClip(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
 
 
 def _systems(

@@ -104,7 +104,7 @@ def _sound(
     with tempfile.TemporaryDirectory(prefix="earnest-join-") as folder:
         try:
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
-            kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
+            rated_fields = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
             span = trimming.span_of_joined(audio.probed(clip))
             # Faded ends have low frequencies again.
             cut_hz = study.low_cut_hz if span is not None else None
@@ -113,7 +113,7 @@ def _sound(
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)
     return {
-        **kept,
+        **rated_fields,
         "served": served,
         "served_sha256": served_sha256,
         "duration_s": span.duration_s if span else spans[-1][1],

@@ -16,7 +16,7 @@ from listening.design import draft_fields
 from listening.design.consent import composed
 from listening.design.draft_fields import UnknownField, field_value, put
 from listening.design.studyfile import schema
-from listening.drafts.journal import changed_places, who_changed, written_down
+from listening.drafts.journal import add_to_journal, changed_places, who_changed
 from listening.models import Draft
 from listening.web.researcher.draft_fields import question_fields, rater_fields
 from tests.listening.test_drafts import ada, begun, fill, save  # noqa: F401
@@ -151,7 +151,7 @@ def test_languages_and_ways_in_are_added_once() -> None:
 def test_the_journal_knows_a_part_by_what_it_lies_in() -> None:
     old, new = {"a": {"b": [1, 2], "c": "x"}}, {"a": {"b": [1], "c": "y"}}
     assert list(changed_places(old, new)) == ["a.b", "a.c"]
-    journal = written_down({"a.b.0": [3, "ada"]}, ["a.b", "a.c"], 5, "ben")
+    journal = add_to_journal({"a.b.0": [3, "ada"]}, ["a.b", "a.c"], 5, "ben")
     assert journal == {"a.b": [5, "ben"], "a.c": [5, "ben"]}
     assert who_changed(journal, "a.b.0", 4) == "ben"
     assert who_changed(journal, "a", 4) == "ben"

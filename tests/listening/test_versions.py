@@ -244,7 +244,7 @@ def test_every_place_that_is_offered_can_be_corrected(name):
     """All at once, through the import, in every preset: labels stay, words change."""
     file = read_study_toml((PRESET_FOLDER / name / "study.toml").read_bytes(), Notebook())
     places = [
-        correcting.Place(path, str(words), kind_of(path))
+        correcting.CorrectableText(path, str(words), kind_of(path))
         for path, words in correcting.correctable(file).items()
     ]
     wanted = {place.path: f"{place.words[:30]} x" for place in places}

@@ -125,10 +125,10 @@ class Command(BaseCommand):
         for report in summary.reports:
             if report.session in known:
                 seen[report.kind] += 1
-                found = known[report.session].signs
-                flagged[report.kind] += bool(found)
+                indicators = known[report.session].signs
+                flagged[report.kind] += bool(indicators)
                 if report.kind is Kind.AGENT:
-                    signs.update(sign.lstrip("0123456789 ") for sign in found)
+                    signs.update(sign.lstrip("0123456789 ") for sign in indicators)
         words = ", ".join(f"{flagged[kind]} of {seen[kind]} {kind}" for kind in sorted(seen))
         self.stdout.write(f"Signs of a program: {words}.")
         for sign, count in signs.most_common():

@@ -457,7 +457,7 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
     try:
         if do == "open":
             anyway = "anyway" in request.POST
-            study = making.open_made(draft, anyway=anyway, by=request.user.get_username())
+            study = making.open_study_of_draft(draft, anyway=anyway, by=request.user.get_username())
             messages.success(request, "The study is open: raters can start. Their link is below.")
             return redirect("study", key=study.key)
         making.make(draft, request.user)

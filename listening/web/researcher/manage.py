@@ -22,13 +22,13 @@ from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
 from listening.selectors.progress import forget_progress
 from listening.studies import StudyError, erasure
-from listening.studies.erasure import Rule, change_rule, due_at, rule_of, why_not_erased
+from listening.studies.erasure import Rule, change_rule, erasure_date, rule_of, why_not_erased
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
 
 
 def retention_facts(study: Study) -> dict[str, Any]:
-    record, due = erasure.record_of(study), due_at(study)
+    record, due = erasure.record_of(study), erasure_date(study)
     owns = OWN in study.may
     return {
         "rule": rule_of(study),

@@ -38,7 +38,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "study": study,
         "length": length,
         "promised": clock(promised_s),
-        "door": clock(studies.door_seconds(study)),
+        "door": clock(studies.entry_seconds(study)),
         "tries": [_shown(pilot, promised_s) for pilot in found],
     }
     return render(request, "researcher/pilot.html", context)

@@ -24,7 +24,13 @@ from listening.design.studyfile.problems import Problem
 from listening.models import Study, StudyDefinition
 from listening.models.study import all_versions
 from listening.models.study_log import note
-from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
+from listening.studies import (
+    CorrectableText,
+    StudyError,
+    StudyProblems,
+    correct_wording,
+    correctable_texts,
+)
 from listening.web.researcher.draft_places import field_at
 from listening.web.researcher.study_page import who
 
@@ -96,7 +102,7 @@ def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpRespons
 class Row:
     """A field of the page: the words that may be corrected, and what somebody typed."""
 
-    place: Place
+    place: CorrectableText
     typed: str
 
     @property
@@ -160,7 +166,7 @@ def _wording_page(
 ) -> HttpResponse:
     typed: Mapping[str, Any] = request.POST
     groups: dict[str, list[Row]] = {}
-    for place in places_of(study):
+    for place in correctable_texts(study):
         row = Row(place, typed.get(FIELD + place.name, place.words))
         groups.setdefault(row.group, []).append(row)
     context = {

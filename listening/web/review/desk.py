@@ -23,8 +23,8 @@ from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.claiming import own_progress
 from listening.review.reviewers import MEMBER
-from listening.review.shown_items import framed, heard_copies
-from listening.review.training import kept_back, told_after
+from listening.review.shown_items import framed, served_copies
+from listening.review.training import feedback_after, training_notice
 from listening.web.rater.api import Malformed, replied, sent
 
 GONE = "This desk is shut: its time is over, or the link was not copied whole."
@@ -87,7 +87,7 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
     except Malformed as error:
         return _refused(error, error.status)
     given = give_next(reviewer, want if type(want) is int else 0)
-    kept = {} if given else {"kept_back": kept_back(reviewer.job, reviewer)}
+    kept = {} if given else {"kept_back": training_notice(reviewer.job, reviewer)}
     return replied({"items": seen_by(reviewer, given), **kept, **_standing(reviewer)})
 
 
@@ -116,7 +116,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     body = {
         "stored": stored.keys,
         "refused": [{"key": key, "message": message} for key, message in stored.refused],
-        **told_after(reviewer, stored.keys),
+        **feedback_after(reviewer, stored.keys),
     }
     return replied({**body, **_standing(reviewer)}, 201)
 
@@ -138,7 +138,7 @@ def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpRespons
         raise Http404
     rows = ReviewAssignment.objects.select_related("item__trial")
     assignment = get_object_or_404(rows, reviewer=reviewer, code=item)
-    copies = heard_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
+    copies = served_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
     try:
         path = audio.local_path(copies[place])
         response = flac_response(path, request.headers.get("Range", ""))

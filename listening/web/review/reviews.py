@@ -25,7 +25,7 @@ from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
 from listening.review.claiming import ReviewerProgress, job_progress, reviewers_progress
 from listening.review.clip_results import leave_out, take_in_again
-from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_about
+from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_by_item
 from listening.review.kinds.kind import BadSettings, percent
 from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
@@ -143,7 +143,7 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
     rows, signs = rows_of(job, **asked)
     page = Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-    about = verdicts_about([row.outcome.item for row in page])
+    about = verdicts_by_item([row.outcome.item for row in page])
     texts = reasons_in([row.outcome.trial for row in page if row.outcome.trial])
     clips = clips_of([row.outcome.stimulus for row in page if row.outcome.stimulus])
     context = {
