@@ -64,7 +64,7 @@ DONE = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SubmissionFacts:
     """A submission as Prolific has it, for the rules."""
 
     status: str
@@ -101,7 +101,7 @@ class Proposal:
         return self.decision.capitalize()
 
 
-def rejection_ground(place: Place, known: Evidence | None) -> str:
+def rejection_ground(place: SubmissionFacts, known: Evidence | None) -> str:
     """The category that allows a rejection; "" where no rule does."""
     if place.status != "AWAITING REVIEW" or place.withdrew or place.entered in NEVER:
         return ""
@@ -115,7 +115,7 @@ def rejection_ground(place: Place, known: Evidence | None) -> str:
     return ""
 
 
-def propose(place: Place, known: Evidence | None) -> Proposal | None:
+def propose(place: SubmissionFacts, known: Evidence | None) -> Proposal | None:
     """None where nothing is to be decided: it is over, or still going on."""
     if place.status in SUBMISSION_OVER or place.status == "RESERVED":
         return None
@@ -156,7 +156,9 @@ def propose(place: Place, known: Evidence | None) -> Proposal | None:
     )
 
 
-def _with_work(place: Place, known: Evidence, ground: str, rejectable: tuple[str, ...]) -> Proposal:
+def _with_work(
+    place: SubmissionFacts, known: Evidence, ground: str, rejectable: tuple[str, ...]
+) -> Proposal:
     because = "All answers are here."
     if not place.entered:
         because = (
@@ -177,7 +179,7 @@ def _with_work(place: Place, known: Evidence, ground: str, rejectable: tuple[str
 
 
 def _without_work(
-    place: Place, known: Evidence | None, ground: str, rejectable: tuple[str, ...]
+    place: SubmissionFacts, known: Evidence | None, ground: str, rejectable: tuple[str, ...]
 ) -> Proposal:
     if (known is not None and known.outcome == "screened_out") or place.entered in NEVER:
         return Proposal(
@@ -235,49 +237,51 @@ class Mismatch:
     remedies: tuple[str, ...] = ()
 
 
-def mismatches_of(place: Place, participant: str, known: Evidence | None) -> list[Mismatch]:
+def mismatches_of(
+    facts: SubmissionFacts, participant: str, known: Evidence | None
+) -> list[Mismatch]:
     """What does not fit between one submission and its session."""
-    found: list[Mismatch] = []
-    status, outcome = place.status, known.outcome if known else ""
+    mismatches: list[Mismatch] = []
+    status, outcome = facts.status, known.outcome if known else ""
     if known is not None and known.participant and known.participant != participant.lower():
-        found.append(
+        mismatches.append(
             Mismatch(
                 "forged",
                 "The session came with another participant's id than this submission has.",
                 (LEAVE_OUT,) if outcome in ("complete", "needs_review", "") else (),
             )
         )
-    declined = place.entered == "no_consent"  # who declines never has a session
-    if known is None and not (place.withdrew or declined) and status in ENDED_WITH_PAY:
-        found.append(_without_session(place))
+    declined = facts.entered == "no_consent"  # who declines never has a session
+    if known is None and not (facts.withdrew or declined) and status in ENDED_WITH_PAY:
+        mismatches.append(_without_session(facts))
     if known is None:
-        return found
-    if outcome in DONE_HERE and status == "AWAITING REVIEW" and not place.entered:
-        word = place.code or "no code"
-        found.append(
+        return mismatches
+    if outcome in DONE_HERE and status == "AWAITING REVIEW" and not facts.entered:
+        word = facts.code or "no code"
+        mismatches.append(
             Mismatch("wrong_code", f"Finished here; at Prolific with “{word}”.", (APPROVE,))
         )
     elif (
-        (status == "AWAITING REVIEW" or (status in PAID and not place.is_decided))
-        and place.entered
-        and place.entered != ("complete" if outcome == "rejected" else outcome)
+        (status == "AWAITING REVIEW" or (status in PAID and not facts.is_decided))
+        and facts.entered
+        and facts.entered != ("complete" if outcome == "rejected" else outcome)
     ):
         here = outcome.replace("_", " ") or "not finished"
         remedies: tuple[str, ...] = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
         if status in PAID:
             remedies = ()
-        found.append(
+        mismatches.append(
             Mismatch(
                 "other_code",
-                f"The code says “{place.entered.replace('_', ' ')}”; here it is {here}.",
+                f"The code says “{facts.entered.replace('_', ' ')}”; here it is {here}.",
                 remedies,
             )
         )
     if outcome in DONE_HERE and status in ("ACTIVE", "TIMED-OUT"):
         late = "never came back with the code" if status == "ACTIVE" else "timed out at Prolific"
-        found.append(Mismatch("not_handed_in", f"Finished here; {late}.", (COMPLETE,)))
+        mismatches.append(Mismatch("not_handed_in", f"Finished here; {late}.", (COMPLETE,)))
     if outcome in ("complete", "needs_review") and status in ("RETURNED", "REJECTED"):
-        found.append(
+        mismatches.append(
             Mismatch(
                 "place_given_twice",
                 f"{status.capitalize()} at Prolific, which recruits somebody else; the answers "
@@ -286,17 +290,17 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
             )
         )
     if outcome == "" and known.answered and status == "AWAITING REVIEW":
-        found.append(
+        mismatches.append(
             Mismatch(
                 "unfinished",
                 f"Handed in after {known.answered} of {known.trials} clips.",
                 (PART, RETURN),
             )
         )
-    return found
+    return mismatches
 
 
-def _without_session(place: Place) -> Mismatch:
+def _without_session(place: SubmissionFacts) -> Mismatch:
     """Somebody ended at Prolific who never came here, maybe with a code that was passed on."""
     sentence = "Handed in at Prolific, and no session here."
     if place.entered:
@@ -317,8 +321,8 @@ def unknown_session(known: Evidence) -> Mismatch:
     )
 
 
-def place_of(row: Submission) -> Place:
-    return Place(
+def facts_of(row: Submission) -> SubmissionFacts:
+    return SubmissionFacts(
         status=row.status,
         code=row.code,
         withdrew=row.withdrew,
@@ -328,7 +332,7 @@ def place_of(row: Submission) -> Place:
 
 
 def proposal_for(row: Submission, known: Evidence | None) -> Proposal | None:
-    return propose(place_of(row), known)
+    return propose(facts_of(row), known)
 
 
 def is_plain_approval(offered: Proposal | None) -> bool:
@@ -354,7 +358,7 @@ def decide(
     offered = proposal_for(row, known)
     if offered is None:
         raise RecruitmentError(f"Nothing is to be decided: Prolific says {row.status}.")
-    if (sent := _sent_before(row)) and decision != row.decision:
+    if (sent := _pending_decision(row)) and decision != row.decision:
         raise RecruitmentError(sent)
     if decision not in offered.allowed:
         raise RecruitmentError(_forbidden(decision, offered))
@@ -385,7 +389,7 @@ def waits_for_second(row: Submission) -> bool:
     return undone and row.recruitment.two_people and not row.second_by
 
 
-def _sent_before(row: Submission) -> str:
+def _pending_decision(row: Submission) -> str:
     """Why another decision has to wait: one was sent that Prolific may be carrying out."""
     final = (APPROVE, COMPLETE, REJECT)
     waits = waits_for_second(row)
@@ -560,8 +564,8 @@ class Row:
     @property
     def has_message(self) -> bool:
         """Whether one of the decisions tells the participant something."""
-        told = (RETURN, PART, REJECT)
-        return any(name in told for name, _ in self.choices)
+        with_message = (RETURN, PART, REJECT)
+        return any(name in with_message for name, _ in self.choices)
 
     @property
     def part(self) -> str:
@@ -601,7 +605,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
     for submission in submissions:
         submission.recruitment = recruitment
         evidence = known.get(submission.session_id) if submission.session_id else None
-        place = place_of(submission)
+        place = facts_of(submission)
         offered = propose(place, evidence)
         rows.append(
             Row(
@@ -610,7 +614,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
                 proposal=offered,
                 mismatches=mismatches_of(place, submission.participant, evidence),
                 bonuses=bonuses.get(submission.pk, []),
-                due=_due(submission),
+                due=_approval_deadline(submission),
             )
         )
     rows += _unknown(recruitment, known)
@@ -621,7 +625,7 @@ def _order(row: Row) -> tuple[bool, bool]:
     return not row.mismatches, not row.is_undecided
 
 
-def _due(submission: Submission) -> datetime | None:
+def _approval_deadline(submission: Submission) -> datetime | None:
     if submission.status != "AWAITING REVIEW" or submission.completed_at is None:
         return None
     return submission.completed_at + timedelta(days=APPROVED_AFTER_DAYS)

@@ -8,7 +8,7 @@ from listening.recruitment import deciding
 from listening.recruitment import plan as plans
 from listening.recruitment.deciding import (
     PAID,
-    Place,
+    SubmissionFacts,
     mismatches_of,
     propose,
     rejection_ground,
@@ -167,8 +167,8 @@ def known(**changes) -> Evidence:
     return replace(usual, **changes)
 
 
-def place(status="AWAITING REVIEW", code="AAAA2222", **fields) -> Place:
-    return Place(status, code, codes=CODES, **fields)
+def place(status="AWAITING REVIEW", code="AAAA2222", **fields) -> SubmissionFacts:
+    return SubmissionFacts(status, code, codes=CODES, **fields)
 
 
 @pytest.mark.parametrize("code", ["NOCODE", "", "whatever", "AAAA2222"])

@@ -138,7 +138,7 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     assert (plain.row().child_study, worked.row().child_study) == ("", child)
     assert left.session.blocks.filter(state=1).count() == 0
     assert withdrew.row().withdrew
-    assert syncing._about(recruitment.connection, child) == [recruitment]
+    assert syncing._recruitments_named(recruitment.connection, child) == [recruitment]
 
     assert deciding.approve_many(recruitment, "ada") == 3
     for minor, person in ((50, plain), (70, worked), (90, left)):
