@@ -37,7 +37,7 @@ def return_expired_leases() -> int:
 @shared_task
 def count_sessions() -> list[str]:
     """Run by the beat; gives the studies whose raters' agreement was counted anew."""
-    return session_summaries.count_due()
+    return session_summaries.count_stale_summaries()
 
 
 @shared_task

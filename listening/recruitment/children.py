@@ -64,7 +64,7 @@ def _submissions_of_children(
         try:
             submissions = prolific.submissions(child)
         except Refused:
-            continue  # it is not listed by itself: `_asked_for` asks for each
+            continue  # it is not listed by itself: `_look_up_submissions` asks for each
         listed.update(there.id for there in submissions)
         yield from ((there, child) for there in submissions)
 

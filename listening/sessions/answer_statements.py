@@ -344,7 +344,7 @@ def joined(spans: Sequence[Span], span: Span) -> list[Span]:
     return result
 
 
-def bytes_asked(trial: int, size: int) -> int:
+def required_bytes(trial: int, size: int) -> int:
     """Return how many bytes of a long clip of this size a rater must get before an answer."""
     task: int | None = Trial.objects.values_list("task_id", flat=True).filter(pk=trial).first()
     share = task_rules(task).playback.share if task else 1

@@ -97,7 +97,7 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     return sessions.order_by("-started_at").first()
 
 
-def came_before(study: Study, arrival: Arrival) -> bool:
+def has_earlier_session(study: Study, arrival: Arrival) -> bool:
     """Whether who arrives began an earlier version of a study that keeps such raters out.
 
     Known by the id of a platform, by a panel's, or by the browser: as well as anybody is known.
@@ -142,7 +142,7 @@ def start(study: Study, arrival: Arrival) -> Session:
     existing = session_of(study, arrival)
     if existing is not None:
         return existing
-    if not arrival.pilot and came_before(study, arrival):
+    if not arrival.pilot and has_earlier_session(study, arrival):
         raise NoRoom("came_before")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind

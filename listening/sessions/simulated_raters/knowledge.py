@@ -23,8 +23,8 @@ def known_to_raters(study: Study) -> Known:
     language, checks = study.language, list(study.checks)
 
     def truths(code: str, key: str, attempt: int) -> list[str]:
-        check, asked = check_and_settings(checks, key, language)
-        return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
+        check, settings = check_and_settings(checks, key, language)
+        return [trial.truth for trial in check.plan(settings, check_seed(code, key, attempt))]
 
     avoided = {
         each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}

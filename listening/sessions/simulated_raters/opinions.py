@@ -278,8 +278,8 @@ def question_answers(
 
 
 def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
-    given = answer if isinstance(answer, list) else [answer]
-    return any(str(each) in wanted for each in given)
+    choices = answer if isinstance(answer, list) else [answer]
+    return any(str(each) in wanted for each in choices)
 
 
 def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:

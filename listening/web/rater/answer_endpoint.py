@@ -98,8 +98,8 @@ class AnswerEndpoint:
         self.writes = Batches(self._write, by_one=OF_ONE_CALL)
 
     def takes(self, scope: Scope) -> bool:
-        found = _match(scope)
-        return found is not None and scope["method"] == ("POST" if found[2] else "GET")
+        match = _match(scope)
+        return match is not None and scope["method"] == ("POST" if match[2] else "GET")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, headers = time.perf_counter(), header_variables(scope)
@@ -157,9 +157,9 @@ class AnswerEndpoint:
                     own = stored.over and is_raters(request, sitting.link, sitting.rater)
                     return _answer_reply(stored, plan, own=own)
 
-    async def _read(self, asked: list[tuple[str, str]]) -> list[Read]:
+    async def _read(self, pairs: list[tuple[str, str]]) -> list[Read]:
         """Return what READ finds of each (session's code, trial's code)."""
-        statement = read_statement(asked)
+        statement = read_statement(pairs)
         async with asyncio.timeout(PATIENCE_S), self.pool.connection() as connection:
             cursor = await connection.execute(statement.sql, statement.values)
             return [decode_read(content) for (content,) in await cursor.fetchall()]

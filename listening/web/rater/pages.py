@@ -102,7 +102,7 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
         return _full(study, arrival)
-    return "came_before" if lifecycle.came_before(study, arrival) else ""
+    return "came_before" if lifecycle.has_earlier_session(study, arrival) else ""
 
 
 def _full(study: Study, arrival: Arrival) -> str:
@@ -134,7 +134,7 @@ def _landing_page(
         if corrected:
             error = _("The words on this page were corrected just now. Please read them again.")
         context = {
-            **page_facts.door_facts(study, session_length(study)),
+            **page_facts.entry_facts(study, session_length(study)),
             "study": study,
             "languages": languages_of(study, language, carried),
             "problem": problem,
@@ -249,8 +249,10 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 @lru_cache(maxsize=64)
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
     session = Session.objects.select_related("study").get(code=code)
-    check, asked = check_and_settings(session.study.checks, key, session.spoken)
-    return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
+    check, settings = check_and_settings(session.study.checks, key, session.spoken)
+    return as_wav(
+        check.signal(settings, check_seed(code, key, attempt), place), check.sample_rate_hz
+    )
 
 
 def as_wav(wave: Wave, rate_hz: int) -> bytes:

@@ -42,7 +42,7 @@ from listening.sessions.stages import (
     attempt_of,
     check_and_settings,
     check_seed,
-    part_asked_of,
+    next_part_of,
     stage_of,
     task_keys,
 )
@@ -121,7 +121,7 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
     answered = _parsed(sitting.questionnaires)
     between = _Between(sitting.study, questions, plan.places, answered)
     stage = stage_of(sitting.status, questions, checks, answered, outcomes, between.due)
-    asked = _asked(stage, questions, words, answered, plan)
+    questionnaire = _questionnaire(stage, questions, words, answered, plan)
     ahead = stage.kind == "trial" or between.due is not None
     return {
         "stage": stage.kind,
@@ -133,7 +133,7 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
             "break_every": sitting.break_every,
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
-        "questionnaire": asked,
+        "questionnaire": questionnaire,
         "check": _check(sitting, checks, outcomes, stage.key, words["checks"])
         if stage.kind == "check"
         else None,
@@ -170,7 +170,7 @@ class _Between:
         return trials_until(self.questionnaires, self.tasks, self.places, self.answered, AHEAD)
 
 
-def _asked(
+def _questionnaire(
     stage: Stage,
     questions: Sequence[Mapping[str, Any]],
     words: Mapping[str, Any],
@@ -182,7 +182,7 @@ def _asked(
         return None
     form = next(q for q in questions if q["key"] == questionnaire_of(stage.key))
     whole = in_words(form, words["questionnaires"].get(form["key"], {}))
-    page = questionnaire_page(part_asked_of(whole, answered.get(stage.key)), _)
+    page = questionnaire_page(next_part_of(whole, answered.get(stage.key)), _)
     if not is_between(form):
         return page
     return page | page_facts.occasion_facts(stage.key, plan.answered, plan.answered + plan.left)
@@ -196,13 +196,17 @@ def _check(
     words: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The attempt that comes next."""
-    check, asked = check_and_settings(checks, key, sitting.language)
-    said = words.get(key, {})
-    asked = replace(asked, title=said.get("title", asked.title), text=said.get("text", asked.text))
+    check, settings = check_and_settings(checks, key, sitting.language)
+    own_words = words.get(key, {})
+    settings = replace(
+        settings,
+        title=own_words.get("title", settings.title),
+        text=own_words.get("text", settings.text),
+    )
     attempt = attempt_of(outcomes, key)
     seed = check_seed(sitting.code, key, attempt)
     return page_facts.check_facts(
-        check, asked, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
+        check, settings, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
     )
 
 

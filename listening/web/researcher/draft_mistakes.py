@@ -29,9 +29,9 @@ class ShownMistake:
 
 
 def shown_mistakes(
-    found: Sequence[Mistake], top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+    grouped: Sequence[Mistake], top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> list[ShownMistake]:
-    return [_shown(each, top, rows) for each in found]
+    return [_shown(each, top, rows) for each in grouped]
 
 
 def _shown(

@@ -135,8 +135,8 @@ def _try_it(key: str, preset: str) -> str:
 
 def _begin(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
-    kind, asked = request.POST.get("kind", ""), request.POST.get("project", "")
-    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    kind, chosen = request.POST.get("kind", ""), request.POST.get("project", "")
+    number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
     project = projects_of(request.user, EDIT).filter(pk=number).first()
     if kind in KINDS:
         draft = folder.begin(request.user, kind, project)
@@ -159,7 +159,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
 # --- The steps ------------------------------------------------------------------------------------
 
 
-def _shown(
+def _render_draft(
     request: HttpRequest, code: str, template: str, more: Callable[[Draft, Reading], dict[str, Any]]
 ) -> HttpResponse:
     draft = own_draft(request, code, LOOK)
@@ -167,11 +167,11 @@ def _shown(
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
     context["last_by"] = last_by(draft.changes)
-    found = mistakes(reading.problems)
+    grouped = mistakes(reading.problems)
     try:
         top = folder.table_of(draft)
         context |= {**sidebar(draft, reading), "table": top}
-        context["mistakes"] = shown_mistakes(found, top, folder.rows_of(draft))
+        context["mistakes"] = shown_mistakes(grouped, top, folder.rows_of(draft))
         context |= more(draft, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
@@ -203,7 +203,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
             **_buttons(draft, top, rows, facts),
         }
 
-    return _shown(request, code, "researcher/draft_sounds.html", more)
+    return _render_draft(request, code, "researcher/draft_sounds.html", more)
 
 
 def _buttons(
@@ -254,7 +254,7 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
             "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
         }
 
-    return _shown(request, code, "researcher/draft_questions.html", more)
+    return _render_draft(request, code, "researcher/draft_questions.html", more)
 
 
 @never_cache
@@ -264,7 +264,7 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         return rater_fields(folder.table_of(draft))
 
-    return _shown(request, code, "researcher/draft_raters.html", more)
+    return _render_draft(request, code, "researcher/draft_raters.html", more)
 
 
 @never_cache
@@ -272,11 +272,11 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
 @require_GET
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        made = making.is_made(draft)
+        is_made = making.is_made(draft)
         study = whole(reading)
         length = length_of(draft, reading)
-        findings = making.findings_of(draft) if made else []
-        if study is not None and length is not None and not made:
+        findings = making.findings_of(draft) if is_made else []
+        if study is not None and length is not None and not is_made:
             rows = folder.rows_of(draft)
             facts = facts_of(draft, [row["file"] for row in rows])
             clips = levels.measured(rows, facts, study.loudness_lufs)
@@ -288,13 +288,13 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             if study
             else None,
             "projects": projects_of(request.user, EDIT),
-            "made": made,
-            "tries": count_pilots(draft.study) if made and draft.study else 0,
+            "made": is_made,
+            "tries": count_pilots(draft.study) if is_made and draft.study else 0,
             "findings": findings_of_draft(findings, draft),
             "serious": any(each.level == "problem" for each in findings),
         }
 
-    return _shown(request, code, "researcher/draft_review.html", more)
+    return _render_draft(request, code, "researcher/draft_review.html", more)
 
 
 def _clip_address(draft: Draft, entry: StimulusEntry) -> str:

@@ -220,7 +220,9 @@ def log(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     rows = StudyEvent.objects.filter(study_id=study.pk)
     page = Paginator(rows, EVENTS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "researcher/log.html", {"study": study, "page": page, **_said(page)})
+    return render(
+        request, "researcher/log.html", {"study": study, "page": page, **_deleted_facts(page)}
+    )
 
 
 @login_required
@@ -241,10 +243,10 @@ def deleted(request: HttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         rows = rows.filter(owner_id=int(request.user.pk or 0))
     page = Paginator(rows, DELETED_SHOWN).get_page(request.GET.get("page"))
-    return render(request, "researcher/deleted.html", {"page": page, **_said(page)})
+    return render(request, "researcher/deleted.html", {"page": page, **_deleted_facts(page)})
 
 
-def _said(page: Any) -> dict[str, Any]:
+def _deleted_facts(page: Any) -> dict[str, Any]:
     rows = [
         {
             "event": event,

@@ -148,14 +148,14 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
             seen=int(seen) if seen.isdecimal() and len(seen) < 9 else None,
         )
     except StudyProblems as error:
-        return _wording_page(request, study, [_said(each) for each in error.problems])
+        return _wording_page(request, study, [_problem_text(each) for each in error.problems])
     except StudyError as error:
         return _wording_page(request, study, [str(error)])
     messages.success(request, "Corrected: raters read these words from now on.")
     return redirect("versions", key=key)
 
 
-def _said(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     """The field by its label, and what is wrong with it."""
     field = field_at(problem.place)[1]
     return f"{field}: {problem.page_words}".removeprefix(": ")

@@ -106,8 +106,8 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "reviewers": [
             (
                 each,
-                found := done.get(each.pk),
-                _misses(job, each, found, training),
+                counts := done.get(each.pk),
+                _misses(job, each, counts, training),
                 bool(each.digest) and not inviter_may(each),
             )
             for each in job.reviewers.select_related("user", "job__study__project")
@@ -140,8 +140,8 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     job = _job(study, pk)
     kind = kind_named(job.kind)
     asks = kind.desk(kind.settings_from(job.settings))
-    asked = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
-    rows, signs = rows_of(job, **asked)
+    query = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
+    rows, signs = rows_of(job, **query)
     page = Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     about = verdicts_by_item([row.outcome.item for row in page])
     texts = reasons_in([row.outcome.trial for row in page if row.outcome.trial])
@@ -168,14 +168,14 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
             for row in page
         ],
         "signs": signs,
-        "asked": asked,
+        "asked": query,
         "shows": [(name, words) for name, (words, _) in SHOWS.items()],
         "sorts": [(name, words) for name, (words, _) in SORTS.items()],
         "flags": FLAGS,
         "choices": asks.get("choices", []),
         "codes": asks.get("codes", []),
         "trains": EDIT in study.may and bool(asks.get("choices") or asks.get("codes")),
-        "query": urlencode({name: value for name, value in asked.items() if value}),
+        "query": urlencode({name: value for name, value in query.items() if value}),
     }
     return render(request, "review/items.html", context)
 
@@ -299,8 +299,8 @@ def _invite(request: HttpRequest, job: ReviewJob) -> str:
 
 
 def _revoke(request: HttpRequest, job: ReviewJob) -> str:
-    gone = review.revoke(job, number_in(request, "reviewer"), by=who(request))
-    return "That desk is shut; its verdicts stay." if gone else "That desk was shut already."
+    revoked = review.revoke(job, number_in(request, "reviewer"), by=who(request))
+    return "That desk is shut; its verdicts stay." if revoked else "That desk was shut already."
 
 
 def _let_on(request: HttpRequest, job: ReviewJob) -> str:
