@@ -59,24 +59,24 @@ class Recent(Generic[K, V]):
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes, self.bytes = most_bytes, 0
-        self.kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self.lock = Lock()
 
     def get(self, key: K) -> V | None:
         with self.lock:
-            if key not in self.kept:
+            if key not in self.entries:
                 return None
-            self.kept.move_to_end(key)
-            return self.kept[key][0]
+            self.entries.move_to_end(key)
+            return self.entries[key][0]
 
     def add(self, key: K, value: V, size_bytes: int) -> None:
         with self.lock:
-            if key in self.kept:  # another thread made it meanwhile
+            if key in self.entries:  # another thread made it meanwhile
                 return
-            self.kept[key] = value, size_bytes
+            self.entries[key] = value, size_bytes
             self.bytes += size_bytes
             while self.bytes > self.most_bytes:
-                _, (_, size) = self.kept.popitem(last=False)
+                _, (_, size) = self.entries.popitem(last=False)
                 self.bytes -= size
 
 

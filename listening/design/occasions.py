@@ -84,7 +84,7 @@ class Column(NamedTuple):
     """An answer in a table: its name, and where it is kept."""
 
     name: str
-    kept: str
+    answers_key: str
     question: str
 
 

@@ -137,12 +137,12 @@ class Recipe:
         return tuple(line for line in self.lines if line.role == "rated")
 
     @property
-    def heard(self) -> tuple[Line, ...]:
+    def heard_lines(self) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.stimulus)
 
     def parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
         """All that raters hear, in order: the sound of each line, seconds of silence between."""
-        return self._parts(self.heard, sound)
+        return self._parts(self.heard_lines, sound)
 
     def rated_parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
         """What is rated alone."""
@@ -362,7 +362,7 @@ class Derived:
         """What was made and what was not, in a line; empty when the study has no settings."""
         if not self.conditions and not self.skipped:
             return ""
-        lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard}
+        lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard_lines}
         counts_made = (
             f"{_counted(len(self.stimuli), 'stimulus', 'stimuli')} of "
             f"{_counted(len(self.conditions), 'condition', 'conditions')} made from "

@@ -29,7 +29,7 @@ def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
     command.stdout.write(f"Wrote {out}: {len(taken.rows):,} clips. Tasks: {tasks}.")
     for line in taken.guessed:
         command.stdout.write(f"Guessed: {line}.")
-    for line in taken.left:
+    for line in taken.omitted:
         command.stdout.write(f"Not taken over: {line}.")
     for problem in problems:
         command.stdout.write(f"To mend before the import: {problem}")

@@ -41,7 +41,7 @@ class NotReached(Exception):
 @dataclass(frozen=True)
 class Answer:
     status: int
-    said: str
+    reason: str
     retry_after_s: float = 0.0
 
 

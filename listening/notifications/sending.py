@@ -243,7 +243,7 @@ def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
         answer = post(channel.address, body, headers)
     except (outward.NotAllowed, outward.NotReached) as error:
         raise NotSent(str(error)) from None
-    summary = f"It answered {answer.status}{f': {answer.said}' if answer.said else '.'}"
+    summary = f"It answered {answer.status}{f': {answer.reason}' if answer.reason else '.'}"
     if 200 <= answer.status < 300:
         return summary
     if 300 <= answer.status < 400:

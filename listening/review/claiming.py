@@ -214,7 +214,7 @@ class JobProgress:
     items: int
     gold: int
     wanted: int  # verdicts
-    given: int  # of them, each item's own up to what it wants
+    verdicts: int  # of them, each item's own up to what it wants
     complete: int  # items that have all that they want
     disputed: int  # of them, whose reviewers differ in a way that the rule does not settle
     adjudicated: int  # of those

@@ -64,8 +64,8 @@ class ValidatedClips(Kind):
     """Verdicts on clips, or on groups of them, with a pass mark by system."""
 
     rules = ("all_agree", "majority", "adjudicated")
-    taken = "Reports tell it. You decide which clips to replace or exclude."
-    said: ClassVar[Mapping[str, str]]  # what a verdict is called
+    consequence = "Reports tell it. You decide which clips to replace or exclude."
+    verdict_names: ClassVar[Mapping[str, str]]  # what a verdict is called
 
     @property
     def results(self) -> str:
@@ -75,8 +75,10 @@ class ValidatedClips(Kind):
         draft = job.study.drafts.first()
         return {"results": clip_results(job, self.passing), "draft": draft}
 
-    def seen(self, job: ReviewJob, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         return show_clips(assignments, with_text=bool(job.settings.get("show_text")))
 
     def say(self, category: str) -> str:
-        return self.said.get(category, category)
+        return self.verdict_names.get(category, category)

@@ -84,7 +84,7 @@ class ClipResult:
     outcome: str  # by the job's rule; "": undecided
     complete: bool
     now: str  # whether the very same sound is in the study still
-    said: tuple[str, ...] = ()  # by each who judged it, in words
+    verdicts: tuple[str, ...] = ()  # by each who judged it, in words
     marks: tuple[Mark, ...] = ()  # of all of them
     clips: tuple[StudyClip, ...] = ()  # all of a group
     notes: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
-        new=sum(not each.said for each in there),
+        new=sum(not each.verdicts for each in there),
     )
 
 
@@ -172,10 +172,10 @@ def _by_clip(
                 label=labels.get(item.clip["condition"], ""),
                 outcome=each.category,
                 complete=each.complete,
-                now=now.of(item),
-                said=tuple(map(kind.say, each.said.first)),
+                now=now.state_of(item),
+                verdicts=tuple(map(kind.say, each.verdicts.first)),
                 marks=tuple(marks),
-                clips=now.heard(item, {place for mark in marks for place in mark.places}),
+                clips=now.clips_of(item, {place for mark in marks for place in mark.places}),
                 notes=tuple(each.note for each in clip_answers if each.note),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
             )
@@ -191,14 +191,14 @@ class _CurrentSounds:
         self.sounds = {key: sha256 for key, sha256, _ in rows}
         self.lengths = {key: length for key, _, length in rows}
 
-    def of(self, item: ReviewItem) -> str:
+    def state_of(self, item: ReviewItem) -> str:
         clips = item.all_clips
         if any(each["stimulus"] not in self.sounds for each in clips):
             return GONE
         same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
         return THERE if same else REPLACED
 
-    def heard(self, item: ReviewItem, odd: Collection[int]) -> tuple[StudyClip, ...]:
+    def clips_of(self, item: ReviewItem, odd: Collection[int]) -> tuple[StudyClip, ...]:
         names = [each["stimulus"] for each in item.all_clips]
         return tuple(StudyClip(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
 

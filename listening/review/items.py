@@ -59,7 +59,7 @@ SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
     "undecided": ("Not decided", lambda each: not each.category),
     "decided": ("Decided", lambda each: bool(each.category)),
     "gold": ("For training", lambda each: each.gold is not None),
-    "unseen": ("Nobody has judged it", lambda each: not each.said.first),
+    "unseen": ("Nobody has judged it", lambda each: not each.verdicts.first),
 }
 
 

@@ -143,7 +143,7 @@ def unblind(job: ReviewJob, *, by: str) -> None:
         if row.unblinded_at is None:
             row.unblinded_at = timezone.now()
             row.save(update_fields=["unblinded_at"])
-            verdicts = job_progress(row).given
+            verdicts = job_progress(row).verdicts
             note(row.study, "review_unblinded", by, review=row.title, verdicts=verdicts)
 
 
@@ -161,7 +161,7 @@ def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) 
         row.rule, row.rule_version = rule, RULES[rule].version
         row.resolving, row.in_use = resolving, in_use
         row.save(update_fields=["rule", "rule_version", "resolving", "in_use"])
-        verdicts = job_progress(row).given
+        verdicts = job_progress(row).verdicts
         note(row.study, "review_changed", by, review=row.title, **changed, verdicts=verdicts)
     return True
 

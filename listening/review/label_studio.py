@@ -48,7 +48,7 @@ class Back:
 
     stored: Counter[str] = field(default_factory=Counter)
     new: Counter[str] = field(default_factory=Counter)
-    left: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 def check_kind(job: ReviewJob) -> None:
@@ -169,7 +169,7 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
         place = data.get("item") if own and isinstance(data, Mapping) else None
         item = items.get(place) if isinstance(place, int) else None
         if item is None:
-            back.left["tasks of another review, or of none"] += 1
+            back.skipped["tasks of another review, or of none"] += 1
             continue
         for each in _list(task.get("annotations")):
             _gather(job, item, each, sent, back)
@@ -188,7 +188,7 @@ def _gather(
     job: ReviewJob, item: ReviewItem, each: Any, sent: dict[str, list[dict[str, Any]]], back: Back
 ) -> None:
     if not isinstance(each, Mapping) or each.get("was_cancelled"):
-        back.left["annotations that were skipped in Label Studio"] += 1
+        back.skipped["annotations that were skipped in Label Studio"] += 1
         return
     result = [r for r in _list(each.get("result")) if isinstance(r, Mapping)]
     answer, note = _answer(job, result)
@@ -270,4 +270,4 @@ def _store(reviewer: Reviewer, verdicts: Sequence[Mapping[str, Any]], back: Back
         response = store(reviewer, part)
         back.stored[str(reviewer)] += len(response.keys)
         back.new[str(reviewer)] += len(set(response.keys) - before)
-        back.left.update(f"annotations: {why}" for _, why in response.refused)
+        back.skipped.update(f"annotations: {why}" for _, why in response.refused)

@@ -79,14 +79,14 @@ class Outcome:
     trial: int | None
     stimulus: int | None
     category: str
-    said: ItemVerdicts
+    verdicts: ItemVerdicts
     gold: dict[str, Any] | None
     because: str = ""  # of a training item
     disputed: bool = False  # they differ, and the rule does not settle it: see Rule.differ
 
     @property
     def complete(self) -> bool:
-        return len(self.said.first) >= self.said.wanted
+        return len(self.verdicts.first) >= self.verdicts.wanted
 
 
 def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:

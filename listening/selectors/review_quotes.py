@@ -78,7 +78,7 @@ class QuoteFilter:
 class Quotes:
     """Those that the filter leaves, without their words yet, and what can be chosen."""
 
-    found: list[Quote]
+    quotes: list[Quote]
     coded: int  # reasons that have a code
     codes: list[tuple[str, str]]
     labels: list[str]
@@ -111,7 +111,7 @@ def review_quotes(study: str, pk: int, wanted: QuoteFilter) -> Quotes:
     for quote in coded:
         quote.codes = [code for code in quote.codes if _wants(wanted, code)]
     return Quotes(
-        found=[quote for quote in coded if wanted.passes(quote)],
+        quotes=[quote for quote in coded if wanted.passes(quote)],
         coded=len(coded),
         codes=list(_titles(job).items()),
         labels=sorted({quote.label for quote in coded} - {""}),
@@ -132,7 +132,9 @@ def _titles(job: ReviewJob) -> dict[str, str]:
 
 def _all(job: ReviewJob) -> list[Quote]:
     there = set(reasons_of(job.study).values_list("trial", flat=True))
-    outcomes = [o for o in outcomes_of(job) if o.gold is None and o.trial in there and o.said.first]
+    outcomes = [
+        o for o in outcomes_of(job) if o.gold is None and o.trial in there and o.verdicts.first
+    ]
     about = _trial_labels([o.trial or 0 for o in outcomes])
     rows = Session.objects.filter(study=job.study, pilot=False).values_list("rater")
     numbers = {rater: n for n, (rater, _) in enumerate(_in_order(rows), start=1)}
@@ -171,7 +173,7 @@ def _trial_labels(trials: Sequence[int]) -> dict[int, tuple[str, str, str, int, 
 
 def _codes(outcome: Outcome, titles: dict[str, str]) -> list[QuotedCode]:
     """What reviewers gave, and what somebody who decided gave, in the order of the codebook."""
-    first = [each.split("|") for each in outcome.said.first]
+    first = [each.split("|") for each in outcome.verdicts.first]
     held = set(outcome.category.split("|"))
     open_ = "does not hold" if outcome.complete else "not decided"
     chosen = held | {code for each in first for code in each}

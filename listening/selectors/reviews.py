@@ -459,7 +459,7 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
                 if decided
                 else None,
                 by=by,
-                third=decided and each.category not in each.said.first,
+                third=decided and each.category not in each.verdicts.first,
             )
         )
     return MarkedEvents(

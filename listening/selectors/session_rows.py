@@ -201,6 +201,8 @@ def _checks(checks: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[s
 
 def _answers(questions: Sequence[Column], stored: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        column.name: plain(stored.get(column.kept, {}).get("answers", {}).get(column.question))
+        column.name: plain(
+            stored.get(column.answers_key, {}).get("answers", {}).get(column.question)
+        )
         for column in questions
     }

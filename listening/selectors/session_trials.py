@@ -91,7 +91,7 @@ class ShownTrial:
     seconds: float | None
     needed_s: float | None  # that hearing the clips takes
     plays: int | None
-    heard: float | None
+    heard_fraction: float | None
     noticed: tuple[str, ...]  # what happened while it played
 
     @property
@@ -112,7 +112,7 @@ class ShownTrial:
 
     @property
     def heard_percent(self) -> int:
-        return round(100 * (self.heard or 0))
+        return round(100 * (self.heard_fraction or 0))
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _show_trial(trial: Trial, records: _SessionRecords) -> ShownTrial:
         seconds=None if trial.latency_ms is None else trial.latency_ms / 1000,
         needed_s=trial.needed_s,
         plays=trial.plays,
-        heard=trial.heard_fraction,
+        heard_fraction=trial.heard_fraction,
         noticed=tuple(_playback_events(trial.playback)),
     )
 

@@ -43,7 +43,7 @@ FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.
 SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
        s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
-       t.texts::text, t.translations::text, t.checks::text AS asked,
+       t.texts::text, t.translations::text, t.checks::text AS study_checks,
        t.questionnaires::text AS questions,
        t.completion_codes::text, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
@@ -258,7 +258,7 @@ class Sitting(Struct):
     language: str
     texts: str
     translations: str
-    asked: str
+    study_checks: str
     questions: str
     completion_codes: str
     break_every: int

@@ -100,7 +100,7 @@ def _sound(
     trimming: Trimming,
 ) -> dict[str, Any]:
     """What a derived Stimulus keeps: the served clip with its context, the original without it."""
-    heard = [lines[line.stimulus] for line in recipe.heard]
+    heard = [lines[line.stimulus] for line in recipe.heard_lines]
     with tempfile.TemporaryDirectory(prefix="earnest-join-") as folder:
         try:
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
@@ -130,7 +130,7 @@ def _clip(
     """What raters hear, made of the lines' served copies; and when each line of it is heard."""
     parts = recipe.parts(lambda key: audio.local_path(lines[key].served))
     if len(parts) == 1 and isinstance(parts[0], Path):
-        return parts[0], [(0.0, lines[recipe.heard[0].stimulus].duration_s)]
+        return parts[0], [(0.0, lines[recipe.heard_lines[0].stimulus].duration_s)]
     spans = audio.join(parts, target)
     sounds = zip(parts, spans, strict=True)
     return target, [span for part, span in sounds if isinstance(part, Path)]

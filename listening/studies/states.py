@@ -95,7 +95,7 @@ def open_study(
 ) -> int:
     """Lets raters in; plans blocks the first time, and deletes the tries of a draft.
 
-    `anyway` opens in spite of found problems. `found` is what `check_study` has just said: every
+    `anyway` opens in spite of problems. `findings` is what `check_study` has just said: every
     clip is decoded for it, which need not be done twice.
     """
     from listening.sessions.allocation import plan_study

@@ -9,7 +9,7 @@ import pytest
 from listening.methods import Method, PlannedTrial, method_named
 from listening.sessions import lifecycle
 from listening.web.rater.page_facts import shown_roles
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests import factories
 
 RATED, VERSUS = 11, 22
@@ -49,6 +49,6 @@ def test_the_state_of_a_comparison_does_not_tell_the_rated_clip() -> None:
     firsts = set(session.trials.values_list("versus_first", flat=True))
     assert firsts == {True, False}
     while (trial := factories.current(session)) is not None:
-        shown = state_of(session, own=True)["trials"][0]
+        shown = session_state(session, own=True)["trials"][0]
         assert [part["role"] for part in shown["parts"]] == ["versus", "rated"]
         lifecycle.record_answer(session, factories.an_answer(trial, "1"))

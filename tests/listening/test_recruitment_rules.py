@@ -9,7 +9,7 @@ from listening.recruitment import plan as plans
 from listening.recruitment.deciding import (
     PAID,
     SubmissionFacts,
-    mismatches_of,
+    find_mismatches,
     propose,
     rejection_ground,
 )
@@ -278,7 +278,7 @@ def test_three_deviations_below_the_mean_need_enough_sessions_and_a_bound_above_
     ],
 )
 def test_what_does_not_fit_is_named(at_prolific, here, kinds):
-    found = mismatches_of(at_prolific, "P1", here)
+    found = find_mismatches(at_prolific, "P1", here)
     assert [each.kind for each in found] == kinds
     offered = propose(at_prolific, here)
     for each in found:

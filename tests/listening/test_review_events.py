@@ -131,12 +131,12 @@ def test_nothing_shows_what_was_asked_for_and_bad_marks_are_refused(study):
     job = job_of(study)
     who = reviewer(job)
     given = review.give_next(who, 1)
-    (seen,) = kind_named("events").seen(job, given)
+    (seen,) = kind_named("events").show_items(job, given)
     assert seen["units"] == ["so", "that", "is", "what", "you", "call", "a", "good", "one"]
     assert "laugh" not in str({**seen, "types": []})
     assert len(seen["types"]) == 45
     study.conditions.update(attributes={"nvv_types": "Laughs; sigh"})
-    assert kind_named("events").seen(job, given)[0]["types"] == ["laugh", "sigh"]
+    assert kind_named("events").show_items(job, given)[0]["types"] == ["laugh", "sigh"]
     wrong = (
         {"events": [{"type": "laugh", "position": None, "seconds": None}], "unsure": False},
         {"events": [{"type": "", "position": 1}], "unsure": False},

@@ -15,7 +15,7 @@ from listening.sessions.lifecycle import Arrival, NoRoom
 from listening.sessions.source_quotas import counts_of
 from listening.studies import close_study
 from listening.studies.erasure import erase
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import answer_all, make_study
 from tests.listening.folders import TOML, make_folder, problems_of, the_problem
 
@@ -59,7 +59,7 @@ def end_of(session: Session) -> dict:
     Rater.objects.filter(pk=session.rater_id).update(simulated=True)
     answer_all(session)
     session.refresh_from_db()
-    return state_of(session, own=True)["end"]
+    return session_state(session, own=True)["end"]
 
 
 @pytest.mark.medium

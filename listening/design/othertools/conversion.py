@@ -30,7 +30,7 @@ class Conversion:
     sounds: dict[str, Path] = field(default_factory=dict)  # where a sound goes, and what it is of
     anchors: dict[str, tuple[Path, str]] = field(default_factory=dict)  # to be made, and of what
     guessed: list[str] = field(default_factory=list)  # what the other tool does not say
-    left: list[str] = field(default_factory=list)  # what is not taken over, and why
+    omitted: list[str] = field(default_factory=list)  # what is not taken over, and why
 
     def clip(self, condition: str, item: str, source: Path, **more: str) -> str:
         """A row of a sound that is copied; its id."""

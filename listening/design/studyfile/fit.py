@@ -21,18 +21,18 @@ class WatchedOptions(dict[str, Any]):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        self.asked: dict[str, None] = {}
+        self.used: dict[str, None] = {}
 
     def __getitem__(self, key: str) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().__getitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().get(key, default)
 
     def __contains__(self, key: object) -> bool:
-        self.asked[str(key)] = None
+        self.used[str(key)] = None
         return super().__contains__(key)
 
 
@@ -268,11 +268,11 @@ class TaskFit:
 
     def _say_unused(self, options: WatchedOptions, where: str) -> None:
         for key in options:
-            if key not in options.asked:
+            if key not in options.used:
                 what = f"The method “{self.task.method}” does not use the option “{key}” here."
                 meant = MEANT.get(key)
-                own = f"Did you mean “{meant}”?" if meant in options.asked else ""
-                remedy = own or did_you_mean(key, options.asked)
+                own = f"Did you mean “{meant}”?" if meant in options.used else ""
+                remedy = own or did_you_mean(key, options.used)
                 self.say(f"{where}.{key}", what, remedy, "Empty this field.")
 
     def _check_cells(self, columns: list[str], trials: list[PlannedTrial]) -> None:

@@ -90,7 +90,7 @@ def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
     scaled = task.method == SCALED and bool(shared.points)
     for each in task.criteria if scaled else ():
         places |= {("criteria", each.key, "words", label) for label in shared.points}
-    for question in shared.asked:
+    for question in shared.questions:
         places |= {("criteria", question.key, name) for name in ("question", "help_text")}
         places |= {("criteria", question.key, "words", "0")} if question.absent else set()
     return places
@@ -105,7 +105,7 @@ def _rubric_criteria(
     tables: Any, shared: Shared, full: str, where: str, notes: Notebook
 ) -> Iterator[dict[str, Any]]:
     """The task's criteria, asked as the rubric asks them; without any, all of the rubric's."""
-    questions = {each.key: each for each in shared.asked}
+    questions = {each.key: each for each in shared.questions}
     if not tables:
         yield from (_with_question({"key": key}, each) for key, each in questions.items())
         return

@@ -49,13 +49,13 @@ class Shared:
     scale: str = ""
     points: Mapping[str, str] = field(default_factory=dict)
     step: float = 1.0
-    asked: tuple[RubricQuestion, ...] = ()
+    questions: tuple[RubricQuestion, ...] = ()
 
     @property
     def lines(self) -> str:
         """The criteria as the judge reads them: the text, or a line for each that is asked."""
         return self.criteria or "\n".join(
-            f"- {each.key}: {each.question} {each.help_text}".rstrip() for each in self.asked
+            f"- {each.key}: {each.question} {each.help_text}".rstrip() for each in self.questions
         )
 
     def instructions(self, *, scale: bool) -> str:
@@ -116,7 +116,7 @@ def shared_rubric(name: str, language: str = "en") -> tuple[str, Shared]:
     """
     full, raw = content_of(name)
     shared = _parsed(full, raw, language)
-    if not shared.criteria and not shared.asked:
+    if not shared.criteria and not shared.questions:
         raise RubricError(
             f"{full} has no part that raters could read: give it criteria, or [[asked]]"
         )

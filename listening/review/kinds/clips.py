@@ -47,7 +47,7 @@ class ClipsKind(ValidatedClips):
     title = "Clips: were they synthesised well?"
     what = "clips"
     settings = ClipSettings
-    passing, words, said = OK, NAMES, SAID
+    passing, words, verdict_names = OK, NAMES, SAID
 
     @property
     def script(self) -> str:

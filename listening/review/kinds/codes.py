@@ -50,7 +50,7 @@ class CodesKind(Kind):
     title = "Reasons: which attributes do they name?"
     what = "reasons"
     several = True
-    taken = "Analyses and files have the codes in the column codes."
+    consequence = "Analyses and files have the codes in the column codes."
     settings = CodeSettings
     rules = ("majority", "all_agree", "adjudicated")
 
@@ -88,7 +88,9 @@ class CodesKind(Kind):
         choices = [{**each, "key": keys[n]} for n, each in enumerate([*codes, none])]
         return {"codes": choices, "hints": settings.suggest}
 
-    def seen(self, job: ReviewJob, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         return show_reasons(assignments, with_clip=self.hears(job))
 
     def say(self, category: str) -> str:

@@ -45,7 +45,7 @@ class ConsistencyKind(ValidatedClips):
     title = "Clips: is each system consistent?"
     what = "groups of clips"
     settings = ConsistencySettings
-    passing, words, said = SAME, NAMES, SAID
+    passing, words, verdict_names = SAME, NAMES, SAID
 
     def lacking(self, study: Study) -> str:
         if grouped(study, 1.0, 2, 0, references=False):

@@ -39,7 +39,9 @@ class EventsKind(Kind):
     key = "events"
     title = "Vocalisations: which are heard, and where?"
     what = "clips"
-    taken = "The page of marks compares judge models and people with them, and has them as a CSV."
+    consequence = (
+        "The page of marks compares judge models and people with them, and has them as a CSV."
+    )
     settings = EventSettings
     rules = ("majority_third", "majority", "all_agree")
     per_item = 3
@@ -67,7 +69,9 @@ class EventsKind(Kind):
     def desk(self, settings: Any) -> dict[str, Any]:
         return {"unsure": UNSURE}
 
-    def seen(self, job: ReviewJob, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         return show_events(job.study, assignments)
 
     def say(self, category: str) -> str:

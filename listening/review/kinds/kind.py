@@ -60,7 +60,7 @@ class Kind(ABC):
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
     what: ClassVar[str] = "items"  # in the plural, for pages
-    taken: ClassVar[str] = ""  # what analyses and files make of its outcomes, as a sentence
+    consequence: ClassVar[str] = ""  # what analyses and files make of its outcomes, as a sentence
     passing: ClassVar[str] = ""  # the category of what is well, of kinds that have a pass mark
     words: ClassVar[Mapping[str, str]] = {}  # what a mark in an answer is called
     settings: ClassVar[type[Any]] = NoSettings
@@ -143,7 +143,9 @@ class Kind(ABC):
         """What the desk is told of the question: choices and their keys."""
 
     @abstractmethod
-    def seen(self, job: ReviewJob, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         """What a reviewer sees of each item, made by `listening.review.shown_items` alone."""
 
     def decide(self, rule: Rule, verdicts: ItemVerdicts) -> str:

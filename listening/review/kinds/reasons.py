@@ -33,7 +33,7 @@ class ReasonsKind(Kind):
     key = "reasons"
     title = "Reasons: do they fit their labels?"
     what = "reasons"
-    taken = (
+    consequence = (
         "Analyses leave out ratings whose reason does not fit, under the rule “review”, and say "
         "what changes without it; files have it in the column review."
     )
@@ -57,7 +57,9 @@ class ReasonsKind(Kind):
     def desk(self, settings: Any) -> dict[str, Any]:
         return {"choices": [{"key": k, "value": v, "label": words} for k, v, words in CHOICES]}
 
-    def seen(self, job: ReviewJob, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         return show_reasons(assignments, with_clip=self.hears(job))
 
     def say(self, category: str) -> str:

@@ -47,7 +47,7 @@ from listening.sessions.stages import is_current
 from listening.sessions.task_rules import task_rules
 from listening.web.rater.api import REFUSALS, AnswerShape, answer_of, stored_facts
 from listening.web.rater.session_ownership import is_raters
-from listening.web.rater.state import Plan, plan_of, planned_state
+from listening.web.rater.state import Plan, planned_state, read_plan
 
 PATH = re.compile(r"/api/s/([0-9A-Za-z_-]{1,64})/(answers/)?")
 ANSWERS_ROUTE, STATE_ROUTE = "api-answers", "api-state"
@@ -235,7 +235,7 @@ def _plain_plan(read: Read) -> tuple[Sitting, Plan]:
         raise NotPlain
     if not is_current(lost=read.lost, left=read.left) or sitting.wording != sitting.wording_last:
         raise NotPlain
-    plan = plan_of(read)
+    plan = read_plan(read)
     trains = TRAINING in (trial.trap for trial in plan.upcoming)
     if trains or task_rules(plan.tasks[0]).asks_between:
         raise NotPlain

@@ -32,7 +32,7 @@ from listening.sessions.answers import Answer, StoredAnswer
 from listening.sessions.playback_facts import known_facts
 from listening.sessions.task_rules import Refused
 from listening.web.rater.session_ownership import is_own
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 
 STATUS = {"unknown_trial": 404} | dict.fromkeys(
     ("wrong_order", "session_over", "lease_lost", "not_ready"), 409
@@ -134,7 +134,7 @@ class RaterView(View):
             raise Malformed(OTHER_BROWSER, 403)
 
     def state(self, session: Session) -> HttpResponse:
-        return replied(state_of(session, own=self.owns(session)))
+        return replied(session_state(session, own=self.owns(session)))
 
 
 class StateView(RaterView):
@@ -167,7 +167,7 @@ class AnswerView(RaterView):
         session = self.session_named(code)
         answer = answer_of(convert(sent(request), AnswerShape))
         stored = lifecycle.record_answer(session, answer)
-        state = state_of(session, own=is_own(request, session))
+        state = session_state(session, own=is_own(request, session))
         return replied(stored_facts(stored, state), 200 if stored.repeat else 201)
 
 
@@ -269,11 +269,13 @@ def refusal(error: Exception, session: Session | None, *, own: bool) -> HttpResp
         match error:
             case Refused():
                 message = _(error.message) % error.numbers
-                body = _error(error.code, message, state_of(lifecycle.refresh(session), own=own))
+                body = _error(
+                    error.code, message, session_state(lifecycle.refresh(session), own=own)
+                )
                 return replied(body, STATUS.get(error.code, 422))
             case stages.AnsweredAlready():
                 message = _("These questions are answered already. The page goes on.")
-                return replied(_error("wrong_order", message, state_of(session, own=own)), 409)
+                return replied(_error("wrong_order", message, session_state(session, own=own)), 409)
             case Incorrect():
                 message = _("Some questions need another look.")
                 return replied(

@@ -40,14 +40,14 @@ from listening.web.rater.entry import (
     verify_arrival,
 )
 from listening.web.rater.session_ownership import is_own, may_enter, memory_of, remember
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 
 
 @never_cache
 @ensure_csrf_cookie
 @require_http_methods(["GET", "POST"])
 def landing(request: HttpRequest, link: str) -> HttpResponse:
-    """The study's door: who we are, what is asked, consent; then on to the session."""
+    """The study's entry page: who we are, what is asked, consent; then on to the session."""
     study = get_object_or_404(Study, link=link)
     carried = carried_by(request, study)
     arrival = arrival_of(request, study, carried)
@@ -217,7 +217,7 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         lifecycle.refresh(session)
     own = is_own(request, session)
     with speaking(session.spoken):
-        state = state_of(session, own=own)
+        state = session_state(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
         context["withdrawal"] = withdrawal_sentence(

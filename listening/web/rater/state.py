@@ -74,7 +74,7 @@ class Plan:
     places: list[TrialPosition]
 
 
-def plan_of(read: Read) -> Plan:
+def read_plan(read: Read) -> Plan:
     """Return what is answered and what comes next, of what was read of a session."""
     upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
     tasks = list(dict.fromkeys(read.tasks))
@@ -83,7 +83,7 @@ def plan_of(read: Read) -> Plan:
 
 def _whole_plan(read: Read, sitting: Sitting) -> Plan:
     """The same, with the places of all trials where training or questions between need them."""
-    plan = plan_of(read)
+    plan = read_plan(read)
     trains = TRAINING in (trial.trap for trial in plan.upcoming)
     if not trains and not asks_between(_parsed(sitting.questions)):
         return plan
@@ -95,7 +95,7 @@ def _whole_plan(read: Read, sitting: Sitting) -> Plan:
     )
 
 
-def state_of(session: Session, *, own: bool) -> dict[str, Any]:
+def session_state(session: Session, *, own: bool) -> dict[str, Any]:
     """The State of a session as it is stored, as the page draws it.
 
     ``own``: the browser may speak for the session (see `session_ownership`); any other one
@@ -112,7 +112,7 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
 
 
 def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
-    checks, questions = _parsed(sitting.asked), _parsed(sitting.questions)
+    checks, questions = _parsed(sitting.study_checks), _parsed(sitting.questions)
     outcomes = _parsed(sitting.checks)
     words = study_words(
         sitting.title, _parsed(sitting.texts), _parsed(sitting.translations), sitting.language

@@ -96,7 +96,7 @@ def _options_of(method: Method | None) -> tuple[str, ...]:
     ):
         with suppress(ValueError, TypeError, KeyError):  # it misses one that it needs
             read(options)
-    return tuple(options.asked)
+    return tuple(options.used)
 
 
 def _further_options(place: int, option_names: Sequence[str]) -> list[EditorField]:

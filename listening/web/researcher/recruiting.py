@@ -282,7 +282,7 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         terms_of(recruitment),
         recruitment.currency,
     )
-    rows = deciding.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
+    rows = deciding.desk_rows(recruitment) if recruitment.state == Recruitment.State.LIVE else []
     pay = deciding.pay_of(recruitment, rows)
     expected = ledger.with_fees(recruitment, terms.rewards_minor)
     locked = ledger.locked_by_publishing(recruitment)
@@ -379,7 +379,7 @@ def _desk_facts(request: HttpRequest, rows: list[deciding.Row], currency: str) -
     page = shown.get_page(request.GET.get("page"))
     for row in page:
         for bonus in row.bonuses:
-            bonus.said = money(bonus.minor, currency)  # type: ignore[attr-defined]
+            bonus.amount_text = money(bonus.minor, currency)  # type: ignore[attr-defined]
             bonus.words = bonus.purpose.replace("_", " ")  # type: ignore[attr-defined]
     return {
         "rows": page,
@@ -400,7 +400,7 @@ def _money_facts(recruitment: Recruitment) -> dict[str, Any]:
     batches = list(recruitment.bonus_batches.all())
     for batch in batches:
         total = batch.total_minor
-        batch.said = money(total, currency) if total else ""  # type: ignore[attr-defined]
+        batch.amount_text = money(total, currency) if total else ""  # type: ignore[attr-defined]
     limit = recruitment.budget_minor
     return {
         "sums": [

@@ -102,29 +102,29 @@ def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpRespons
 class Row:
     """A field of the page: the words that may be corrected, and what somebody typed."""
 
-    place: CorrectableText
+    text: CorrectableText
     typed: str
 
     @property
     def name(self) -> str:
-        return FIELD + self.place.name
+        return FIELD + self.text.name
 
     @property
     def label(self) -> str:
-        path = self.place.path
+        path = self.text.path
         return " › ".join(part.replace("_", " ") for part in (path[2:] or path[-1:]))
 
     @property
     def long(self) -> bool:
-        return len(self.place.words) > LONG or "\n" in self.place.words
+        return len(self.text.words) > LONG or "\n" in self.text.words
 
     @property
-    def asked(self) -> bool:
-        return self.place.kind == Kind.ASKED
+    def is_question(self) -> bool:
+        return self.text.kind == Kind.ASKED
 
     @property
     def group(self) -> str:
-        first, *rest = self.place.path
+        first, *rest = self.text.path
         return f"Task {rest[0]}" if first == "tasks" else GROUPS[first]
 
 

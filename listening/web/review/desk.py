@@ -93,7 +93,7 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
 
 def shown_items(reviewer: Reviewer, assigned: list[ReviewAssignment]) -> list[dict[str, Any]]:
     kind = kind_named(reviewer.job.kind)
-    return framed(assigned, kind.seen(reviewer.job, assigned), kind.say)
+    return framed(assigned, kind.show_items(reviewer.job, assigned), kind.say)
 
 
 @never_cache
