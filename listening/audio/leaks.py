@@ -121,7 +121,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class KnownAgain:
+class RecognisedClips:
     """A fact that has one value wherever a clip is heard, and others for other clips."""
 
     fact: str
@@ -137,7 +137,7 @@ class KnownAgain:
         )
 
 
-Leak = Verdict | KnownAgain
+Leak = Verdict | RecognisedClips
 
 
 def title_of(fact: str) -> str:
@@ -315,7 +315,7 @@ def leaks(sightings: Sequence[Sighting]) -> list[Leak]:
         if known is None or (each.share, -each.p) > (known.share, -known.p):
             best[each.group, each.fact] = each
     groups = sorted(best.values(), key=lambda leak: (-leak.share, leak.group, leak.fact))
-    return [*known_again(sightings), *groups]
+    return [*recognised_clips(sightings), *groups]
 
 
 def verdicts(sightings: Sequence[Sighting]) -> list[Verdict]:
@@ -438,7 +438,7 @@ def _step(value: float) -> float:
 # --- Which clip it is ----------------------------------------------------------------------------
 
 
-def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
+def recognised_clips(sightings: Sequence[Sighting]) -> list[RecognisedClips]:
     """Facts whose exact value a clip keeps wherever it is heard, and others do not share."""
     names = (name for name in _names(sightings) if not name.startswith(PLACES))
     facts = [name for name in names if name not in HEARD_AGAIN]
@@ -453,7 +453,7 @@ def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
     ]
 
 
-def _shared(sightings: Sequence[Sighting], fact: str) -> KnownAgain | None:
+def _shared(sightings: Sequence[Sighting], fact: str) -> RecognisedClips | None:
     """Pairs of sightings with one value: of one clip, and of two."""
     from scipy.stats import binom
 
@@ -472,7 +472,7 @@ def _shared(sightings: Sequence[Sighting], fact: str) -> KnownAgain | None:
     same = sum(_pairs(n) for seen in by_clip.values() for n in seen.values())
     shared = (sum(map(_pairs, values.values())) - same) / others
     p = float(binom.sf(same - 1, pairs, max(shared, 1 / others)))
-    return KnownAgain(fact, same, pairs, shared, p)
+    return RecognisedClips(fact, same, pairs, shared, p)
 
 
 def _pairs(count: int) -> int:

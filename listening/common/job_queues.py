@@ -60,7 +60,7 @@ def queue_of(job: str) -> str:
     return str(route["queue"].name)
 
 
-def taken_until(queue: str) -> datetime:
+def processed_until(queue: str) -> datetime:
     """What was sent into the queue before this moment is in it no more: it was taken, or lost.
 
     Queues are worked off in their order, so whatever is older than the oldest message is gone.

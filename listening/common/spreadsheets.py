@@ -519,10 +519,10 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
         ) from None
     if wrong or mixed:
         raise TableError(*_misfits(layout, wrong, mixed, len(table.rows)))
-    table.notes += left_out_rows(empty, repeated)
+    table.notes += omitted_row_notes(empty, repeated)
 
 
-def left_out_rows(empty: Sequence[int], repeated: Sequence[int]) -> list[str]:
+def omitted_row_notes(empty: Sequence[int], repeated: Sequence[int]) -> list[str]:
     """Notes on rows of empty cells, and on rows that repeat the header."""
     notes = []
     if empty:

@@ -447,7 +447,7 @@ def _best(sounds: Sequence[str]) -> _Reading:
         len(systems) > 1 and all(map(BOOK.fullmatch, sentences))
     )
     if of_a_corpus:
-        alone = _of_one_system(sounds)
+        alone = _one_system_reading(sounds)
         if not best.is_table:
             return alone
         others = [alone, *others]
@@ -514,13 +514,13 @@ def _readings(sounds: Sequence[str]) -> Iterator[_Reading]:
     depths = {len(folders) for _, folders, _ in parts}
     prefix = f"{top}/" if top else ""
     if depths != {0}:
-        yield from _of_folders(prefix, parts, min(depths))
+        yield from _folder_readings(prefix, parts, min(depths))
     if depths == {0}:
-        yield from _of_names(prefix, parts)
-        yield _of_one_system(sounds)
+        yield from _name_readings(prefix, parts)
+        yield _one_system_reading(sounds)
 
 
-def _of_one_system(sounds: Sequence[str]) -> _Reading:
+def _one_system_reading(sounds: Sequence[str]) -> _Reading:
     top, parts = _parts(sounds)
     name = _system_above(top)
     prefix = f"{top}/" if top else ""
@@ -542,7 +542,7 @@ def _system_above(top: str) -> str:
     return candidates[-1] if candidates else names[-1] if names else "system"
 
 
-def _of_folders(
+def _folder_readings(
     prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]], depth: int
 ) -> Iterator[_Reading]:
     levels = [{folders[level] for _, folders, _ in parts} for level in range(depth)]
@@ -575,7 +575,9 @@ def _without(stem: str, name: str) -> str:
     return re.sub(r"^[-_. ]+|[-_. ]+$", "", stem.replace(name, "", 1))
 
 
-def _of_names(prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]]) -> Iterator[_Reading]:
+def _name_readings(
+    prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]]
+) -> Iterator[_Reading]:
     for separator in SEPARATORS:
         for place in (*range(1, MOST_SPLITS + 1), *range(-1, -MOST_SPLITS - 1, -1)):
             first, second = (f":{place}", "") if place > 0 else ("", f":{-place}")

@@ -21,7 +21,7 @@ from listening.audio.long_sounds import NotDecoded
 from listening.common.input_limits import WEB_FILES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.sound_files import EXTENSIONS
-from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
+from listening.design.studyfile import CSV, TOML, study_folder, unpack_upload
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
@@ -97,7 +97,7 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
     space.mkdir(parents=True)  # of this archive: pages send several at once
     try:
         ignored: list[str] = []
-        problems = unpack_sent(archive, space, ignored)
+        problems = unpack_upload(archive, space, ignored)
         ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)

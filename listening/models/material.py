@@ -188,11 +188,11 @@ def _row_value(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> str
     """What the clip's row of stimuli.csv says, else what all its lines say alike."""
     if name in row["attributes"]:
         return str(row["attributes"][name])
-    values = {value for value in _of_lines(row, own, name) if value}
+    values = {value for value in _line_values(row, own, name) if value}
     return values.pop() if len(values) == 1 else ""
 
 
-def _of_lines(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> Iterable[str]:
+def _line_values(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> Iterable[str]:
     for line in _lines(row):
         source = own.get(line.get("stimulus") or "")
         yield str(source["attributes"].get(name, "")) if source else ""
@@ -210,6 +210,6 @@ def _sentences(row: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """As stimuli.csv says; of a joined clip the sum over its lines, a line without a number one."""
     if "sentences" in row["attributes"] or not (lines := _lines(row)):
         return str(row["attributes"].get("sentences", ""))
-    counts = list(_of_lines(row, own, "sentences"))
+    counts = list(_line_values(row, own, "sentences"))
     numbers = [int(each) if each.isdigit() else 1 for each in counts]
     return str(sum(numbers)) if lines else ""

@@ -85,7 +85,7 @@ def requests_of(job: Any) -> QuerySet[AskedJob]:
 
 def send_lost() -> int:
     """Run by the clock: sends what nobody holds any more; how many."""
-    until = cache(job_queues.taken_until)
+    until = cache(job_queues.processed_until)
     return sum(_heal(row, until) for row in AskedJob.objects.all())
 
 

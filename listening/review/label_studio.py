@@ -101,7 +101,7 @@ def _config(job: ReviewJob, tasks: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"  <Header value={quoteattr(job.title)}/>"]
     heard = {name for task in tasks for name in ("audio", "second") if name in task["data"]}
     if job.kind == "clips":
-        return _view([*lines, *_of_clips(bool(job.settings.get("show_text")))])
+        return _view([*lines, *_clips_config(bool(job.settings.get("show_text")))])
     lines += [f'  <Audio name="{name}" value="${name}"/>' for name in sorted(heard)]
     lines.append('  <Text name="answers" value="$answers"/>')
     lines.append('  <Text name="reason" value="$reason"/>')
@@ -114,7 +114,7 @@ def _config(job: ReviewJob, tasks: Sequence[Mapping[str, Any]]) -> str:
     return _view([*lines, f'  <TextArea name="{NOTE}" toName="reason" placeholder="Note"/>'])
 
 
-def _of_clips(with_text: bool) -> list[str]:
+def _clips_config(with_text: bool) -> list[str]:
     named = [(key, title) for _, key, title, _ in DEFECTS]
     labels = [f"    <Label value={quoteattr(w)} alias={quoteattr(v)}/>" for v, w in named]
     return [

@@ -10,8 +10,8 @@ from listening.design.definition import (
     changes,
     definition_of,
     measured,
-    of_kinds,
     path_title,
+    values_of_kinds,
 )
 from listening.design.studyfile import TOML
 from listening.models import Study
@@ -98,7 +98,7 @@ def version_match(before: str, after: str) -> VersionMatch:
     shared, changed, objections = _clips(*studies)
     refused = [] if both else ["They have no task in common."]
     refused += [each for task in both for each in _otherwise_measured(first, second, task)]
-    words = changes(of_kinds(first, *READ), of_kinds(second, *READ))
+    words = changes(values_of_kinds(first, *READ), values_of_kinds(second, *READ))
     return VersionMatch(
         versions=(studies[0].version, studies[1].version),
         tasks=both,

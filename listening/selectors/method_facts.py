@@ -49,7 +49,7 @@ from listening.selectors.reviews import (
     LeftOutFacts,
     ReasonReviewFacts,
     clip_reviews,
-    left_out_facts,
+    exclusion_facts,
     reason_reviews,
 )
 from listening.selectors.studies import PlannedTrap, trap_plans
@@ -324,7 +324,7 @@ def method_facts(study: str) -> StudyFacts:
             people=_people(row, sessions, list(last.values())),
             pay=pay_facts(row),
             clip_reviews=clip_reviews(row),
-            left_out=left_out_facts(row),
+            left_out=exclusion_facts(row),
             reason_reviews=reason_reviews(row),
             rules=analysis_rules(study),
             spared=spared_raters(study),

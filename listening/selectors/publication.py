@@ -99,7 +99,7 @@ def study_terms(study: str) -> StudyTerms:
     )
 
 
-def heard_clips(study: str) -> Iterator[HeardClip]:
+def study_clips(study: str) -> Iterator[HeardClip]:
     """Every clip of a study, traps included, in the order of their keys."""
     usual = Study.objects.get(key=study).language
     rows = Stimulus.objects.filter(study__key=study).select_related("condition", "item")

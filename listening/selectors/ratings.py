@@ -238,7 +238,7 @@ def chosen_ratings(study: str, query: Mapping[str, str]) -> QuerySet[Rating] | N
     return shown.filtered
 
 
-def shown_ratings(study: Study, shown: TableView) -> list[RatingShown]:
+def rating_page_rows(study: Study, shown: TableView) -> list[RatingShown]:
     """The rows of the page, with all that stands in them: two statements after that of the page."""
     pks = [rating.pk for rating in shown.page]
     joined = Rating.objects.select_related(

@@ -340,7 +340,7 @@ def clip_reviews(study: Study) -> list[ClipReviewFacts]:
     return [_facts(job, study) for job in rows.select_related("study").order_by("pk")]
 
 
-def left_out_facts(study: Study) -> list[LeftOutFacts]:
+def exclusion_facts(study: Study) -> list[LeftOutFacts]:
     return [
         LeftOutFacts(
             what=row.what, name=row.name, because=row.because, on=row.at.strftime("%Y-%m-%d")
@@ -349,7 +349,7 @@ def left_out_facts(study: Study) -> list[LeftOutFacts]:
     ]
 
 
-def left_out_names(study: str) -> dict[str, tuple[str, ...]]:
+def excluded_names(study: str) -> dict[str, tuple[str, ...]]:
     """Keys of conditions and of stimuli that analyses leave out."""
     named = current_exclusions(Study.objects.get(key=study))
     return {

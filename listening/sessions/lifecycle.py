@@ -338,7 +338,7 @@ def withdraw(session: Session) -> None:
             locked.trials.all().delete()
         SessionSummary.objects.filter(session=locked).delete()
         leases.settle(blocks)
-        _keep_place(locked)
+        _store_submission(locked)
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
@@ -353,7 +353,7 @@ def withdraw(session: Session) -> None:
             withdrawn.send(Session, study_id=study.pk, study_key=study.key)
 
 
-def _keep_place(session: Session) -> None:
+def _store_submission(session: Session) -> None:
     """The place at Prolific is known for pay alone, and leads to no session any more."""
     if not session.prolific_session:
         return

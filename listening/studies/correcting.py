@@ -19,15 +19,15 @@ from listening.design.definition import (
     changes,
     definition_of,
     kind_of,
-    of_kinds,
     path_title,
+    values_of_kinds,
 )
 from listening.design.kinds import Kind
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.study_toml import places_of_rubric, read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml, rubric_paths
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
@@ -73,8 +73,8 @@ def correctable(file: StudyFile) -> Definition:
 
     Not those of a task's rubric, which judges read, too: they change with the rubric alone.
     """
-    fixed = {("tasks", t.key, *place) for t in file.tasks for place in places_of_rubric(t)}
-    read = of_kinds(definition_of(file), *READ)
+    fixed = {("tasks", t.key, *place) for t in file.tasks for place in rubric_paths(t)}
+    read = values_of_kinds(definition_of(file), *READ)
     return {p: words for p, words in read.items() if PREFER_NOT not in p and p not in fixed}
 
 

@@ -126,7 +126,7 @@ def _as_folder(source: Path, sent: bool) -> Iterator[tuple[Path, list[str]]]:
         with tempfile.TemporaryDirectory(prefix="earnest-import-") as space:
             ignored: list[str] = []
             problems = (
-                studyfile.unpack_sent(source, Path(space), ignored)
+                studyfile.unpack_upload(source, Path(space), ignored)
                 if sent
                 else studyfile.unpack(source, Path(space), ignored=ignored)
             )

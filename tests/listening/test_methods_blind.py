@@ -8,7 +8,7 @@ import pytest
 
 from listening.methods import Method, PlannedTrial, method_named
 from listening.sessions import lifecycle
-from listening.web.rater.page_facts import shown_roles
+from listening.web.rater.page_facts import page_roles
 from listening.web.rater.state import session_state
 from tests import factories
 
@@ -23,7 +23,7 @@ def test_shown_roles_are_the_same_in_both_orders_and_for_every_draw(key: str) ->
         tuple(
             zip(
                 [p.name for p in parts],
-                shown_roles(parts),
+                page_roles(parts),
                 strict=True,
             )
         )
@@ -39,7 +39,7 @@ def test_exactly_one_part_of_a_pair_is_shown_as_rated(key: str) -> None:
     trial = PlannedTrial(1, "", (RATED,), VERSUS)
     for versus_first in (False, True):
         parts = method_named(key).parts(trial, versus_first=versus_first, rng=Random(1))
-        assert shown_roles(parts).count("rated") == 1
+        assert page_roles(parts).count("rated") == 1
 
 
 @pytest.mark.django_db

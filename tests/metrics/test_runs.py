@@ -213,7 +213,7 @@ def test_a_shard_whose_message_was_lost_is_queued_again_but_not_one_that_waits(
     shard = run.shards.get()
     queue.clear()
     oldest = {"gpu": shard.heartbeat_at - timedelta(seconds=1)}
-    monkeypatch.setattr(runs, "taken_until", oldest.__getitem__)
+    monkeypatch.setattr(runs, "processed_until", oldest.__getitem__)
     assert runs.heal(queue.append) == 0  # it waits behind others, however long
     oldest["gpu"] = shard.heartbeat_at + timedelta(seconds=1)
     assert runs.heal(queue.append) == 1

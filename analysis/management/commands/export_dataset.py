@@ -115,7 +115,7 @@ def _terms(given: Mapping[str, Any]) -> StudyTerms:
 def _dataset(given: Mapping[str, Any], terms: StudyTerms) -> Dataset:
     from analysis.ratings.published import published
     from analysis.report.writers.datasets import Dataset
-    from listening.selectors import heard_clips, questions_in_words, rating_rows, scripted_raters
+    from listening.selectors import questions_in_words, rating_rows, scripted_raters, study_clips
 
     key = given["study"]
     ratings = published(
@@ -135,7 +135,7 @@ def _dataset(given: Mapping[str, Any], terms: StudyTerms) -> Dataset:
         title=terms["title"],
         language=terms["language"],
         ratings=ratings,
-        clips=list(heard_clips(key)),
+        clips=list(study_clips(key)),
         ratings_licence=terms["ratings_licence"],
         audio_licence=terms["audio_licence"],
         notes=list(_notes(given, terms, ratings)),

@@ -70,7 +70,7 @@ def unpack(
     return problems
 
 
-def unpack_sent(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
+def unpack_upload(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
     """Unpack what came over the web: within its limits, and apart where that may take long."""
     size = archive.stat().st_size
     listed = _listed(archive) or (0, 0)

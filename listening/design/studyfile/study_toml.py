@@ -80,7 +80,7 @@ def with_rubric(
     }
 
 
-def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
+def rubric_paths(task: TaskEntry) -> set[tuple[str, ...]]:
     """What of a task is its rubric's, by paths below it: its words change with the rubric alone."""
     try:
         _, shared = shared_rubric(str(task.options[OPTION]))

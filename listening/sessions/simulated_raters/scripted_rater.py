@@ -40,7 +40,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class RaterKnowledge:
     """What simulated raters are told beforehand, because they have no ears."""
 
     clip_of: Callable[[str, str], KnownClip | None]  # behind an address: session, address
@@ -83,7 +83,7 @@ class ScriptedRater:
         self,
         base_url: str,
         landing: str,
-        known: Known,
+        known: RaterKnowledge,
         opinions: Opinions,
         kind: Kind = Kind.CAREFUL,
         *,
@@ -372,7 +372,7 @@ class Summary:
 async def send_crowd(
     base_url: str,
     landing: str,
-    known: Known,
+    known: RaterKnowledge,
     truth: Truth,
     kinds: Sequence[Kind],
     *,

@@ -144,7 +144,7 @@ class StateView(RaterView):
 
 class CheckView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, attempt = self.session_named(code), sent(request)
+        session, attempt = self.session_named(code), json_body(request)
         answer = attempt.get("answer")
         if not isinstance(answer, dict):
             raise Malformed
@@ -154,7 +154,7 @@ class CheckView(RaterView):
 
 class QuestionnaireView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, form = self.session_named(code), sent(request)
+        session, form = self.session_named(code), json_body(request)
         answers = form.get("answers")
         if not isinstance(answers, dict):
             raise Malformed
@@ -165,7 +165,7 @@ class QuestionnaireView(RaterView):
 class AnswerView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        answer = answer_of(convert(sent(request), AnswerShape))
+        answer = answer_of(convert(json_body(request), AnswerShape))
         stored = lifecycle.record_answer(session, answer)
         state = session_state(session, own=is_own(request, session))
         return replied(stored_facts(stored, state), 200 if stored.repeat else 201)
@@ -176,7 +176,7 @@ class SkipView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        skip = convert(sent(request), SkipShape)
+        skip = convert(json_body(request), SkipShape)
         lifecycle.skip(session, skip.trial, skip.reason, skip.playback)
         return self.state(session)
 
@@ -186,14 +186,14 @@ class LoadedView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        sent(request)
+        json_body(request)
         lifecycle.note_scripts(session)
         return replied({"stored": True})
 
 
 class CommentView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, text = self.session_named(code), sent(request).get("text")
+        session, text = self.session_named(code), json_body(request).get("text")
         if not isinstance(text, str):
             raise Malformed
         self.demand_own(session)
@@ -203,7 +203,7 @@ class CommentView(RaterView):
 class WithdrawView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        if sent(request).get("confirm") is not True:
+        if json_body(request).get("confirm") is not True:
             raise Malformed
         self.demand_own(session)
         lifecycle.withdraw(session)
@@ -211,7 +211,7 @@ class WithdrawView(RaterView):
         return self.state(session)
 
 
-def sent(request: HttpRequest) -> dict[str, Any]:
+def json_body(request: HttpRequest) -> dict[str, Any]:
     """The JSON object that was sent."""
     if request.content_type != "application/json":
         raise Malformed(status=415)

@@ -202,12 +202,12 @@ def clip_facts(
         "clips": clips,
         "parts": [
             {"name": _(part.name), "role": role, "lines": marked_lines(lines(part.stimulus), clip)}
-            for part, role, clip in zip(parts, shown_roles(parts), clips, strict=True)
+            for part, role, clip in zip(parts, page_roles(parts), clips, strict=True)
         ],
     }
 
 
-def shown_roles(parts: Sequence[Part]) -> list[str]:
+def page_roles(parts: Sequence[Part]) -> list[str]:
     """Roles as the page may know them: of two compared clips the second, whichever is the rated."""
     roles = [part.role for part in parts]
     if "versus" not in roles:

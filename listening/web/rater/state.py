@@ -274,7 +274,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
             "id": trial.code,
             "position": plan.answered + place,
             "task": index[trial.task_id],
-            **_shown(trial, seen_by),
+            **_trial_facts(trial, seen_by),
             **_kind(trial, facts[trial.task_id]),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
@@ -297,13 +297,13 @@ class Listener(Struct, frozen=True, gc=False):
     language: str
 
 
-def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
+def _trial_facts(trial: Upcoming, listener: Listener) -> dict[str, Any]:
     """Clips and words of a trial."""
-    return dict(decode(_shown_as_json(trial, listener)))
+    return dict(decode(_trial_facts_json(trial, listener)))
 
 
 @lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters
-def _shown_as_json(trial: Upcoming, listener: Listener) -> bytes:
+def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
     """What is the same at each answer before the trial."""
     rules = task_rules(trial.task_id)
     clips_of = {clip.id: clip for clip in trial.clips}

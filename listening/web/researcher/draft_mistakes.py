@@ -31,10 +31,10 @@ class ShownMistake:
 def shown_mistakes(
     grouped: Sequence[Mistake], top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> list[ShownMistake]:
-    return [_shown(each, top, rows) for each in grouped]
+    return [_shown_mistake(each, top, rows) for each in grouped]
 
 
-def _shown(
+def _shown_mistake(
     mistake: Mistake, top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> ShownMistake:
     file, place, words = mistake.first.file, mistake.first.place, mistake.first.page_words

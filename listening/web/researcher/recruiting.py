@@ -342,7 +342,7 @@ def _spending_facts(
     raised = drafting.cost_of_raise(recruitment, slots=slots)
     approvable = sum(row.is_approvable for row in rows)
     approved = deciding.cost_of_approvals(recruitment, approvable)
-    left = ledger.left_of_budget(recruitment)
+    left = ledger.remaining_budget(recruitment)
     return {
         "more": needed,
         "places_typed": places,

@@ -31,7 +31,7 @@ from listening.models import Study, Task
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
-from listening.selectors.ratings import read_ratings, shown_ratings
+from listening.selectors.ratings import rating_page_rows, read_ratings
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.studies import (
@@ -294,6 +294,6 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "study": study,
         "shown": shown,
         "page": shown.page,
-        "rows": shown_ratings(study, shown),
+        "rows": rating_page_rows(study, shown),
     }
     return render(request, "researcher/ratings.html", context)

@@ -25,7 +25,7 @@ from listening.review.claiming import own_progress
 from listening.review.reviewers import MEMBER
 from listening.review.shown_items import framed, served_copies
 from listening.review.training import feedback_after, training_notice
-from listening.web.rater.api import Malformed, replied, sent
+from listening.web.rater.api import Malformed, json_body, replied
 
 GONE = "This desk is shut: its time is over, or the link was not copied whole."
 CLIPS_CACHE_S = 3600
@@ -83,7 +83,7 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
     if reviewer is None:
         return replied(UNKNOWN, 404)
     try:
-        want = sent(request).get("want")
+        want = json_body(request).get("want")
     except Malformed as error:
         return _refused(error, error.status)
     assigned = give_next(reviewer, want if type(want) is int else 0)
@@ -103,7 +103,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     if reviewer is None:
         return replied(UNKNOWN, 404)
     try:
-        data = sent(request).get("verdicts")
+        data = json_body(request).get("verdicts")
         if not isinstance(data, list) or not is_storable(data):
             raise Malformed
         stored = store(reviewer, data)
