@@ -42,7 +42,7 @@ def count_sessions() -> list[str]:
 
 @shared_task
 def clear_unused_appearances() -> int:
-    """Run by the beat: what raters hear now is asked for again, and again made."""
+    """Run by the beat: clears appearances; those still in use are made again on request."""
     return clear_appearances()
 
 

@@ -1,4 +1,4 @@
-"""Projects made, members invited by link, their roles changed; studies moved into a project."""
+"""Create projects, invite members by link, change their roles, move studies into a project."""
 
 from __future__ import annotations
 

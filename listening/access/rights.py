@@ -101,7 +101,7 @@ def maker_may(reviewer: Reviewer, study: Study, wants: str) -> bool:
 
 
 def maker_owns(invitation: MemberInvitation) -> bool:
-    """The same of what an owner of a project made."""
+    """Whether the maker of an invitation still owns its project."""
     user = invitation.made_by
     if user is None or not user.is_active:
         return False

@@ -49,7 +49,7 @@ def folder() -> Path:
 
 
 def fetched(name: str) -> Path:
-    """A file of a remote store, fetched once and kept."""
+    """A file of a remote store, fetched once and cached."""
     target = folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ def _write_flac(
 
 
 def local_path(name: str) -> Path:
-    """A stored file on this machine; a remote store's file is fetched once and kept."""
+    """A stored file on this machine; a remote store's file is fetched once and cached."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
     try:

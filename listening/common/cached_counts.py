@@ -1,7 +1,7 @@
-"""Counts of whole studies for pages: kept, told with their age, and made again.
+"""Cached counts of whole studies for pages, with their age.
 
-What is quick to make is made when a page asks. What took long the last time is shown as it was
-kept while a worker makes it anew, so that nobody waits for a million ratings to be counted.
+What is quick to count is counted when a page asks. What took long the last time is shown from the
+cache while a worker counts again, so that nobody waits for a million ratings to be counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Kept:
-    """A value, when it was made, and how long that took."""
+    """A cached value, the time at which it was counted, and how long that took."""
 
     value: Any
     made_at: float
@@ -98,7 +98,7 @@ def readable(name: str) -> Any:
 
 
 def remake(kind: str, subject: str) -> Kept:
-    """Counted now, and kept."""
+    """Count now, and cache the result."""
     fresh = _count(kind, subject)
     with suppress(RedisError):
         cache.set(_cache_key(kind, subject), fresh, timeout=LIFETIME_S)

@@ -96,7 +96,7 @@ class TableView:
 
     @property
     def query(self) -> str:
-        """What is asked, without the page: for links to other pages and to a CSV."""
+        """The query without the page: for links to other pages and to a CSV."""
         return urlencode(self.values | ({SORT: self.sort} if self.sort != self.table.sort else {}))
 
     @property

@@ -1,4 +1,4 @@
-"""Questionnaires between tasks or blocks: when each is asked, how often, and where it is kept."""
+"""Questionnaires between tasks or blocks: when, how often, and the keys of their answers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Column(NamedTuple):
 
 
 def columns_of(questionnaire: Questionnaire, tasks: Sequence[TaskPlan]) -> list[Column]:
-    """One column for each question, or one for each time that it is asked: none is chosen."""
+    """One column for each question, or one for each occasion where there are several."""
     own = questionnaire["key"]
     return [
         Column(
@@ -105,7 +105,7 @@ def columns_of(questionnaire: Questionnaire, tasks: Sequence[TaskPlan]) -> list[
 def answer_keys(
     questionnaire: Questionnaire, tasks: Sequence[TaskPlan], joined: str = " "
 ) -> list[tuple[str, str]]:
-    """Under which keys its answers are kept, and which occasion each is; "" where there is one."""
+    """The keys of its answers, each with its occasion in words; "" where there is only one."""
     if not is_between(questionnaire):
         return [(questionnaire["key"], "")]
     return [

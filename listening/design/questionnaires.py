@@ -1,4 +1,4 @@
-"""Which questions of a questionnaire are asked, which answers fit them, and who is screened out.
+"""Visible questions of a questionnaire, answers that fit them, and rules of screening out.
 
 Ready-made questions about raters are those that a study names instead of writing them.
 """
@@ -174,7 +174,7 @@ def _meets(answer: Any, rule: Mapping[str, Any]) -> bool:
 
 
 def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers as they are kept: those to questions that are asked, as numbers where they are
+    """The answers to store: those to visible questions, as numbers where they are
     numbers; Incorrect when one is missing or does not fit. The others are dropped.
     """
     accepted: dict[str, Any] = {}
@@ -252,7 +252,7 @@ def _screening(questionnaire: Questionnaire) -> list[Question]:
 
 
 def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, Any]:
-    """What the rater's page is told: the questions, but not which answers screen out."""
+    """The questions for the rater's page, without the answers that screen out."""
     ready = set(questionnaire["ready"])
     return {
         "key": questionnaire["key"],
@@ -305,7 +305,7 @@ def _declines(option: Mapping[str, str]) -> bool:
 
 
 def _fitting(question: Question, answer: Any) -> Any:
-    """The answer as it is kept, or None when there is none and none is needed."""
+    """The answer to store, or None when there is none and none is needed."""
     if _empty(answer):
         if question["required"]:
             raise _Unfit(MISSING)

@@ -30,7 +30,7 @@ OWN_CELLS = ("expected", "versus")  # of a trap's row: what is made has its own 
 
 
 class CannotMake(Exception):
-    """Why nothing can be made, and what to do."""
+    """The reason why no clip can be generated, and what to do."""
 
 
 @dataclass(frozen=True)

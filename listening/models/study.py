@@ -1,4 +1,4 @@
-"""Study, Task and Criterion: what is asked, of what, how often; its definitions and versions."""
+"""Study, Task and Criterion, with the definitions and versions of a study."""
 
 from __future__ import annotations
 

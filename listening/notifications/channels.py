@@ -1,4 +1,4 @@
-"""Channels made, confirmed, changed, stopped, removed; and who is notified of which event."""
+"""Create, confirm, change, stop and remove channels; choose who is notified of which event."""
 
 from __future__ import annotations
 

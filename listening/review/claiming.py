@@ -202,7 +202,7 @@ class _Giving:
 
 
 def own_progress(reviewer: Reviewer) -> dict[str, int]:
-    """What a reviewer is told: their own verdicts alone."""
+    """The progress that a reviewer sees: their own verdicts alone."""
     rows = ReviewAssignment.objects.filter(reviewer=reviewer, answered_at__isnull=False)
     return {"done": rows.count()}
 

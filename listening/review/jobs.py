@@ -1,4 +1,4 @@
-"""Review jobs made, drawn, opened and closed."""
+"""Create, draw, open and close review jobs."""
 
 from __future__ import annotations
 

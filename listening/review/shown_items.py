@@ -18,7 +18,7 @@ from listening.models import Justification, Rating, ReviewAssignment, Stimulus, 
 
 
 class Answered(TypedDict):
-    """A question that the rater was asked, and the label that they chose."""
+    """A question to the rater, and the label that they chose."""
 
     question: str
     label: str

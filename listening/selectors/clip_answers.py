@@ -1,4 +1,4 @@
-"""A study's clips with how often each answer was given, those with most disagreement first."""
+"""Counts of the answers to each clip of a study, most disagreement first."""
 
 from __future__ import annotations
 

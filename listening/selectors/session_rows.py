@@ -85,7 +85,7 @@ def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
 
 
 def _all_occasions(study: Study) -> Iterator[tuple[dict[str, Any], str, str, int | None]]:
-    """Each questionnaire as often as it is asked, with the key of its answers, task and block."""
+    """Each occasion of each questionnaire, with the key of its answers, its task and block."""
     plans = plans_of(study.tasks.order_by("order"))
     for questionnaire in study.questionnaires:
         if not is_between(questionnaire):

@@ -1,4 +1,4 @@
-"""Every trial of one session in order: what was heard and answered, how, and what others said."""
+"""Every trial of one session in order: its clips, answers, playback facts and others' answers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class NoRoom(Exception):
 
 @dataclass(frozen=True)
 class Arrival:
-    """How a rater came: from Prolific with three ids, by the plain link, or as a script."""
+    """The entry of a rater: from Prolific with three ids, by the plain link, or as a script."""
 
     source: Source | None = None  # the way in, of those that the study names
     external_id: str = ""  # of another platform or panel: see Source.identity

@@ -24,7 +24,7 @@ from listening.studies.length import session_seconds
 
 @dataclass(frozen=True)
 class Pilot:
-    """One try: how far it came, how long it took, and what was answered."""
+    """One preview session: its progress, its duration and its answers."""
 
     code: str  # of its session's page
     rater: str

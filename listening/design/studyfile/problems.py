@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake, however often it was made: its first problem, and all rows that have it."""
+    """One mistake with its first problem and all rows that have it."""
 
     first: Problem
     rows: tuple[int, ...]

@@ -273,7 +273,7 @@ def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict
 def _rule(
     table: Any, where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
 ) -> dict[str, Any] | None:
-    """When the question is asked: an earlier question, and the answers that lead here."""
+    """The condition of a question: an earlier question, and the answers that lead here."""
     if table is None:
         return None
     where = f"{where}.show_if"

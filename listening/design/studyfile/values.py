@@ -1,4 +1,4 @@
-"""Values of study.toml and stimuli.csv cleaned: the value as it is kept, or what is wrong."""
+"""Clean values of study.toml and stimuli.csv, or say what is wrong with them."""
 
 from __future__ import annotations
 

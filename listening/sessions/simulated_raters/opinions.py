@@ -265,7 +265,7 @@ def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -
 def question_answers(
     questionnaire: State, avoided: Mapping[str, Sequence[str]], opinions: Opinions
 ) -> dict[str, Any]:
-    """An answer to each question that is asked, none that would end the session."""
+    """An answer to each visible question, none that would end the session."""
     answers: dict[str, Any] = {}
     for question in questionnaire["questions"]:
         rule = question["show_if"]

@@ -1,7 +1,7 @@
-"""The doors of the rater's page: state, checks, questions, answers, skips, comment, withdrawal.
+"""The API of the rater's page: state, checks, questions, answers, skips, comment, withdrawal.
 
-Each goes one way: the session is found, what was sent is read, the rules store it or raise, and the
-reply is the session's state. What is raised on the way becomes a reply in `refusal`, nowhere else.
+Each endpoint loads the session, parses the request, lets the rules store it or raise, and replies
+with the session's state. `refusal` alone turns exceptions into replies.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class RaterView(View):
             return refusal(error, self.session, own=self.owns(self.session))
 
     def session_named(self, code: str) -> Session:
-        """The session, which is kept: a refusal is said in its language, with its state."""
+        """The session; it is remembered, since a refusal needs its language and its state."""
         self.session = lifecycle.session_named(code)
         return self.session
 

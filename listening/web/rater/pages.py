@@ -47,7 +47,7 @@ from listening.web.rater.state import session_state
 @ensure_csrf_cookie
 @require_http_methods(["GET", "POST"])
 def landing(request: HttpRequest, link: str) -> HttpResponse:
-    """The study's entry page: who we are, what is asked, consent; then on to the session."""
+    """The study's entry page with information and consent; it leads on to the session."""
     study = get_object_or_404(Study, link=link)
     carried = carried_by(request, study)
     arrival = arrival_of(request, study, carried)

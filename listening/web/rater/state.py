@@ -1,4 +1,4 @@
-"""What the page of a stored session is told: its stage, its trials, opaque clip addresses."""
+"""The state that a session's page gets: its stage, its trials and opaque clip addresses."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Between:
-    """What is asked between tasks or blocks, as far as this session has come."""
+    """The questionnaires between tasks or blocks, at this point of the session."""
 
     study: int
     questionnaires: Sequence[Mapping[str, Any]]

@@ -132,7 +132,7 @@ def _standing(reviewer: Reviewer) -> dict[str, Any]:
 
 @require_GET
 def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpResponseBase:
-    """A clip of an item that this reviewer was given, where the job lets them hear it."""
+    """A clip of an item assigned to this reviewer, where the job lets them hear it."""
     reviewer = reviewer_at(token, request.user)
     if reviewer is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""The researcher's pages of reviews: jobs made, reviewers invited, progress, training items."""
+"""The researcher's pages of reviews: jobs, invitations of reviewers, progress, training items."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _misses(
 @login_required
 @require_GET
 def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """What is reviewed, item by item, with what is known of it and what reviewers said."""
+    """Every item of a review with its evidence and the verdicts on it."""
     study = study_for(request.user, key, ANALYSE)
     job = _job(study, pk)
     kind = kind_named(job.kind)
