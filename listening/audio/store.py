@@ -73,7 +73,7 @@ def is_remote() -> bool:
 
 
 def bring(paths: Iterable[str]) -> int:
-    """Have these places (of `place_of`) hold their files; how many had to be fetched.
+    """Have these places (of `stored_path`) hold their files; how many had to be fetched.
 
     Others are let go of when the cache is over its limit. A file that cannot be fetched is left
     out: who opens it says why. Paths outside of the cache are as they are.

@@ -159,7 +159,7 @@ def test_a_quota_counts_who_finished_and_who_listens(study):
     lifecycle.withdraw(first)
     enter(study, source="lab", participant="3")
     lab = counts_of(study)[0]
-    assert (lab.came, lab.listening, lab.finished, lab.is_full) == (3, 2, 0, True)
+    assert (lab.entered, lab.listening, lab.finished, lab.is_full) == (3, 2, 0, True)
     study.sessions.filter(status=Session.Status.STARTED).update(status=Session.Status.FINISHED)
     assert "The study is complete" in door(study, source="lab", participant="4")
     assert "The study is complete" not in door(study, source="class", student="3")
