@@ -188,14 +188,14 @@ def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
     assert "minimum is £6.50 per hour" in told
     do(ada, study.key, "save", **FORM)
     told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
-    assert "and these filters: at least £6.50, recommended £12.50." in told
+    assert "and these filters: minimum £6.50, recommended £12.50." in told
     assert drafting.plan_of(Recruitment.objects.get()).hourly_floor == 650
     double.set(min_reward_per_hour=600, recommended_reward_per_hour=900, more_with_filters=0)
     double.fault("error_500", count=None, path="/reward-recommendations/")
     told = do(ada, study.key, "remove_filter", filter="age")
-    assert "this workspace: at least £6.50" in told  # kept for an hour
+    assert "this workspace: minimum £6.50" in told  # kept for an hour
     told = do(ada, study.key, "add_filter", filter="approval_rate", lower="90")
-    assert "Prolific’s published figures: at least £6.00, recommended £9.00." in told
+    assert "Prolific’s published rates: minimum £6.00, recommended £9.00." in told
     assert "could not be read" in told
 
 
