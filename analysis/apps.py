@@ -21,9 +21,9 @@ class AnalysisConfig(AppConfig):
             reasons_erased,
             withdrawn,
         )
-        from listening.design.analysis_rules import read_rules_by
+        from listening.design.analysis_rules import set_rule_reader
 
-        read_rules_by(declared_text)
+        set_rule_reader(declared_text)
         pre_delete.connect(
             forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
         )

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from listening.sessions.simulated_raters import Kind, Truth, drawn_qualities
 from listening.sessions.simulated_raters.browser import Form, Page, read_page
-from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.knowledge import rater_knowledge, roles_of
 from listening.sessions.simulated_raters.opinions import Opinions
 from listening.sessions.simulated_raters.scripted_rater import Report, ScriptedRater
 
@@ -90,7 +90,7 @@ def one_after_the_other(key: str, numbers: range, careless: float, seed: int = 1
     from listening.models import Study
 
     study = Study.objects.get(key=key)
-    known = known_to_raters(study)
+    known = rater_knowledge(study)
     truth = Truth(seed, drawn_qualities(roles_of(study), seed))
     token = signing.dumps(study.key, salt="simulate")
     landing = f"{reverse('landing', args=[study.link])}?{urlencode({'simulate': token})}"

@@ -32,11 +32,11 @@ from listening.common.async_connections import FAILURES, Batches, LoopPool
 from listening.sessions.answer_statements import (
     FETCHED_FREE,
     Span,
-    bytes_asked,
     fetch_values,
     joined,
     keep_span,
     record_fetch,
+    required_bytes,
     sent_spans,
 )
 
@@ -192,7 +192,7 @@ class Clips:
             size = bytes_wanted = len(served)
         else:
             size = served.stat().st_size
-            bytes_wanted = await self._in_thread(_with_database, bytes_asked, clip.trial, size)
+            bytes_wanted = await self._in_thread(_with_database, required_bytes, clip.trial, size)
             await record(sent=False)
         earlier: list[Span] = []
         if "range" in headers:

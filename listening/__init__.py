@@ -1,1 +1,1 @@
-"""Studies served to raters and ratings kept: the first room of the house."""
+"""Serve studies to raters and store their ratings."""

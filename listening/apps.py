@@ -13,9 +13,9 @@ class ListeningConfig(AppConfig):
 
         from listening.accounts.sign_on import Provider
         from listening.common.signals import acted, analysed
-        from listening.models.study_log import note_of_room
+        from listening.models.study_log import note_action
         from listening.notifications.occurrences import note_analysis
 
         OpenIDConnectProvider.oauth2_adapter_class = Provider
-        acted.connect(note_of_room, dispatch_uid="listening.models.study_log")
+        acted.connect(note_action, dispatch_uid="listening.models.study_log")
         analysed.connect(note_analysis, dispatch_uid="listening.notifications")

@@ -10,7 +10,7 @@ from listening.accounts import logins
 from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
 from listening.models import HookEvent, Recruitment
-from listening.models.requested_jobs import asked_job, send_lost
+from listening.models.requested_jobs import requested_job, send_lost
 from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
@@ -37,19 +37,19 @@ def return_expired_leases() -> int:
 @shared_task
 def count_sessions() -> list[str]:
     """Run by the beat; gives the studies whose raters' agreement was counted anew."""
-    return session_summaries.count_due()
+    return session_summaries.count_stale_summaries()
 
 
 @shared_task
 def clear_unused_appearances() -> int:
-    """Run by the beat: what raters hear now is asked for again, and again made."""
+    """Run by the beat: clears appearances; those still in use are made again on request."""
     return clear_appearances()
 
 
 @shared_task
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
-    return erasure.erase_due()
+    return erasure.erase_due_studies()
 
 
 @shared_task
@@ -77,7 +77,7 @@ def sync_recruitment(pk: int) -> None:
         log.warning("Recruitment %s: %s", pk, error)
 
 
-@asked_job("listening.jobs.send_invitations")
+@requested_job("listening.jobs.send_invitations")
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)
@@ -102,7 +102,7 @@ def send_messages() -> int:
     Each is a job of its own: an address that does not answer holds nobody up.
     """
     sending.dispatch()
-    waiting = sending.due()
+    waiting = sending.due_deliveries()
     for pk in waiting:
         send_message.delay(pk)
     return len(waiting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from listening.models.requested_jobs import asked_job
+from listening.models.requested_jobs import requested_job
 
 
 @shared_task(name="metrics.jobs.score_shard")
@@ -23,7 +23,7 @@ def continue_dead_shards() -> None:
     runs.heal(score_shard.delay)
 
 
-@asked_job("metrics.jobs.suggest_codes")
+@requested_job("metrics.jobs.suggest_codes")
 def suggest_codes(study: str, pk: int, model: str, by: str) -> None:
     """Ask a judge model for what it has not answered yet; it may come twice."""
     from metrics.scoring.code_suggestions import store_suggestions

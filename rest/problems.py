@@ -16,7 +16,7 @@ from analysis.statistics.options import OptionsError
 from listening.access.projects import ProjectError
 from listening.design.studyfile import Problem, StudyProblems
 from listening.notifications.channels import ChannelError
-from listening.selectors.ratings import NotSettled
+from listening.selectors.ratings import FeedNotReady
 from listening.studies import StudyError
 from metrics.core.metric import ParameterError
 from metrics.scoring.clip_warnings import NoSuchWarning
@@ -151,7 +151,7 @@ TOLD: dict[type[Exception] | tuple[type[Exception], ...], Callable[[Any], HttpRe
     Http404: _of_nothing,
     PermissionDenied: _plain(403, "This is not yours to do."),
     RequestDataTooBig: lambda _: problem(413, "More than is taken at once. Upload it in pieces."),
-    NotSettled: lambda error: _later(str(error), 1),
+    FeedNotReady: lambda error: _later(str(error), 1),
     OperationalError: lambda _: _later(QUEUE, 60),
     CONFLICTS: _plain(409),
     WRONG: _plain(422),

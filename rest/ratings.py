@@ -18,7 +18,7 @@ from analysis.ratings.cells import COLUMNS, csv_lines, in_pieces, json_lines
 from listening.access.rights import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
-from listening.selectors.ratings import Settled, settled_ratings
+from listening.selectors.ratings import RatingFeedPage, rating_feed
 from rest.base import ApiView
 from rest.payloads import RatingsShape
 from rest.schema_decorator import describe
@@ -76,7 +76,7 @@ class Ratings(ApiView):
         counts no longer) is not given again: read all anew where that matters.
         """
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        feed = settled_ratings(study, _after(request, study), _limit(request))
+        feed = rating_feed(study, _after(request, study), _limit(request))
         rows = rating_rows(key, feed.ratings)
         response: HttpResponseBase = WRITTEN[form](rows, feed, study)
         if not feed.is_empty:
@@ -85,7 +85,7 @@ class Ratings(ApiView):
         return response
 
 
-def cursor_of(study: Study, feed: Settled) -> str:
+def cursor_of(study: Study, feed: RatingFeedPage) -> str:
     return f"r{study.pk}-{feed.upto}"
 
 
@@ -111,7 +111,7 @@ def _limit(request: Request) -> int:
 Rows = Iterator[RatingRow]
 
 
-def _json(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
+def _json(rows: Rows, feed: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     def lines() -> Iterator[str]:
         more = str(feed.more).lower()
         yield f'{{"next": "{cursor_of(study, feed)}", "more": {more}, '
@@ -122,15 +122,15 @@ def _json(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(lines()), content_type=JSON)
 
 
-def _csv(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
+def _csv(rows: Rows, feed: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(in_pieces(csv_lines(rows)), content_type=f"{CSV}; charset=utf-8")
 
 
-def _arrow(rows: Rows, feed: Settled, study: Study) -> StreamingHttpResponse:
+def _arrow(rows: Rows, feed: RatingFeedPage, study: Study) -> StreamingHttpResponse:
     return StreamingHttpResponse(arrow_stream(rows), content_type=ARROW)
 
 
-def _parquet(rows: Rows, feed: Settled, study: Study) -> FileResponse:
+def _parquet(rows: Rows, feed: RatingFeedPage, study: Study) -> FileResponse:
     name = f"{study.key}-ratings.parquet"
     return FileResponse(parquet_file(rows), content_type=PARQUET, filename=name)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from listening.design.occasions import kept_as
+from listening.design.occasions import answer_keys
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
@@ -110,7 +110,7 @@ def make_study(
 def kept_keys(study: Study) -> set[str]:
     """Under which keys a rater of all tasks has answers to questionnaires in the end."""
     plans = plans_of(study.tasks.order_by("order"))
-    return {key for each in study.questionnaires for key, _ in kept_as(each, plans)}
+    return {key for each in study.questionnaires for key, _ in answer_keys(each, plans)}
 
 
 def arrive(study: Study, **fields: Any) -> Session:

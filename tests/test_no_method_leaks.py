@@ -21,7 +21,7 @@ from listening.checks import check_named
 from listening.design.presets import presets, write_preset
 from listening.methods import Method
 from listening.models import Criterion, Study
-from listening.sessions.simulated_raters.knowledge import known_to_raters
+from listening.sessions.simulated_raters.knowledge import rater_knowledge
 from listening.studies import create_study, open_study, prelaunch
 from listening.studies.length import session_length
 from listening.studies.prelaunch import groups_of, study_leaks
@@ -78,7 +78,7 @@ def studied(tmp_path: Path, preset: str) -> Study:
 
 def crawled(web: str, study: Study) -> list[Visitor]:
     """Raters until each task was taken to its end once: pages, states, clips, sounds, answers."""
-    token, known = signing.dumps(study.key, salt="simulate"), known_to_raters(study)
+    token, known = signing.dumps(study.key, salt="simulate"), rater_knowledge(study)
     visitors: list[Visitor] = []
     tasks = set(study.tasks.values_list("pk", flat=True))
     while not visitors or (tasks - taken(study) and len(visitors) < 12):

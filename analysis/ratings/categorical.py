@@ -21,8 +21,8 @@ from listening.common.spreadsheets import (
     TableError,
     clean_name,
     decoded,
-    left_out_rows,
     located,
+    omitted_row_notes,
     raw_bytes,
     read_table,
 )
@@ -189,7 +189,7 @@ def _rows_of_data(
         cells = {clean_name(column.values[column.codes[row]]) for column in named.values()}
         if cells == names:
             raise pa.ArrowInvalid("names in another order")
-    notes = left_out_rows(numbers[empty].tolist(), numbers[header].tolist())
+    notes = omitted_row_notes(numbers[empty].tolist(), numbers[header].tolist())
     columns = Columns(named, numbers, tuple(notes))
     return columns.taken(~(empty | header)) if (empty | header).any() else columns
 

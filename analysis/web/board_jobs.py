@@ -24,7 +24,7 @@ from analysis.web.cache import code_mark, marks
 from analysis.web.study_tables import study_rules, study_spared
 from config.missing_packages import failure
 from listening.common.ages import age_s
-from listening.models.requested_jobs import ask, asked_job
+from listening.models.requested_jobs import ask, requested_job
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ def content_of(board: Leaderboard) -> Content | None:
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
+@requested_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
 def make_leaderboard(pk: int) -> None:
     """The leaderboard of the ratings and scores as they stand now."""
     boards = Leaderboard.objects.filter(pk=pk)

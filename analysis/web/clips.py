@@ -19,9 +19,9 @@ from listening.selectors import (
     ClipAnswers,
     ClipPage,
     ClipQuery,
-    asked_places,
     clip_answers,
     condition_labels,
+    criterion_places,
     study_head_or_404,
 )
 
@@ -34,7 +34,7 @@ CLIPS_SHOWN = 20
 def clips(request: HttpRequest, key: str) -> HttpResponse:
     """One page of clips of a task and criterion, maybe of one condition or stimulus."""
     head = study_head_or_404(key, request.user)
-    places = asked_places(key)
+    places = criterion_places(key)
     place = _place(places, request)
     filters = {name: _text(request, name) for name in ("condition", "stimulus")}
     number_of = _page_number(request)

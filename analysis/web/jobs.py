@@ -26,7 +26,7 @@ from analysis.web.study_tables import (
 )
 from config.missing_packages import failure
 from listening.common.signals import analysed
-from listening.models.requested_jobs import ask, asked_job
+from listening.models.requested_jobs import ask, requested_job
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State
@@ -65,7 +65,7 @@ def cancel_run(run_id: int) -> bool:
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, why))
+@requested_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, why))
 def run_analysis(run_id: int) -> None:
     """Analyse what the run asks for; a run that already came to an end is left as it is."""
     runs = AnalysisRun.objects.filter(pk=run_id)
@@ -122,7 +122,7 @@ def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
     return file
 
 
-@asked_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, why))
+@requested_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, why))
 def make_run_file(file_id: int) -> None:
     """Make a file from its run; one that is made already is left as it is."""
     files = RunFile.objects.filter(pk=file_id)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from config.missing_packages import failure
-from listening.models.requested_jobs import ask, asked_job
+from listening.models.requested_jobs import ask, requested_job
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def _give_up(why: str, name: str, _given: Any) -> None:
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.estimate_pilot", _give_up)
+@requested_job("analysis.jobs.estimate_pilot", _give_up)
 def estimate_pilot(name: str, study: str) -> None:
     """The components of each task and criterion of the study, without what its rules leave out."""
     try:  # a light installation may lack what these import
@@ -88,7 +88,7 @@ def estimate_pilot(name: str, study: str) -> None:
         _keep(name, _ended_state(DONE, pilots=rows))
 
 
-@asked_job("analysis.jobs.check_plan", _give_up)
+@requested_job("analysis.jobs.check_plan", _give_up)
 def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
     try:  # as above

@@ -17,10 +17,10 @@ from listening.selectors import (
     ReviewHead,
     ReviewVerdict,
     review_aspects,
+    review_decisions,
     review_head_or_404,
     review_hinted,
     review_outcomes,
-    review_settled,
     review_verdicts,
     study_head_or_404,
 )
@@ -56,7 +56,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         else None,
         **_measures(first, head, key),
         "hinted": review_hinted(key, pk),
-        "judges": _judges(review_settled(key, pk), head) if head["several"] else [],
+        "judges": _judges(review_decisions(key, pk), head) if head["several"] else [],
         "selves": _selves(rows, first),
         "splits": _splits(rows, head) if head["unblinded"] else [],
     }

@@ -47,7 +47,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "analyse")
     wanted = _quote_filter(request)
     quotes = review_quotes(key, pk, wanted)
-    shown = Paginator(quotes.found, PER_PAGE).get_page(request.GET.get("page"))
+    shown = Paginator(quotes.quotes, PER_PAGE).get_page(request.GET.get("page"))
     rows = list(shown)
     read_quotes(rows)
     filters = asdict(wanted)
@@ -77,7 +77,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     study = study_head_or_404(key, request.user, "analyse")
     wanted = _quote_filter(request)
     head = review_head_or_404(key, int(pk))
-    quotes = review_quotes(key, int(pk), wanted).found
+    quotes = review_quotes(key, int(pk), wanted).quotes
     rows = quotes if form == "csv" else quotes[:MOST_IN_TEXT]
     read_quotes(rows)
     rule = f"{head['rule']}, version {head['rule_version']}"

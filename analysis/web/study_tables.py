@@ -40,10 +40,10 @@ def study_rules(study_key: str) -> tuple[Rule, ...]:
 
 def standing_rules(study_key: str) -> tuple[Rule, ...]:
     """The rules that follow from the study itself, and from what was reviewed and left out."""
-    from listening.selectors import has_review_in_use, left_out_names, trap_plans
+    from listening.selectors import excluded_names, has_review_in_use, trap_plans
 
     reviewed = (Review(),) if has_review_in_use(study_key) else ()
-    named = left_out_names(study_key)
+    named = excluded_names(study_key)
     out = (LeftOut(named["condition"], named["stimulus"]),) if any(named.values()) else ()
     return (*rules_of(trap_plans(study_key)), *reviewed, *out)
 

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from analysis.statistics.screening import rule_text
 from analysis.web.first_runs import default_options
 from config.missing_packages import failure
-from listening.models.requested_jobs import ask, asked_job
+from listening.models.requested_jobs import ask, requested_job
 
 log = logging.getLogger(__name__)
 KEPT_S = 86_400
@@ -49,7 +49,7 @@ def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str)
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.count_rules", _give_up)
+@requested_job("analysis.jobs.count_rules", _give_up)
 def count_rules(study: str, kind: str, change: dict[str, str], mark: str) -> None:
     """Try the rules on the study's ratings, and keep what came of it under the mark."""
     name = _name(study, kind)

@@ -1,4 +1,4 @@
-"""Projects made, members invited by link, their roles changed; studies moved into a project."""
+"""Create projects, invite members by link, change their roles, move studies into a project."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def open_invitation(token: str, *, lock: bool = False) -> MemberInvitation | Non
     rows = MemberInvitation.objects.select_related("project", "made_by")
     if lock:
         rows = rows.select_for_update(of=("self",))
-    found = rows.filter(
+    invitation = rows.filter(
         digest=digest(token), used_at__isnull=True, expires_at__gt=timezone.now()
     ).first()
     # It ends with the right of who made it.
-    return found if found is not None and maker_owns(found) else None
+    return invitation if invitation is not None and maker_owns(invitation) else None
 
 
 def join(token: str, user: Any) -> Membership:

@@ -61,8 +61,8 @@ def _theirs(user: Any) -> Q:
 
 def role_in(project: int, user: Any) -> Role | None:
     """As what somebody is in a project; None who is not."""
-    found = Membership.objects.filter(project=project, user=user.pk).first()
-    return Role(found.role) if found is not None else None
+    membership = Membership.objects.filter(project=project, user=user.pk).first()
+    return Role(membership.role) if membership is not None else None
 
 
 def _own_role(study: Study | Draft, user: Any) -> Role | None:
@@ -101,7 +101,7 @@ def maker_may(reviewer: Reviewer, study: Study, wants: str) -> bool:
 
 
 def maker_owns(invitation: MemberInvitation) -> bool:
-    """The same of what an owner of a project made."""
+    """Whether the maker of an invitation still owns its project."""
     user = invitation.made_by
     if user is None or not user.is_active:
         return False

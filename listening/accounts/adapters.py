@@ -48,9 +48,9 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyp
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        found = request.META.get("CLIENT_ADDRESS") or request.META.get("REMOTE_ADDR", "")
+        address = request.META.get("CLIENT_ADDRESS") or request.META.get("REMOTE_ADDR", "")
         try:
-            return str(ipaddress.ip_address(found))
+            return str(ipaddress.ip_address(address))
         except ValueError:
             return NO_ADDRESS
 
@@ -85,8 +85,8 @@ class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
 
     def decrypt(self, encrypted_text: str) -> str:
         """One that was sealed with another key fits no code: nothing known stands in its place."""
-        found = unseal(encrypted_text)
-        return _unknown() if found == UNREADABLE else found
+        secret = unseal(encrypted_text)
+        return _unknown() if secret == UNREADABLE else secret
 
     def get_totp_label(self, user: User) -> str:
         return user.get_username()

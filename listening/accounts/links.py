@@ -51,6 +51,6 @@ def password_link(user: Any) -> str:
     return public(path)
 
 
-def said_of_link(link: str) -> str:
+def link_instructions(link: str) -> str:
     days = settings.PASSWORD_RESET_TIMEOUT // 86_400
     return f"Set a password here, once, within {days} days; anyone with the link can:\n{link}"

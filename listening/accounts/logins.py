@@ -55,7 +55,7 @@ def log_ins_of(user: User, request: HttpRequest) -> list[LogIn]:
     over = [row.pk for row in rows if row.session_key not in works]
     UserSession.objects.filter(pk__in=over).delete()
     mine = request.session.session_key
-    found = [
+    logins = [
         LogIn(
             pk=row.pk,
             browser=browser_of(row.user_agent),
@@ -67,7 +67,7 @@ def log_ins_of(user: User, request: HttpRequest) -> list[LogIn]:
         for row in rows
         if row.session_key in works
     ]
-    return sorted(found, key=lambda each: not each.here)
+    return sorted(logins, key=lambda each: not each.here)
 
 
 def _working(user: User, keys: list[str]) -> set[str]:

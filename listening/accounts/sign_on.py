@@ -45,9 +45,9 @@ class SignOn(Protocol):
 
 
 def provider_of(key: str) -> SignOn | None:
-    found: SignOn | None
-    found = next((each for each in settings.EARNEST_SIGN_ONS if each.key == key), None)
-    return found
+    provider: SignOn | None
+    provider = next((each for each in settings.EARNEST_SIGN_ONS if each.key == key), None)
+    return provider
 
 
 def nonce_of(state: str) -> str:
@@ -75,14 +75,14 @@ class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is 
     @property
     def openid_config(self) -> dict[str, Any]:
         with _understood():
-            found = super().openid_config
+            config = super().openid_config
         named = str(self.get_provider().app.settings["server_url"]).rstrip("/")
-        if not isinstance(found, dict) or str(found.get("issuer", "")).rstrip("/") != named:
+        if not isinstance(config, dict) or str(config.get("issuer", "")).rstrip("/") != named:
             raise OAuth2Error(f"what {named} says of itself names another issuer")
         needed = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
-        if missing := [each for each in needed if not isinstance(found.get(each), str)]:
+        if missing := [each for each in needed if not isinstance(config.get(each), str)]:
             raise OAuth2Error(f"what {named} says of itself lacks {', '.join(missing)}")
-        return found
+        return config
 
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> Any:
         with _understood():
@@ -100,14 +100,14 @@ class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is 
             self.did_fetch_access_token = False  # so that allauth checks its signature
             login = super().complete_login(request, app, token, **kwargs)
             claims = login.account.extra_data
-            signed, told = claims["id_token"], claims["userinfo"]
+            signed, user_info = claims["id_token"], claims["userinfo"]
             _check_token(signed, app.client_id, nonce_of(request.GET.get("state", "")))
-        if signed.get("sub") != told.get("sub"):
+        if signed.get("sub") != user_info.get("sub"):
             raise OAuth2Error("the ID token and the user info name two people")
-        told = {name: told[name] for name in KEPT if name in told}
+        user_info = {name: user_info[name] for name in KEPT if name in user_info}
         if "amr" in signed:
-            told["amr"] = signed["amr"]
-        login.account.extra_data = told
+            user_info["amr"] = signed["amr"]
+        login.account.extra_data = user_info
         return login
 
     def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
@@ -142,15 +142,15 @@ def _check_token(signed: Mapping[str, Any], client: str, nonce: str) -> None:
         raise OAuth2Error("the ID token belongs to another question (nonce)")
 
 
-def checked_claims(found: Any) -> dict[str, Any]:
+def checked_claims(raw_claims: Any) -> dict[str, Any]:
     """Return those claims that are used, each as the standard has it, and the rest as it is.
 
     What cannot be stored is refused whole: an account is made of all its claims, or not at all.
     """
-    if not isinstance(found, dict):
+    if not isinstance(raw_claims, dict):
         raise OAuth2Error("the claims are no JSON object")
     for name, most in LONGEST.items():
-        value = found.get(name)
+        value = raw_claims.get(name)
         if value is None:
             continue
         if not isinstance(value, str):
@@ -159,9 +159,9 @@ def checked_claims(found: Any) -> dict[str, Any]:
             raise OAuth2Error(f"the claim {name} has more than {most} characters")
         if not _can_be_stored(value):
             raise OAuth2Error(f"the claim {name} has characters that cannot be stored")
-    if not found.get("sub"):
+    if not raw_claims.get("sub"):
         raise OAuth2Error("the claims lack sub")
-    claims = dict(found)
+    claims = dict(raw_claims)
     if (
         not isinstance(claims.get("email_verified"), bool)
         and claims.get("email_verified") != "true"
@@ -225,10 +225,10 @@ def why_not(sociallogin: Any) -> tuple[str, ...]:
 def invited(address: str) -> bool:
     """Whether the page to come back to is an invitation that works."""
     try:
-        found = resolve(address)
+        match = resolve(address)
     except Resolver404:
         return False
-    return found.view_name == "join" and open_invitation(found.kwargs["token"]) is not None
+    return match.view_name == "join" and open_invitation(match.kwargs["token"]) is not None
 
 
 @receiver(user_logged_in)
@@ -238,8 +238,8 @@ def keep_strength(request: HttpRequest, sociallogin: Any = None, **_: object) ->
     if provider is None or provider.second_factor == "no":
         return
     amr = sociallogin.account.extra_data.get("amr")
-    told = frozenset(amr) if isinstance(amr, list) else frozenset()
-    if provider.second_factor == "always" or told & SEVERAL_FACTORS:
+    methods = frozenset(amr) if isinstance(amr, list) else frozenset()
+    if provider.second_factor == "always" or methods & SEVERAL_FACTORS:
         request.session[STRONG] = True
 
 

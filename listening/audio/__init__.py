@@ -16,12 +16,12 @@ from listening.audio.probe import Facts, Level, level_after_cut, probed, probed_
 from listening.audio.served_sound import Span, common_span, gain_for, join, span_of
 from listening.audio.store import (
     bring,
+    expected_path,
     forget,
     is_remote,
     keep_original,
     keep_served,
     local_path,
-    local_place,
 )
 from listening.common.sound_files import AudioError
 
@@ -38,6 +38,7 @@ __all__ = [
     "clip_cookie",
     "clip_url",
     "common_span",
+    "expected_path",
     "forget",
     "gain_for",
     "is_remote",
@@ -46,7 +47,6 @@ __all__ = [
     "keep_served",
     "level_after_cut",
     "local_path",
-    "local_place",
     "probed",
     "probed_all",
     "resolve_check",

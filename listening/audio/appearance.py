@@ -59,24 +59,24 @@ class Recent(Generic[K, V]):
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes, self.bytes = most_bytes, 0
-        self.kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self.lock = Lock()
 
     def get(self, key: K) -> V | None:
         with self.lock:
-            if key not in self.kept:
+            if key not in self.entries:
                 return None
-            self.kept.move_to_end(key)
-            return self.kept[key][0]
+            self.entries.move_to_end(key)
+            return self.entries[key][0]
 
     def add(self, key: K, value: V, size_bytes: int) -> None:
         with self.lock:
-            if key in self.kept:  # another thread made it meanwhile
+            if key in self.entries:  # another thread made it meanwhile
                 return
-            self.kept[key] = value, size_bytes
+            self.entries[key] = value, size_bytes
             self.bytes += size_bytes
             while self.bytes > self.most_bytes:
-                _, (_, size) = self.kept.popitem(last=False)
+                _, (_, size) = self.entries.popitem(last=False)
                 self.bytes -= size
 
 
@@ -103,8 +103,8 @@ def version_of(copy: Path) -> Version:
 def decoded(copy: Path) -> Iterator[Decoded]:
     """A served copy's sound; FileNotFoundError where there is no such copy (any more)."""
     version = version_of(copy)
-    if found := recent_samples.get(version):
-        rate_hz, samples = found
+    if cached := recent_samples.get(version):
+        rate_hz, samples = cached
         yield Decoded(rate_hz, samples.shape[1], iter([samples]))
         return
     with copy.open("rb") as file, SoundFile(file.fileno(), closefd=False) as sound:
@@ -206,10 +206,10 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
             if sound.is_long:
                 return _file(sound, name, clip)
             if clip.in_step:  # many sounds that begin together: each is encoded whole
-                return _kept(name, _encoded(sound, name, clip))
+                return _remember(name, _encoded(sound, name, clip))
             begun = _begun(clip, sound)
         beginnings.add(which, begun, len(begun.frames) + begun.rest.nbytes)
-    return _kept(name, _ended(begun, name, clip))
+    return _remember(name, _ended(begun, name, clip))
 
 
 def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
@@ -240,7 +240,7 @@ def folder() -> Path:
     return Path(settings.MEDIA_ROOT) / "appearances"
 
 
-def _kept(name: bytes, data: bytes) -> bytes:
+def _remember(name: bytes, data: bytes) -> bytes:
     """For who asks in parts, or again and again."""
     recent_copies.add(name, data, len(data))
     return data

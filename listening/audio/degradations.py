@@ -93,8 +93,8 @@ def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
     transform = ShortTimeFFT(get_window("hann", size), hop, rate_hz)
     columns = [np.abs(transform.stft(channel)).astype(complex) for channel in wave.T]
     turn = np.exp(-2j * np.pi * transform.f * (size // 2) / rate_hz)[:, None]
-    made = [transform.istft(column * turn, k1=len(wave)) for column in columns]
-    return _as_coloured(np.stack(made, axis=1), wave, rate_hz)
+    channels = [transform.istft(column * turn, k1=len(wave)) for column in columns]
+    return _as_coloured(np.stack(channels, axis=1), wave, rate_hz)
 
 
 FLAWS: Mapping[str, Flaw] = {
@@ -116,8 +116,8 @@ def flawed(wave: Wave, rate_hz: int, kind: str) -> Wave:
     same each time."""
     seed = int.from_bytes(hashlib.sha256(wave.tobytes() + kind.encode()).digest()[:8], "big")
     rng = np.random.default_rng(seed)
-    made = _as_loud(FLAWS[kind].make(wave, rate_hz, rng), wave, rate_hz)
-    return _with_floor(made, wave, rate_hz, rng)
+    degraded = _as_loud(FLAWS[kind].make(wave, rate_hz, rng), wave, rate_hz)
+    return _with_floor(degraded, wave, rate_hz, rng)
 
 
 def _as_coloured(wave: Wave, like: Wave, rate_hz: int) -> Wave:
@@ -179,13 +179,15 @@ def write_wave(path: Path, wave: Wave, rate_hz: int) -> None:
         file.write(wave)
 
 
-def write_made(source: Path, target: Path, way: str) -> None:
+def write_degraded(source: Path, target: Path, way: str) -> None:
     """An anchor, or a flaw, of the source as FLAC; AudioError where it cannot be made."""
     wave, rate_hz = read_wave(source)
-    made = low_passed(wave, rate_hz, ANCHORS[way]) if way in ANCHORS else flawed(wave, rate_hz, way)
+    degraded = (
+        low_passed(wave, rate_hz, ANCHORS[way]) if way in ANCHORS else flawed(wave, rate_hz, way)
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part.flac")
-    write_wave(part, made * _lowered(made), rate_hz)
+    write_wave(part, degraded * _lowered(degraded), rate_hz)
     os.replace(part, target)
 
 

@@ -121,7 +121,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class KnownAgain:
+class RecognisedClips:
     """A fact that has one value wherever a clip is heard, and others for other clips."""
 
     fact: str
@@ -137,7 +137,7 @@ class KnownAgain:
         )
 
 
-Leak = Verdict | KnownAgain
+Leak = Verdict | RecognisedClips
 
 
 def title_of(fact: str) -> str:
@@ -147,10 +147,10 @@ def title_of(fact: str) -> str:
 # --- Facts ---------------------------------------------------------------------------------------
 
 
-def facts_of(data: bytes, said: Mapping[str, Any] | None = None) -> dict[str, float]:
+def facts_of(data: bytes, metadata: Mapping[str, Any] | None = None) -> dict[str, float]:
     """The facts of one clip as a browser gets it: its file, and what else is said of it."""
     facts = _facts_of_file(data)
-    for name, value in (said or {}).items():
+    for name, value in (metadata or {}).items():
         facts |= dict(_numbers_in(value, name))
     return facts
 
@@ -213,8 +213,8 @@ def _facts_of_head(data: bytes) -> dict[str, float]:
         size = int.from_bytes(data[end + 1 : end + 4], "big")
         padding += size if kind == 1 else 0
         end += 4 + size
-    told = data[12:18] + data[26:42] if data.startswith(b"fLaC") else b""
-    return {"head_bytes": end, "padding_bytes": padding, "head_fields": len(told.strip(b"\0"))}
+    fields = data[12:18] + data[26:42] if data.startswith(b"fLaC") else b""
+    return {"head_bytes": end, "padding_bytes": padding, "head_fields": len(fields.strip(b"\0"))}
 
 
 def _numbers_in(value: Any, name: str) -> Iterator[tuple[str, float]]:
@@ -263,11 +263,11 @@ def _facts_of_inaudible(samples: Numbers, rate_hz: int) -> dict[str, float]:
         "unheard_db": UNHEARD_HZ,
         "ultrasound_db": (INAUDIBLE_FROM_HZ, rate_hz / 2),
     }
-    made = {}
+    levels = {}
     for name, (low_hz, high_hz) in bands.items():
         first, last = (int(hz * len(samples) / rate_hz) for hz in (low_hz, high_hz))
-        made[name] = _in_db(float(power[first + 1 : last + 1].sum()))
-    return made
+        levels[name] = _in_db(float(power[first + 1 : last + 1].sum()))
+    return levels
 
 
 def _hum_db(samples: Numbers, rate_hz: int) -> float:
@@ -302,11 +302,11 @@ def _edge_hz(samples: Numbers, rate_hz: int) -> float:
 
 def leaks(sightings: Sequence[Sighting]) -> list[Leak]:
     """What tells groups, and what knows clips again, beyond chance; the surest first."""
-    made = verdicts(sightings)
-    counts = Counter(each.is_of_sound for each in made)
+    all_verdicts = verdicts(sightings)
+    counts = Counter(each.is_of_sound for each in all_verdicts)
     telling = [
         each
-        for each in made
+        for each in all_verdicts
         if each.share >= SHARE_TOLD and each.p < SIGNIFICANCE / counts[each.is_of_sound]
     ]
     best: dict[tuple[str, str], Verdict] = {}
@@ -315,7 +315,7 @@ def leaks(sightings: Sequence[Sighting]) -> list[Leak]:
         if known is None or (each.share, -each.p) > (known.share, -known.p):
             best[each.group, each.fact] = each
     groups = sorted(best.values(), key=lambda leak: (-leak.share, leak.group, leak.fact))
-    return [*known_again(sightings), *groups]
+    return [*recognised_clips(sightings), *groups]
 
 
 def verdicts(sightings: Sequence[Sighting]) -> list[Verdict]:
@@ -327,19 +327,19 @@ def verdicts(sightings: Sequence[Sighting]) -> list[Verdict]:
     items = np.unique([each.item for each in firsts], return_inverse=True)[1]
     groups = sorted({group for each in firsts for group in each.groups})
     members = {g: np.array([g in each.groups for each in firsts]) for g in groups}
-    made = []
+    results = []
     for fact in _names(sightings):
         values = np.array([_mean_of(seen, fact) for seen in clips.values()])
         step = _step(float(np.nanmax(np.abs(values))))
-        for seen in (values, _beside_item(values, items)):
+        for seen in (values, _relative_to_item(values, items)):
             known = ~np.isnan(seen)
             for group, own in members.items() if known.any() and np.ptp(seen[known]) > 0 else ():
                 if own[known].any() and (~own)[known].sum() >= FEWEST_OTHERS:
                     attacked = seen[known], own[known]
-                    made.append(_learnt(group, fact, *attacked, items[known]))
+                    results.append(_learnt(group, fact, *attacked, items[known]))
                     if IS_WORD not in fact:  # a word that nobody else has lies far by its nature
-                        made.append(_far(group, fact, *attacked, step))
-    return made
+                        results.append(_far(group, fact, *attacked, step))
+    return results
 
 
 def _names(sightings: Iterable[Sighting]) -> list[str]:
@@ -348,7 +348,7 @@ def _names(sightings: Iterable[Sighting]) -> list[str]:
 
 def _mean_of(seen: Sequence[Sighting], fact: str) -> float:
     """NaN where there is no such number for a clip."""
-    return _as_seen(float(np.mean([_value(each, fact) for each in seen])))
+    return _round_value(float(np.mean([_value(each, fact) for each in seen])))
 
 
 def _value(each: Sighting, fact: str) -> float:
@@ -356,11 +356,11 @@ def _value(each: Sighting, fact: str) -> float:
     return each.facts.get(fact, 0.0 if IS_WORD in fact else np.nan)
 
 
-def _as_seen(value: float) -> float:
+def _round_value(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def _beside_item(values: Numbers, items: npt.NDArray[np.intp]) -> Numbers:
+def _relative_to_item(values: Numbers, items: npt.NDArray[np.intp]) -> Numbers:
     """How far each clip is from the middle of its item, as who hears them all may know."""
     centred = np.full(len(values), np.nan)
     for item in np.unique(items):
@@ -405,11 +405,11 @@ def _verdict(group: str, fact: str, named: Flags, own: Flags, p: float | None = 
     """By Fisher's exact test: what guessing so many would name."""
     from scipy.stats import hypergeom  # pages do not need it
 
-    found, mistaken = int((named & own).sum()), int((named & ~own).sum())
+    hits, mistaken = int((named & own).sum()), int((named & ~own).sum())
     of_group, all_clips = int(own.sum()), len(own)
     if p is None:
-        p = float(hypergeom.sf(found - 1, all_clips, of_group, found + mistaken))
-    return Verdict(group, fact, found, of_group, mistaken, all_clips - of_group, p)
+        p = float(hypergeom.sf(hits - 1, all_clips, of_group, hits + mistaken))
+    return Verdict(group, fact, hits, of_group, mistaken, all_clips - of_group, p)
 
 
 def _far(group: str, fact: str, values: Numbers, own: Flags, step: float) -> Verdict:
@@ -438,22 +438,22 @@ def _step(value: float) -> float:
 # --- Which clip it is ----------------------------------------------------------------------------
 
 
-def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
+def recognised_clips(sightings: Sequence[Sighting]) -> list[RecognisedClips]:
     """Facts whose exact value a clip keeps wherever it is heard, and others do not share."""
     names = (name for name in _names(sightings) if not name.startswith(PLACES))
     facts = [name for name in names if name not in HEARD_AGAIN]
-    made = [each for fact in facts if (each := _shared(sightings, fact)) is not None]
-    bound = SIGNIFICANCE / max(len(made), 1)
+    shared_facts = [each for fact in facts if (each := _shared(sightings, fact)) is not None]
+    bound = SIGNIFICANCE / max(len(shared_facts), 1)
     return [
         each
-        for each in made
+        for each in shared_facts
         if each.p < bound
         and each.same / each.pairs >= SHARE_KNOWN_AGAIN
         and each.share_of_others <= SHARE_OF_OTHERS
     ]
 
 
-def _shared(sightings: Sequence[Sighting], fact: str) -> KnownAgain | None:
+def _shared(sightings: Sequence[Sighting], fact: str) -> RecognisedClips | None:
     """Pairs of sightings with one value: of one clip, and of two."""
     from scipy.stats import binom
 
@@ -472,7 +472,7 @@ def _shared(sightings: Sequence[Sighting], fact: str) -> KnownAgain | None:
     same = sum(_pairs(n) for seen in by_clip.values() for n in seen.values())
     shared = (sum(map(_pairs, values.values())) - same) / others
     p = float(binom.sf(same - 1, pairs, max(shared, 1 / others)))
-    return KnownAgain(fact, same, pairs, shared, p)
+    return RecognisedClips(fact, same, pairs, shared, p)
 
 
 def _pairs(count: int) -> int:

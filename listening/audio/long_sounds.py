@@ -35,18 +35,18 @@ def bounded(blocks: Iterable[Samples], most_samples: int | None) -> Iterator[Sam
         yield block
 
 
-def decode_bounded(work: Callable[..., R], *given: object) -> R:
+def decode_bounded(work: Callable[..., R], *arguments: object) -> R:
     """Return what a function that decodes a sound returns; AudioError where it needs too much.
 
     ``work`` is a function of a module. It takes the keyword `most_samples`, of all channels
     together (None: all), and raises IsLong beyond.
     """
     try:
-        return work(*given, most_samples=APART_FROM_SAMPLES)
+        return work(*arguments, most_samples=APART_FROM_SAMPLES)
     except IsLong:
         pass
     try:
-        return read_apart(work, *given, cpu_s=APART_SOUND_CPU_S)
+        return read_apart(work, *arguments, cpu_s=APART_SOUND_CPU_S)
     except TookTooLong as error:
         kind = NotDecoded if isinstance(error, ServerBusy) else AudioError
         remedy = "Cut it into shorter clips, or lower its sampling rate."

@@ -49,13 +49,13 @@ def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iter
             yield from blocks
             return
         stream = ResampleStream(sound.rate_hz, rate_hz, sound.channels, "float64", "VHQ")
-        heard = given = 0
+        frames_in = frames_out = 0
         for block in blocks:
-            heard += len(block)
+            frames_in += len(block)
             part = stream.resample_chunk(block)
-            given += len(part)
+            frames_out += len(part)
             yield part
-        rest = round(heard * rate_hz / sound.rate_hz) - given
+        rest = round(frames_in * rate_hz / sound.rate_hz) - frames_out
         end = stream.resample_chunk(np.zeros((0, sound.channels)), last=True)[: max(rest, 0)]
         yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
 
@@ -157,8 +157,8 @@ def common_span(clips: Iterable[Sounding]) -> Span:
 def cut(blocks: Iterable[Samples], rate_hz: int, span: Span) -> Iterator[Samples]:
     """The frames of the span, faded in and out."""
     start, stop = round(span.start_s * rate_hz), round(span.end_s * rate_hz)
-    kept = _between(blocks, start, stop)
-    return faded_out(faded_in(kept, fade(rate_hz, FADE_IN_S)), fade(rate_hz, FADE_OUT_S)[::-1])
+    frames = _between(blocks, start, stop)
+    return faded_out(faded_in(frames, fade(rate_hz, FADE_IN_S)), fade(rate_hz, FADE_OUT_S)[::-1])
 
 
 def _between(blocks: Iterable[Samples], start: int, stop: int) -> Iterator[Samples]:

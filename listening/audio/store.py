@@ -35,7 +35,7 @@ SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show
 BLOCK_FRAMES = 65_536
 
 
-def place_of(name: str) -> Path:
+def stored_path(name: str) -> Path:
     """Where a stored file is on this machine, or will be once it is brought; nothing is fetched."""
     try:
         return Path(default_storage.path(name))
@@ -49,7 +49,7 @@ def folder() -> Path:
 
 
 def fetched(name: str) -> Path:
-    """A file of a remote store, fetched once and kept."""
+    """A file of a remote store, fetched once and cached."""
     target = folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def is_remote() -> bool:
 
 
 def bring(paths: Iterable[str]) -> int:
-    """Have these places (of `place_of`) hold their files; how many had to be fetched.
+    """Have these places (of `stored_path`) hold their files; how many had to be fetched.
 
     Others are let go of when the cache is over its limit. A file that cannot be fetched is left
     out: who opens it says why. Paths outside of the cache are as they are.
@@ -195,7 +195,7 @@ def _write_flac(
 
 
 def local_path(name: str) -> Path:
-    """A stored file on this machine; a remote store's file is fetched once and kept."""
+    """A stored file on this machine; a remote store's file is fetched once and cached."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
     try:
@@ -204,11 +204,11 @@ def local_path(name: str) -> Path:
         return fetched(name)
 
 
-def local_place(name: str) -> Path:
+def expected_path(name: str) -> Path:
     """Where a stored file is on this machine, or will be once `bring` was asked for it."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
-    return place_of(name)
+    return stored_path(name)
 
 
 def forget(names: Iterable[str]) -> None:

@@ -94,22 +94,22 @@ class Defaults(Protocol):
     numbers: ClassVar[Mapping[str, Number]]
 
 
-def read_settings(check: Defaults, given: Mapping[str, Any], language: str) -> CheckSettings:
+def read_settings(check: Defaults, overrides: Mapping[str, Any], language: str) -> CheckSettings:
     """The check's defaults with what the study changes; Unfit names field and remedy."""
     known = names_of(check)
-    for name in given:
+    for name in overrides:
         if name not in (*known, "key"):
             raise Unfit(
                 name,
                 f"The check “{check.key}” has no setting “{name}”.",
                 f"It has: {', '.join(known)}.",
             )
-    words = {name: _words(given.get(name, getattr(check, name)), name) for name in WORDS}
-    trials, passed = _marks(check, given)
-    on_fail = given.get("on_fail", check.on_fail)
+    words = {name: _words(overrides.get(name, getattr(check, name)), name) for name in WORDS}
+    trials, passed = _marks(check, overrides)
+    on_fail = overrides.get("on_fail", check.on_fail)
     if on_fail not in ON_FAIL:
         raise Unfit("on_fail", f"“{on_fail}” is no answer to a failure.", _one_of(ON_FAIL))
-    feedback = given.get("feedback", check.feedback)
+    feedback = overrides.get("feedback", check.feedback)
     if not isinstance(feedback, bool):
         raise Unfit("feedback", f"{feedback!r} is neither yes nor no.", "Write true or false.")
     return CheckSettings(
@@ -117,11 +117,11 @@ def read_settings(check: Defaults, given: Mapping[str, Any], language: str) -> C
         **words,
         trials=trials,
         pass_at_least=passed,
-        attempts=_whole("attempts", given.get("attempts", check.attempts), MOST_ATTEMPTS),
+        attempts=_whole("attempts", overrides.get("attempts", check.attempts), MOST_ATTEMPTS),
         on_fail=on_fail,
         feedback=feedback,
-        language=_language(check, given.get("language"), language),
-        numbers={name: _number(name, n, given) for name, n in check.numbers.items()},
+        language=_language(check, overrides.get("language"), language),
+        numbers={name: _number(name, n, overrides) for name, n in check.numbers.items()},
     )
 
 
@@ -134,13 +134,13 @@ def names_of(check: Defaults) -> tuple[str, ...]:
     return (*marks, *spoken, *check.numbers, *WORDS)
 
 
-def _marks(check: Defaults, given: Mapping[str, Any]) -> tuple[int, int]:
+def _marks(check: Defaults, overrides: Mapping[str, Any]) -> tuple[int, int]:
     """Trials and how many must be right: without a mark, the default's share of the trials."""
     if not check.trials:
         return 0, 0
-    trials = _whole("trials", given.get("trials", check.trials), MOST_TRIALS)
+    trials = _whole("trials", overrides.get("trials", check.trials), MOST_TRIALS)
     share = ceil(trials * check.pass_at_least / check.trials)
-    passed = _whole("pass_at_least", given.get("pass_at_least", share), MOST_TRIALS)
+    passed = _whole("pass_at_least", overrides.get("pass_at_least", share), MOST_TRIALS)
     if passed > trials:
         raise Unfit(
             "pass_at_least",
@@ -157,8 +157,8 @@ def _whole(name: str, value: Any, most: int) -> int:
     return value
 
 
-def _number(name: str, number: Number, given: Mapping[str, Any]) -> float:
-    value = given.get(name, number.default)
+def _number(name: str, number: Number, overrides: Mapping[str, Any]) -> float:
+    value = overrides.get(name, number.default)
     allowed = isinstance(value, int | float) and not isinstance(value, bool)
     if not allowed or not number.low <= value <= number.high:
         remedy = f"Write a number from {number.low:g} to {number.high:g}."
@@ -173,18 +173,18 @@ def _words(value: Any, name: str) -> str:
     return value
 
 
-def _language(check: Defaults, given: Any, study: str) -> str:
+def _language(check: Defaults, choice: Any, study: str) -> str:
     """The language asked for, which must be there; else the study's, else the first there is."""
     if not check.languages:
         return ""
-    if given is None:
+    if choice is None:
         spoken = study.replace("_", "-").split("-")[0].lower()
         return spoken if spoken in check.languages else check.languages[0]
-    if given not in check.languages:
+    if choice not in check.languages:
         raise Unfit(
-            "language", f"There are no digits spoken in “{given}”.", _one_of(check.languages)
+            "language", f"There are no digits spoken in “{choice}”.", _one_of(check.languages)
         )
-    return str(given)
+    return str(choice)
 
 
 def _one_of(names: tuple[str, ...]) -> str:
@@ -253,9 +253,9 @@ class Check:
         super().__init_subclass__(**kwargs)
         Check.registry.add(cls)
 
-    def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
+    def settings(self, overrides: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         """The check as the study asks it, in the study's language; Unfit when it cannot be."""
-        return read_settings(self, given, language)
+        return read_settings(self, overrides, language)
 
     def plan(self, settings: CheckSettings, seed: str) -> tuple[CheckTrial, ...]:
         """The trials of one attempt, with what is right."""
@@ -288,10 +288,10 @@ class Check:
         trials = self.plan(settings, seed)
         if len(answers) != len(trials):
             raise ValueError(ALL)
-        given = [self.read(a, trial) for a, trial in zip(answers, trials, strict=True)]
+        parsed_answers = [self.read(a, trial) for a, trial in zip(answers, trials, strict=True)]
         truths = [trial.truth for trial in trials]
-        right = sum(a == truth for a, truth in zip(given, truths, strict=True))
-        facts = {"answers": given, "truths": truths, **settings.numbers}
+        right = sum(a == truth for a, truth in zip(parsed_answers, truths, strict=True))
+        facts = {"answers": parsed_answers, "truths": truths, **settings.numbers}
         return Outcome(right >= settings.pass_at_least, right, len(trials), facts)
 
     def feedback_sentence(self, settings: CheckSettings) -> str:

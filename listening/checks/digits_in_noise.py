@@ -86,7 +86,7 @@ class DigitsInNoise(Check):
         """A triplet counts when all three digits are right; single digits are kept as a fact."""
         outcome = super().judge(settings, seed, answers)
         pairs = zip(outcome.facts["answers"], outcome.facts["truths"], strict=True)
-        hits = sum(a == b for given, truth in pairs for a, b in zip(given, truth, strict=True))
+        hits = sum(a == b for answer, truth in pairs for a, b in zip(answer, truth, strict=True))
         facts = {**outcome.facts, "digits_right": hits, "language": settings.language}
         return Outcome(outcome.passed, outcome.right, outcome.total, facts)
 

@@ -52,8 +52,8 @@ class Environment(Check):
     numbers = {"better_db": Number(50.0, 0.0, 70.0), "worse_db": Number(40.0, 0.0, 70.0)}
     sample_rate_hz = sounds.RATE_HZ  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
 
-    def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
-        settings = super().settings(given, language=language)
+    def settings(self, overrides: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
+        settings = super().settings(overrides, language=language)
         worse, better = settings.numbers["worse_db"], settings.numbers["better_db"]
         if worse >= better:
             problem = f"{better:g} dB is not cleaner than {worse:g} dB."

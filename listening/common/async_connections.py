@@ -122,13 +122,13 @@ class LoopPool:
 
 def _pool() -> AsyncConnectionPool:
     """Connections as Django makes them; each statement is a transaction."""
-    known = connections["default"].get_connection_params()
-    given = {
-        name: value for name, value in known.items() if name not in ("cursor_factory", "context")
+    defaults = connections["default"].get_connection_params()
+    params = {
+        name: value for name, value in defaults.items() if name not in ("cursor_factory", "context")
     }
     own = {"autocommit": True, "prepare_threshold": 0}
     return AsyncConnectionPool(
-        kwargs={**given, **own},
+        kwargs={**params, **own},
         min_size=1,
         max_size=CONNECTIONS,
         configure=_prepared_once,

@@ -1,7 +1,7 @@
-"""Counts of whole studies for pages: kept, told with their age, and made again.
+"""Cached counts of whole studies for pages, with their age.
 
-What is quick to make is made when a page asks. What took long the last time is shown as it was
-kept while a worker makes it anew, so that nobody waits for a million ratings to be counted.
+What is quick to count is counted when a page asks. What took long the last time is shown from the
+cache while a worker counts again, so that nobody waits for a million ratings to be counted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from redis.exceptions import RedisError
 from listening.common.ages import age_s
 
 SLOW_S = 0.1  # what takes longer is left to a worker
-KEPT_S = 30 * 86_400
+LIFETIME_S = 30 * 86_400
 REST = 4  # it rests at least this many times as long as it took to make
-TOLD_FROM_S = 30.0
-ASKED_S = 60  # a worker that was asked is not asked again meanwhile
+STALE_AFTER_S = 30.0
+REQUEST_S = 60  # a worker that was asked is not asked again meanwhile
 RECOUNT = "listening.jobs.recount"  # named, since the job imports what counts
 # What Python says of a pickle whose classes have other names or fields by now.
 UNREADABLE = (pickle.UnpicklingError, AttributeError, ImportError, TypeError, EOFError, IndexError)
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Kept:
-    """A value, when it was made, and how long that took."""
+    """A cached value, the time at which it was counted, and how long that took."""
 
     value: Any
     made_at: float
@@ -48,7 +48,7 @@ class Kept:
     @property
     def is_old(self) -> bool:
         """Whether a page says when it was counted."""
-        return age_s(self.made_at) > TOLD_FROM_S
+        return age_s(self.made_at) > STALE_AFTER_S
 
 
 @dataclass
@@ -69,19 +69,21 @@ MAKERS = {  # kind -> what counts it, of a study or of one of its questions
 }
 
 
-def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None) -> Kept | None:
+def look(
+    kind: str, subject: str, max_age_s: float, patience: Patience | None = None
+) -> Kept | None:
     """The counts, no older than that where making them is quick; None: a worker makes the first."""
     try:
-        kept: Kept | None = readable(_name(kind, of))
+        cached: Kept | None = readable(_cache_key(kind, subject))
     except RedisError:
-        return _made(kind, of)
-    slow = kept is not None and kept.took_s > SLOW_S
-    if kept and age_s(kept.made_at) < max(max_age_s, REST * kept.took_s * slow):
-        return kept
+        return _count(kind, subject)
+    slow = cached is not None and cached.took_s > SLOW_S
+    if cached and age_s(cached.made_at) < max(max_age_s, REST * cached.took_s * slow):
+        return cached
     if slow or (patience is not None and patience.is_over):
-        ask(kind, of)
-        return kept
-    fresh = remake(kind, of)
+        ask(kind, subject)
+        return cached
+    fresh = remake(kind, subject)
     if patience is not None:
         patience.left_s -= fresh.took_s
     return fresh
@@ -95,22 +97,22 @@ def readable(name: str) -> Any:
         return None
 
 
-def remake(kind: str, of: str) -> Kept:
-    """Counted now, and kept."""
-    fresh = _made(kind, of)
+def remake(kind: str, subject: str) -> Kept:
+    """Count now, and cache the result."""
+    fresh = _count(kind, subject)
     with suppress(RedisError):
-        cache.set(_name(kind, of), fresh, timeout=KEPT_S)
-        cache.delete(asked_name(kind, of))
+        cache.set(_cache_key(kind, subject), fresh, timeout=LIFETIME_S)
+        cache.delete(request_key(kind, subject))
     return fresh
 
 
-def ask(kind: str, of: str) -> None:
+def ask(kind: str, subject: str) -> None:
     """Has a worker count; once for all who ask meanwhile."""
     try:
-        if claim(asked_name(kind, of), ASKED_S):
-            current_app.send_task(RECOUNT, [kind, of])
+        if claim(request_key(kind, subject), REQUEST_S):
+            current_app.send_task(RECOUNT, [kind, subject])
     except (RedisError, OperationalError) as error:
-        log.warning("No worker could be asked to count %s of %s: %s", kind, of, error)
+        log.warning("No worker could be asked to count %s of %s: %s", kind, subject, error)
 
 
 def claim(name: str, seconds: float) -> bool:
@@ -126,15 +128,15 @@ def claim(name: str, seconds: float) -> bool:
     return True
 
 
-def _made(kind: str, of: str) -> Kept:
+def _count(kind: str, subject: str) -> Kept:
     began = time.monotonic()
-    value = import_string(MAKERS[kind])(of)
+    value = import_string(MAKERS[kind])(subject)
     return Kept(value, time.time(), time.monotonic() - began)
 
 
-def _name(kind: str, of: str) -> str:
-    return f"kept/{kind}/{of}"
+def _cache_key(kind: str, subject: str) -> str:
+    return f"kept/{kind}/{subject}"
 
 
-def asked_name(kind: str, of: str) -> str:
-    return f"{_name(kind, of)}/asked"
+def request_key(kind: str, subject: str) -> str:
+    return f"{_cache_key(kind, subject)}/asked"

@@ -60,7 +60,7 @@ def queue_of(job: str) -> str:
     return str(route["queue"].name)
 
 
-def taken_until(queue: str) -> datetime:
+def processed_until(queue: str) -> datetime:
     """What was sent into the queue before this moment is in it no more: it was taken, or lost.
 
     Queues are worked off in their order, so whatever is older than the oldest message is gone.
@@ -82,12 +82,12 @@ def _is_empty(queue: str) -> bool:
     with current_app.connection_for_read(connect_timeout=PATIENCE_S) as connection:
         channel: Any = connection.default_channel
         try:
-            told = channel.queue_declare(queue, passive=True)
+            declared = channel.queue_declare(queue, passive=True)
         except connection.channel_errors as error:
             if str(getattr(error, "reply_code", "")) != NOT_FOUND:
                 raise
             return True  # nobody has sent anything since the broker began
-    return bool(told.message_count == 0)
+    return bool(declared.message_count == 0)
 
 
 def age_s(message: bytes | str, now: float) -> float | None:

@@ -57,12 +57,12 @@ _TOO_DEEP = f"lists and objects are nested more than {JSON_DEPTH} deep. Flatten 
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    table = dict(pairs)
+    if len(table) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for n, name in enumerate(names) if name in names[:n])
         raise JsonError(f"the key “{twice[:80]}” stands twice in one object. Keep one.")
-    return made
+    return table
 
 
 def _finite(text: str) -> float:

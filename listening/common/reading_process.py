@@ -45,7 +45,7 @@ def bound_wait(seconds: float) -> None:
 
 def read_apart(
     function: Callable[..., R],
-    *given: Any,
+    *arguments: Any,
     cpu_s: float = APART_CPU_S,
     wait_s: float | None = None,
 ) -> R:
@@ -60,8 +60,8 @@ def read_apart(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     try:
-        told, _ = child.communicate(
-            pickle.dumps((cpu_s, function, given)),
+        output, _ = child.communicate(
+            pickle.dumps((cpu_s, function, arguments)),
             timeout=longest_wait_s if wait_s is None else wait_s,
         )
     except subprocess.TimeoutExpired:
@@ -71,7 +71,7 @@ def read_apart(
         child.communicate()
     if child.returncode:
         raise TookTooLong
-    returned, value = pickle.loads(told)  # of our own child
+    returned, value = pickle.loads(output)  # of our own child
     if not returned:
         raise value
     result: R = value
@@ -94,13 +94,13 @@ def _limit(cpu_s: float) -> None:
 def work() -> None:
     """What the child does."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # what a library prints is no result
-    cpu_s, function, given = pickle.load(sys.stdin.buffer)
+    cpu_s, function, arguments = pickle.load(sys.stdin.buffer)
     _limit(cpu_s)
     try:
-        told = pickle.dumps((True, function(*given)))
+        result = pickle.dumps((True, function(*arguments)))
     except MemoryError:
         sys.exit(1)
     except Exception as error:
-        told = pickle.dumps((False, error))
-    out.write(told)
+        result = pickle.dumps((False, error))
+    out.write(result)
     out.flush()

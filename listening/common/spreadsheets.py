@@ -503,15 +503,15 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
             if len(cells) != wanted:
                 wrong.setdefault(len(cells), []).append(number)
                 continue
-            kept = [cells[place] for place in layout.places]
-            named = [clean_name(cell) for cell in kept] if kept[0] in header else []
+            row = [cells[place] for place in layout.places]
+            named = [clean_name(cell) for cell in row] if row[0] in header else []
             if named == header:
                 repeated.append(number)
             elif len(header) > 1 and sorted(named) == sorted(header):
                 mixed.append(number)
             else:
                 table.numbers.append(number)
-                table.rows.append(kept)
+                table.rows.append(row)
     except csv.Error as error:
         raise TableError(
             f"row {number + 1}: a quote is not closed, or stands within a cell ({error}); double "
@@ -519,10 +519,10 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
         ) from None
     if wrong or mixed:
         raise TableError(*_misfits(layout, wrong, mixed, len(table.rows)))
-    table.notes += left_out_rows(empty, repeated)
+    table.notes += omitted_row_notes(empty, repeated)
 
 
-def left_out_rows(empty: Sequence[int], repeated: Sequence[int]) -> list[str]:
+def omitted_row_notes(empty: Sequence[int], repeated: Sequence[int]) -> list[str]:
     """Notes on rows of empty cells, and on rows that repeat the header."""
     notes = []
     if empty:

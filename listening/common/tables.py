@@ -68,7 +68,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableView:
     """What a request sees of a table."""
 
     table: Table
@@ -96,7 +96,7 @@ class Shown:
 
     @property
     def query(self) -> str:
-        """What is asked, without the page: for links to other pages and to a CSV."""
+        """The query without the page: for links to other pages and to a CSV."""
         return urlencode(self.values | ({SORT: self.sort} if self.sort != self.table.sort else {}))
 
     @property
@@ -142,12 +142,12 @@ class Table:
             raise ValueError(f"a filter of {self.what} has the name {taken.pop()}")
         object.__setattr__(self, "_columns", named)
 
-    def read(self, rows: QuerySet[Any], asked: Mapping[str, str]) -> Shown:
+    def read(self, rows: QuerySet[Any], query: Mapping[str, str]) -> TableView:
         """The rows that are asked for; values that say nothing narrow nothing, and are named."""
         ignored: list[str] = []
         values: dict[str, str] = {}
         for each in self.filters:
-            value = clean(asked.get(each.name, ""))
+            value = clean(query.get(each.name, ""))
             if not value:
                 continue
             try:
@@ -155,18 +155,18 @@ class Table:
                 values[each.name] = value
             except ValueError as error:
                 ignored.append(f"{each.title} “{value}” narrows nothing: {error}.")
-        sort = clean(asked.get(SORT, "")) or self.sort
+        sort = clean(query.get(SORT, "")) or self.sort
         if sort.removeprefix("-") not in self._columns:
             ignored.append(f"There is no column “{sort}” to sort by.")
             sort = self.sort
-        return Shown(
+        return TableView(
             table=self,
             filtered=rows.order_by(),
             ordered=rows.order_by(*self._order(sort)),
             values=values,
             sort=sort,
             ignored=ignored,
-            number=clean(asked.get(PAGE, "")) or "1",
+            number=clean(query.get(PAGE, "")) or "1",
         )
 
     def _order(self, sort: str) -> list[Any]:
@@ -194,8 +194,8 @@ class CappedPaginator(AnyPaginator):
         keys = list(
             rows.values_list("pk", flat=True)[bottom : min(bottom + self.per_page, self.count)]
         )
-        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
-        return Page([found[key] for key in keys if key in found], number, self)
+        rows_by_key = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return Page([rows_by_key[key] for key in keys if key in rows_by_key], number, self)
 
     @cached_property
     def _counted(self) -> int:

@@ -14,12 +14,12 @@ _SHAPE = re.compile(r"[a-z0-9_]+(@[0-9A-Za-z.]+)?(:\S+)?")
 _readers: list[Callable[[str], str]] = []
 
 
-def read_rules_by(reader: Callable[[str], str]) -> None:
+def set_rule_reader(reader: Callable[[str], str]) -> None:
     """``reader`` gives a rule's text with its version, or raises ValueError with the remedy."""
     _readers[:] = [reader]
 
 
-def rule_read(text: str) -> str:
+def versioned_rule(text: str) -> str:
     """The text of a rule with its version; raises ValueError where it is none."""
     text = text.strip()
     if len(text) > LONGEST or not _SHAPE.fullmatch(text):

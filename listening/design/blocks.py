@@ -159,7 +159,7 @@ def even_chunks(things: list[T], size: int) -> Iterator[list[T]]:
         start = stop
 
 
-class Asked(Protocol):
+class BlockSettings(Protocol):
     """A task, of a file or stored."""
 
     @property
@@ -187,7 +187,7 @@ class Amount:
     clips_together: float  # rated on one screen
 
 
-def amount_of(trials: Sequence[PlannedTrial], task: Asked) -> Amount:
+def amount_of(trials: Sequence[PlannedTrial], task: BlockSettings) -> Amount:
     """Counted in the blocks that opening the study would plan; each replicate has as many."""
     blocks = 0
     if trials and task.block_size > 0:

@@ -27,16 +27,18 @@ def composed(
     ethics: Mapping[str, str], contact: str, erased_days: int | None, say: Callable[[str], str]
 ) -> str:
     """The whole text; `say` translates our own words. {minutes} stays for the study's figure."""
-    said = {name: ethics.get(name, "").strip() for name in ETHICS}
-    found = (" ".join(each) for each in _paragraphs(said, contact.strip(), erased_days, say))
-    return "\n\n".join(paragraph for paragraph in found if paragraph)
+    statements = {name: ethics.get(name, "").strip() for name in ETHICS}
+    paragraphs = (
+        " ".join(each) for each in _paragraphs(statements, contact.strip(), erased_days, say)
+    )
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 def _paragraphs(
-    said: Mapping[str, str], contact: str, erased_days: int | None, say: Callable[[str], str]
+    statements: Mapping[str, str], contact: str, erased_days: int | None, say: Callable[[str], str]
 ) -> Iterator[list[str]]:
     def line(words: str, name: str) -> list[str]:
-        own = said[name].removesuffix(".") if words.endswith(".") else said[name]
+        own = statements[name].removesuffix(".") if words.endswith(".") else statements[name]
         return [say(words).replace("{words}", own)] if own else []
 
     task = gettext_noop(
@@ -62,7 +64,7 @@ def _paragraphs(
         *([say(gettext_noop("Questions: {words}")).replace("{words}", contact)] if contact else []),
         *line(gettext_noop("Complaints: {words}"), "complaints"),
     ]
-    yield [say(AGREE).replace("{age}", said["age"] or AGE)]
+    yield [say(AGREE).replace("{age}", statements["age"] or AGE)]
 
 
 KEPT = gettext_noop(

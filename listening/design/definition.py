@@ -66,14 +66,14 @@ def definition_of(file: StudyFile) -> Definition:
     return {path: value for path, value in _leaves(raw) if kind_of(path) != Kind.RECORD}
 
 
-def of_kinds(definition: Mapping[Path, Any], *kinds: Kind) -> Definition:
+def values_of_kinds(definition: Mapping[Path, Any], *kinds: Kind) -> Definition:
     return {path: value for path, value in definition.items() if kind_of(path) in kinds}
 
 
 def measured(definition: Mapping[Path, Any], task: str) -> Definition:
     """All that must be the same where ratings of a task are to be of one kind."""
-    found = of_kinds(definition, Kind.MEASURED)
-    return {path: v for path, v in found.items() if path[0] != "tasks" or path[1] == task}
+    values = values_of_kinds(definition, Kind.MEASURED)
+    return {path: v for path, v in values.items() if path[0] != "tasks" or path[1] == task}
 
 
 def digest(part: Mapping[Path, Any]) -> str:
@@ -89,7 +89,7 @@ def changes(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> dict[Path,
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def place_of(path: Path) -> str:
+def path_title(path: Path) -> str:
     """A field as people read it: tasks › naturalness › criteria › mos › words › 5."""
     return " › ".join(part.replace("_", " ") for part in path)
 
@@ -112,12 +112,12 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         for name, each in value.items():
             yield from _leaves(each, (*path, str(name)))
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        yield from _of_list(list(value), path)
+        yield from _list_leaves(list(value), path)
     elif value not in (None, ""):
         yield path, value
 
 
-def _of_list(values: list[Any], path: Path) -> Iterator[tuple[Path, Any]]:
+def _list_leaves(values: list[Any], path: Path) -> Iterator[tuple[Path, Any]]:
     tables = [each for each in values if isinstance(each, Mapping)]
     if path[-1] in ("good", "poor"):  # sentences, each by its place
         yield from (((*path, str(n)), text) for n, text in enumerate(values))

@@ -57,13 +57,13 @@ def continues(rows: list[Row], item: str, wanted: bool) -> None:
     if wanted:
         paragraph, last = placed.get(order[at - 1], (order[at - 1], 0))
         if not last:
-            _place(rows, order[at - 1], paragraph, 1)
+            _set_position(rows, order[at - 1], paragraph, 1)
         start = (last or 1) + 1
     else:
         paragraph, start = item, 1
     for n, each in enumerate(run):
         alone = not wanted and len(run) == 1
-        _place(rows, each, "" if alone else paragraph, 0 if alone else start + n)
+        _set_position(rows, each, "" if alone else paragraph, 0 if alone else start + n)
     _forget_alone(rows)
 
 
@@ -79,7 +79,7 @@ def by_names(rows: list[Row]) -> int:
         forget(rows)
     for name, items in groups.items():
         for n, item in enumerate(items, start=1):
-            _place(rows, item, name, n)
+            _set_position(rows, item, name, n)
     return len(groups)
 
 
@@ -89,7 +89,7 @@ def forget(rows: list[Row]) -> None:
             row["paragraph"] = row["position"] = ""
 
 
-def _place(rows: list[Row], item: str, paragraph: str, position: int) -> None:
+def _set_position(rows: list[Row], item: str, paragraph: str, position: int) -> None:
     for row in rows:
         if row["item"] == item:
             row["paragraph"], row["position"] = paragraph, str(position or "")
@@ -102,7 +102,7 @@ def _forget_alone(rows: list[Row]) -> None:
         sizes[paragraph] = sizes.get(paragraph, 0) + 1
     for item, (paragraph, _) in places(rows).items():
         if sizes[paragraph] == 1:
-            _place(rows, item, "", 0)
+            _set_position(rows, item, "", 0)
 
 
 def why_not(top: Mapping[str, Any], rows: Sequence[Mapping[str, str]], form: str) -> str:
@@ -154,14 +154,14 @@ def choose(top: Table, rows: Sequence[Mapping[str, str]], form: str) -> None:
 
 
 def _conditions(setting: Mapping[str, Any]) -> list[str]:
-    systems, made = setting.get("synthetic", []), []
+    systems, labels = setting.get("synthetic", []), []
     for name in setting.get("conditions", []):
         several = name.rstrip("0123456789").endswith("T") and len(systems) > 1
-        made += [f"{name} ({system})" for system in systems] if several else [name]
-    return made
+        labels += [f"{name} ({system})" for system in systems] if several else [name]
+    return labels
 
 
-def heard(top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def rated_rows(top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """What is rated: rows of the table, or in context the lines that have one before them."""
     rated = [dict(row) for row in rows if not row.get("trap")]
     if not form_of(top):

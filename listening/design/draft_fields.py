@@ -77,18 +77,18 @@ class _Form:
 
     def _take_out(self, top: Table) -> None:
         """With what was changed of its questions; a questionnaire that asks nothing goes."""
-        gone = {question["key"] for question in READY_MADE[self.key]}
+        removed_keys = {question["key"] for question in READY_MADE[self.key]}
         for form in _forms(top):
             if self.key in _used(form):
                 form["use"] = [name for name in _used(form) if name != self.key]
-                left = [q for q in form.get("questions", []) if q.get("key") not in gone]
+                left = [q for q in form.get("questions", []) if q.get("key") not in removed_keys]
                 form["questions"] = left
                 for name in ("use", "questions"):
                     if not form[name]:
                         form.pop(name)
         if "questionnaires" in top:
-            kept = [f for f in top["questionnaires"] if "use" in f or "questions" in f]
-            top["questionnaires"] = kept
+            forms = [f for f in top["questionnaires"] if "use" in f or "questions" in f]
+            top["questionnaires"] = forms
 
 
 class _ScreenOut:
@@ -273,8 +273,8 @@ def put(top: Table, name: str, value: Any) -> None:
     if name in TICKS:
         TICKS[name].put(top, value)
         return
-    if found := REASON.fullmatch(name):
-        return _put_reasons(_inside(top, ("tasks", found[1]), name), str(value))
+    if match := REASON.fullmatch(name):
+        return _put_reasons(_inside(top, ("tasks", match[1]), name), str(value))
     field = editor_field(name)
     if field is None:
         raise UnknownField(name)
@@ -289,12 +289,12 @@ def put(top: Table, name: str, value: Any) -> None:
         table["consent_version"] = _next_version(str(table.get("consent_version", "0")))
 
 
-def shown(top: Table, name: str) -> Any:
+def field_value(top: Table, name: str) -> Any:
     """The value of a field as its page has it: words, or whether it is ticked."""
     if name in TICKS:
         return TICKS[name].shown(top)
-    if found := REASON.fullmatch(name):
-        return reasons_of(value_at(top, ("tasks", found[1])) or {})
+    if match := REASON.fullmatch(name):
+        return reasons_of(value_at(top, ("tasks", match[1])) or {})
     value = value_at(top, _way(name))
     if isinstance(value, bool):
         return value
@@ -363,11 +363,11 @@ def remove_source(top: Table, key: str) -> bool:
     """Without any way in, the study is open by its link and by Prolific again."""
     sources = top.get("sources", [])
     left = [source for source in sources if source.get("key") != key]
-    found = len(left) < len(sources)
+    removed = len(left) < len(sources)
     top["sources"] = left
     if not left:
         top.pop("sources")
-    return found
+    return removed
 
 
 def add_language(top: Table, tag: str) -> bool:
@@ -383,10 +383,10 @@ def add_language(top: Table, tag: str) -> bool:
 
 def remove_language(top: Table, tag: str) -> bool:
     """With all that was written in it."""
-    found = top.get("study", {}).get("translations", {}).pop(tag, None) is not None
+    removed = top.get("study", {}).get("translations", {}).pop(tag, None) is not None
     for task in top.get("tasks", []):
         task.get("translations", {}).pop(tag, None)
-    return found
+    return removed
 
 
 def remove_task(top: Table, place: str) -> bool:

@@ -158,9 +158,9 @@ def fit_to(
     a rater was to have; there may be fewer, and blocks are made even. `rated` are the rows
     that raters answer about: all but traps, unless lines are heard in context.
     """
-    given = {c.get("key"): c for c in top.get("conditions", [])}
+    by_key = {c.get("key"): c for c in top.get("conditions", [])}
     names = dict.fromkeys(row["condition"] for row in rows)
-    top["conditions"] = [given.get(name, {"key": name}) for name in names]
+    top["conditions"] = [by_key.get(name, {"key": name}) for name in names]
     if not rows:
         top.pop("conditions")
     trapped = any(row.get("trap") == TRAP for row in rows)

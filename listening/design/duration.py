@@ -113,7 +113,7 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
     )
     varies = study.task_plan != "all" and len({screens(task) for task in study.tasks}) > 1
     forms = sum(check_screens(check) for check in study.checks) + sum(
-        times_asked(form, study.tasks, taken) for form in study.questionnaires
+        count_occasions(form, study.tasks, taken) for form in study.questionnaires
     )
     return SessionLength(trials, parts, trial_s=tuple(each_s), forms=forms, varies=varies)
 
@@ -127,10 +127,10 @@ def form_s(
         for question in questionnaire["questions"]
         if not question.get("show_if")
     )
-    return asked_s * times_asked(questionnaire, tasks, taken)
+    return asked_s * count_occasions(questionnaire, tasks, taken)
 
 
-def times_asked(
+def count_occasions(
     questionnaire: Mapping[str, Any], tasks: Sequence[TaskEntry], taken: Sequence[int]
 ) -> int:
     """How often a rater of the tasks at these places is asked a questionnaire."""
@@ -201,12 +201,12 @@ def reading_s(*texts: str) -> float:
     return 60 * (words / WORDS_PER_MINUTE + wide / CHARACTERS_PER_MINUTE)
 
 
-def said_minutes(text: str) -> list[tuple[int, int]]:
+def stated_minutes(text: str) -> list[tuple[int, int]]:
     """Every length that a text names, as lowest and highest minutes."""
     return [(int(low), int(high or low)) for low, high in SAID.findall(text)]
 
 
-def contradicts(said: tuple[int, int], minutes: int) -> bool:
+def contradicts(stated: tuple[int, int], minutes: int) -> bool:
     """Whether a rater would feel misled: a quarter and more than two minutes away."""
-    low, high = said
+    low, high = stated
     return not low - max(2, 0.25 * minutes) <= minutes <= high + max(2, 0.25 * minutes)

@@ -1,4 +1,4 @@
-"""Questionnaires between tasks or blocks: when each is asked, how often, and where it is kept."""
+"""Questionnaires between tasks or blocks: when, how often, and the keys of their answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TaskPlan(NamedTuple):
     blocks: int  # of one session, at most
 
 
-class Place(NamedTuple):
+class TrialPosition(NamedTuple):
     """A trial of a session: which task it belongs to, counted from 1, and which block."""
 
     task: int
@@ -66,40 +66,46 @@ def questionnaire_of(key: str) -> str:
 def occasions_of(questionnaire: Questionnaire, tasks: Sequence[TaskPlan]) -> list[Occasion]:
     """Every time that a rater of all these tasks is asked; none for those before and after."""
     own = questionnaire["key"]
-    found: list[Occasion] = []
+    occasions: list[Occasion] = []
     for place, task in enumerate(tasks, start=1):
         if not _is_of(questionnaire, task.key):
             continue
         if questionnaire["when"] == AFTER_TASK:
-            found.append(Occasion(own, place, task.key))
+            occasions.append(Occasion(own, place, task.key))
         elif questionnaire["when"] == BETWEEN_BLOCKS:
             every = questionnaire["every"]
-            found += (Occasion(own, place, task.key, n) for n in range(every, task.blocks, every))
-    return found
+            occasions += (
+                Occasion(own, place, task.key, n) for n in range(every, task.blocks, every)
+            )
+    return occasions
 
 
 class Column(NamedTuple):
     """An answer in a table: its name, and where it is kept."""
 
     name: str
-    kept: str
+    answers_key: str
     question: str
 
 
 def columns_of(questionnaire: Questionnaire, tasks: Sequence[TaskPlan]) -> list[Column]:
-    """One column for each question, or one for each time that it is asked: none is chosen."""
+    """One column for each question, or one for each occasion where there are several."""
     own = questionnaire["key"]
     return [
-        Column(f"question_{own}_{question['key']}{said and f'_{said}'}", key, question["key"])
-        for key, said in kept_as(questionnaire, tasks, "_")
+        Column(
+            f"question_{own}_{question['key']}{description and f'_{description}'}",
+            key,
+            question["key"],
+        )
+        for key, description in answer_keys(questionnaire, tasks, "_")
         for question in questionnaire["questions"]
     ]
 
 
-def kept_as(
+def answer_keys(
     questionnaire: Questionnaire, tasks: Sequence[TaskPlan], joined: str = " "
 ) -> list[tuple[str, str]]:
-    """Under which keys its answers are kept, and which occasion each is; "" where there is one."""
+    """The keys of its answers, each with its occasion in words; "" where there is only one."""
     if not is_between(questionnaire):
         return [(questionnaire["key"], "")]
     return [
@@ -108,10 +114,10 @@ def kept_as(
     ]
 
 
-def due(
+def due_occasion(
     questionnaires: Iterable[Questionnaire],
     tasks: Mapping[int, str],
-    trials: Sequence[Place],
+    trials: Sequence[TrialPosition],
     answered: Iterable[str],
 ) -> Occasion | None:
     """What is asked before the next trial; `trials` in their order, `tasks` by their places.
@@ -127,9 +133,9 @@ def due(
                 continue
             occasion = Occasion(questionnaire["key"], task, tasks[task])
             if questionnaire["when"] == BETWEEN_BLOCKS:
-                asked = whole - whole % questionnaire["every"] if more else 0
-                occasion = Occasion(questionnaire["key"], task, tasks[task], asked)
-                is_due = asked > 0
+                after_blocks = whole - whole % questionnaire["every"] if more else 0
+                occasion = Occasion(questionnaire["key"], task, tasks[task], after_blocks)
+                is_due = after_blocks > 0
             else:
                 is_due = questionnaire["when"] == AFTER_TASK and not more
             if is_due and occasion.key not in known:
@@ -140,7 +146,7 @@ def due(
 def trials_until(
     questionnaires: Sequence[Questionnaire],
     tasks: Mapping[int, str],
-    trials: Sequence[Place],
+    trials: Sequence[TrialPosition],
     answered: Iterable[str],
     ahead: int,
 ) -> int:
@@ -148,7 +154,7 @@ def trials_until(
     taken, known = list(trials), list(answered)
     coming = [n for n, trial in enumerate(taken) if trial.state == "planned"]
     for free, at in enumerate(coming[:ahead]):
-        if due(questionnaires, tasks, taken, known):
+        if due_occasion(questionnaires, tasks, taken, known):
             return free
         taken[at] = taken[at]._replace(state="answered")
     return ahead
@@ -158,7 +164,7 @@ def _is_of(questionnaire: Questionnaire, task: str) -> bool:
     return task in questionnaire.get("task", ()) or not questionnaire.get("task")
 
 
-def _standing(trials: Sequence[Place]) -> Iterator[tuple[int, int, bool]]:
+def _standing(trials: Sequence[TrialPosition]) -> Iterator[tuple[int, int, bool]]:
     """Of each task that was begun: its place, its whole blocks, and whether more of it comes."""
     for task in dict.fromkeys(trial.task for trial in trials):
         own = [trial for trial in trials if trial.task == task]
@@ -167,5 +173,5 @@ def _standing(trials: Sequence[Place]) -> Iterator[tuple[int, int, bool]]:
         states: dict[int, set[str]] = {}
         for trial in own:
             states.setdefault(trial.block, set()).add(trial.state)
-        whole = sum(found.issubset(DONE) for found in states.values())
+        whole = sum(block_states.issubset(DONE) for block_states in states.values())
         yield task, whole, any(trial.state in TO_COME for trial in own)

@@ -17,9 +17,9 @@ from listening.methods.method import Scale
 def through_checks(study: StudyFile) -> float | None:
     """By guessing, past all checks that screen out; None where none does."""
     odds = []
-    for asked in study.checks:
-        check = check_named(asked["key"])
-        settings = check.settings(asked, language=study.language)
+    for entry in study.checks:
+        check = check_named(entry["key"])
+        settings = check.settings(entry, language=study.language)
         if settings.trials and settings.on_fail == "screen_out":
             odds.append(check.odds(settings))
     return prod(odds) if odds else None
@@ -113,10 +113,10 @@ def _accepted(kind: TrapKind, scales: Scales, own: Sequence[Sequence[str]]) -> l
 
 def _one_label_passes(guessed: Accepted, accepted: Accepted, criterion: str) -> bool:
     """Whether one label passes every trap of the criterion."""
-    asked = [k for k in accepted if k.criterion == criterion and k.pass_at_least > 0]
-    if any(kind not in guessed for kind in asked):
+    kinds = [k for k in accepted if k.criterion == criterion and k.pass_at_least > 0]
+    if any(kind not in guessed for kind in kinds):
         return False
-    sets = [labels for kind in asked for labels in guessed[kind]]
+    sets = [labels for kind in kinds for labels in guessed[kind]]
     return not sets or bool(frozenset.intersection(*sets))
 
 

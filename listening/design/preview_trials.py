@@ -86,8 +86,8 @@ class _Table:
         some = set(self.rng.sample(items, min(ENOUGH, len(items))))
         keys = {n: item.key for n, item in enumerate(self.study.items)}
         for refs in ([ref for ref in material if ref.item in some], material):
-            made = self.method.trials(refs, self.task.options) if refs else ()
-            planned = only_drawn(made, self.task.draw, keys)
+            trials = self.method.trials(refs, self.task.options) if refs else ()
+            planned = only_drawn(trials, self.task.draw, keys)
             if planned:
                 blocks = plan_blocks(
                     planned,

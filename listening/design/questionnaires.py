@@ -1,4 +1,4 @@
-"""Which questions of a questionnaire are asked, which answers fit them, and who is screened out.
+"""Visible questions of a questionnaire, answers that fit them, and rules of screening out.
 
 Ready-made questions about raters are those that a study names instead of writing them.
 """
@@ -169,18 +169,18 @@ def visible(questions: Sequence[Question], answers: Mapping[str, Any]) -> list[Q
 
 
 def _meets(answer: Any, rule: Mapping[str, Any]) -> bool:
-    given = answer if isinstance(answer, list | tuple) else [answer]
-    return any(str(each) in rule["answers"] for each in given if each is not None)
+    answers = answer if isinstance(answer, list | tuple) else [answer]
+    return any(str(each) in rule["answers"] for each in answers if each is not None)
 
 
 def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers as they are kept: those to questions that are asked, as numbers where they are
+    """The answers to store: those to visible questions, as numbers where they are
     numbers; Incorrect when one is missing or does not fit. The others are dropped.
     """
-    kept: dict[str, Any] = {}
+    accepted: dict[str, Any] = {}
     wrong: dict[str, Sentence] = {}
     for question in questionnaire["questions"]:
-        if question not in visible(questionnaire["questions"], kept):
+        if question not in visible(questionnaire["questions"], accepted):
             continue
         key = question["key"]
         try:
@@ -189,10 +189,10 @@ def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[st
             wrong[key] = unfit.sentence
         else:
             if answer is not None:
-                kept[key] = answer
+                accepted[key] = answer
     if wrong:
         raise Incorrect(wrong)
-    return kept
+    return accepted
 
 
 def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str:
@@ -200,33 +200,33 @@ def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str
     reasons = []
     for question in visible(questionnaire["questions"], answers):
         answer = answers.get(question["key"])
-        given = answer if isinstance(answer, list) else [answer]
-        screening_out = [str(each) for each in given if str(each) in question["screen_out"]]
+        choices = answer if isinstance(answer, list) else [answer]
+        screening_out = [str(each) for each in choices if str(each) in question["screen_out"]]
         if screening_out:
             reasons.append(f"{question['key']}: {', '.join(screening_out)}")
     return "; ".join(reasons)
 
 
-def part_asked(questionnaire: Questionnaire, answered: Mapping[str, Any] | None) -> Questionnaire:
+def next_part(questionnaire: Questionnaire, answered: Mapping[str, Any] | None) -> Questionnaire:
     """What is asked next of a questionnaire before the trials: who may be screened out is told
     before a long form. `answered` is what is stored of it so far.
     """
     first = _screening(questionnaire)
     if answered is None:
         return {**questionnaire, "questions": first} if first else questionnaire
-    given = answered["answers"]
+    answers = answered["answers"]
     rest = [question for question in questionnaire["questions"] if question not in first]
-    shown = visible(questionnaire["questions"], given)
+    shown = visible(questionnaire["questions"], answers)
     before = {question["key"] for question in first}
-    asked = []
+    questions = []
     for question in rest:
         rule = question["show_if"]
         if rule and rule["question"] in before:  # its answer is known by now
             if question not in shown:
                 continue
             question = {**question, "show_if": {}}
-        asked.append(question)
-    return {**questionnaire, "text": "", "questions": asked}
+        questions.append(question)
+    return {**questionnaire, "text": "", "questions": questions}
 
 
 def is_partly_answered(answered: Mapping[str, Any] | None) -> bool:
@@ -252,7 +252,7 @@ def _screening(questionnaire: Questionnaire) -> list[Question]:
 
 
 def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, Any]:
-    """What the rater's page is told: the questions, but not which answers screen out."""
+    """The questions for the rater's page, without the answers that screen out."""
     ready = set(questionnaire["ready"])
     return {
         "key": questionnaire["key"],
@@ -267,8 +267,10 @@ def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, 
 
 def in_words(questionnaire: Questionnaire, words: Mapping[str, Any]) -> dict[str, Any]:
     """The questionnaire with a study's own words of another language; values stay as they are."""
-    said = words.get("questions", {})
-    questions = [_question_in(q, said.get(q["key"], {})) for q in questionnaire["questions"]]
+    translations = words.get("questions", {})
+    questions = [
+        _question_in(q, translations.get(q["key"], {})) for q in questionnaire["questions"]
+    ]
     heads = {name: words[name] for name in ("title", "text") if name in words}
     return {**questionnaire, **heads, "questions": questions}
 
@@ -286,15 +288,15 @@ def default_title(use: Sequence[str]) -> str:
 
 def _question_on_page(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
     shown = {name: value for name, value in question.items() if name != "screen_out"}
-    shown |= {name: _said(question[name], translate) for name in ("question", "help")}
+    shown |= {name: _translate(question[name], translate) for name in ("question", "help")}
     shown["options"] = [
-        {"value": o["value"], "text": _said(o["text"], ours if _declines(o) else translate)}
+        {"value": o["value"], "text": _translate(o["text"], ours if _declines(o) else translate)}
         for o in question["options"]
     ]
     return shown
 
 
-def _said(words: str, translate: Translate) -> str:
+def _translate(words: str, translate: Translate) -> str:
     return translate(words) if words else ""  # gettext answers "" with its header
 
 
@@ -303,7 +305,7 @@ def _declines(option: Mapping[str, str]) -> bool:
 
 
 def _fitting(question: Question, answer: Any) -> Any:
-    """The answer as it is kept, or None when there is none and none is needed."""
+    """The answer to store, or None when there is none and none is needed."""
     if _empty(answer):
         if question["required"]:
             raise _Unfit(MISSING)
@@ -325,12 +327,14 @@ def _one(question: Question, answer: Any, values: list[str]) -> str:
 
 
 def _many(question: Question, answer: Any, values: list[str]) -> list[str]:
-    given = [answer] if isinstance(answer, str) else answer
-    if not isinstance(given, list) or not all(isinstance(v, str) and v in values for v in given):
+    choices = [answer] if isinstance(answer, str) else answer
+    if not isinstance(choices, list) or not all(
+        isinstance(v, str) and v in values for v in choices
+    ):
         raise _Unfit(CHOOSE)
-    if PREFER_NOT in given and len(set(given)) > 1:
+    if PREFER_NOT in choices and len(set(choices)) > 1:
         raise _Unfit(EITHER)
-    return [value for value in values if value in given]
+    return [value for value in values if value in choices]
 
 
 def _scale(question: Question, answer: Any, values: list[str]) -> int:

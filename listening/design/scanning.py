@@ -110,20 +110,20 @@ class NamePattern:
             return None
         values: dict[str, str] = {}
         for name, place in self.sources.items():
-            found = _filled(self.parts[place], texts[place])
-            if found is None:
+            filled = _filled(self.parts[place], texts[place])
+            if filled is None:
                 return None
-            values[name] = found[0][name]
+            values[name] = filled[0][name]
         known = dict(values)
         others: list[str] = []
         for part, text in zip(self.parts, texts, strict=True):
             if any(p.words > 1 and not _fits(p, known[p.name]) for p in part if p.name in known):
                 return None
-            found = _filled([_Piece(known[p.name]) if p.name in known else p for p in part], text)
-            if found is None:
+            filled = _filled([_Piece(known[p.name]) if p.name in known else p for p in part], text)
+            if filled is None:
                 return None
-            values |= found[0]
-            others += found[1]
+            values |= filled[0]
+            others += filled[1]
         return MatchedNames(values.get("system", ""), values["sentence"], tuple(others))
 
 
@@ -210,9 +210,9 @@ def _filled(part: list[_Piece], text: str) -> tuple[dict[str, str], list[str]] |
         end = _end(step, text, at, fits.pop())
         texts[n] += text[at:end]
         at = end
-    found = [(piece.name, texts[n]) for n, piece in enumerate(part) if piece.name]
-    named = {name: value for name, value in found if name != ANYTHING}
-    return named, [value for name, value in found if name == ANYTHING]
+    places = [(piece.name, texts[n]) for n, piece in enumerate(part) if piece.name]
+    named = {name: value for name, value in places if name != ANYTHING}
+    return named, [value for name, value in places if name == ANYTHING]
 
 
 def _fits(place: _Piece, text: str) -> bool:
@@ -249,11 +249,11 @@ def _end(piece: _Piece, text: str, start: int, ends: int) -> int:
 
 
 def _places(text: str, sought: str) -> list[int]:
-    found, at = [], text.find(sought)
+    positions, at = [], text.find(sought)
     while at >= 0:
-        found.append(at)
+        positions.append(at)
         at = text.find(sought, at + 1)
-    return found
+    return positions
 
 
 def _positions(text: str, sought: str) -> int:
@@ -352,10 +352,10 @@ def scan(paths: Iterable[str], pattern: str = "") -> Scan:
     sounds, ignored = _sounds(paths)
     if not sounds:
         raise UnclearNames("There is no sound file.")
-    found = _by_pattern(sounds, pattern) if pattern else _best(sounds)
+    reading = _by_pattern(sounds, pattern) if pattern else _best(sounds)
     why = "does not fit " + (f"the pattern {pattern}" if pattern else "the names of the others")
-    odd = [(path, why) for path in found.left_out]
-    return Scan(found.cells, found.how, (*ignored, *odd))
+    odd = [(path, why) for path in reading.left_out]
+    return Scan(reading.cells, reading.how, (*ignored, *odd))
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -364,12 +364,12 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in pieces)
 
 
-def stimuli_of(found: Scan) -> list[dict[str, str]]:
+def stimuli_of(scanned: Scan) -> list[dict[str, str]]:
     """Rows of stimuli.csv, sentence after sentence, with an id of its own for each."""
     rows: dict[str, dict[str, str]] = {}
-    for sentence in found.sentences:
-        for system in found.systems:
-            if file := found.cells.get((system, sentence)):
+    for sentence in scanned.sentences:
+        for system in scanned.systems:
+            if file := scanned.cells.get((system, sentence)):
                 key = re.sub(r"\s+", "_", f"{system}-{sentence}")[-LONGEST_ID:]
                 while key in rows:
                     key = f"{len(rows) + 1}-{key}"[:LONGEST_ID]
@@ -394,14 +394,14 @@ def _sounds(paths: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
             by_name[stem].append(path)
         else:
             ignored.append((path, "is no sound file by its ending"))
-    kept = []
+    sounds = []
     for same in by_name.values():
         first, *others = sorted(
             same, key=lambda p: EXTENSIONS.index(p.rpartition(".")[2].casefold())
         )
-        kept.append(first)
+        sounds.append(first)
         ignored += [(other, f"has the name of {first}, which is taken") for other in others]
-    return kept, ignored
+    return sounds, ignored
 
 
 def _parts(sounds: Sequence[str]) -> tuple[str, list[tuple[str, tuple[str, ...], str]]]:
@@ -447,7 +447,7 @@ def _best(sounds: Sequence[str]) -> _Reading:
         len(systems) > 1 and all(map(BOOK.fullmatch, sentences))
     )
     if of_a_corpus:
-        alone = _of_one_system(sounds)
+        alone = _one_system_reading(sounds)
         if not best.is_table:
             return alone
         others = [alone, *others]
@@ -456,11 +456,13 @@ def _best(sounds: Sequence[str]) -> _Reading:
         rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
         rivals += _without_emotions(best, readings)
     if rivals:
-        each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
+        each = "; ".join(f"{r.pattern}: {_describe(r)}" for r in (best, *rivals))
         what = f"The names can be read in {1 + len(rivals)} ways. {each}."
         raise UnclearNames(what, [r.pattern for r in (best, *rivals)])
     if doubt := _doubt(best):
-        what = f"{doubt} Rename files, or choose how to read them. {best.pattern}: {_shown(best)}."
+        what = (
+            f"{doubt} Rename files, or choose how to read them. {best.pattern}: {_describe(best)}."
+        )
         raise UnclearNames(what, [best.pattern])
     return best
 
@@ -496,7 +498,7 @@ def _doubt(reading: _Reading) -> str:
     return ""
 
 
-def _shown(reading: _Reading) -> str:
+def _describe(reading: _Reading) -> str:
     systems, sentences = reading.axes
     named = (("system", systems), ("sentence", sentences))
     return ", ".join(f"{len(n)} {what}{'s' * (len(n) != 1)} ({_few(n)})" for what, n in named)
@@ -512,13 +514,13 @@ def _readings(sounds: Sequence[str]) -> Iterator[_Reading]:
     depths = {len(folders) for _, folders, _ in parts}
     prefix = f"{top}/" if top else ""
     if depths != {0}:
-        yield from _of_folders(prefix, parts, min(depths))
+        yield from _folder_readings(prefix, parts, min(depths))
     if depths == {0}:
-        yield from _of_names(prefix, parts)
-        yield _of_one_system(sounds)
+        yield from _name_readings(prefix, parts)
+        yield _one_system_reading(sounds)
 
 
-def _of_one_system(sounds: Sequence[str]) -> _Reading:
+def _one_system_reading(sounds: Sequence[str]) -> _Reading:
     top, parts = _parts(sounds)
     name = _system_above(top)
     prefix = f"{top}/" if top else ""
@@ -536,15 +538,17 @@ def _is_language_or_style(names: Iterable[str]) -> bool:
 def _system_above(top: str) -> str:
     """The innermost folder that is no language and no style."""
     names = [name for name in top.split("/") if name]
-    told = [name for name in names if not _is_language_or_style([name])]
-    return told[-1] if told else names[-1] if names else "system"
+    candidates = [name for name in names if not _is_language_or_style([name])]
+    return candidates[-1] if candidates else names[-1] if names else "system"
 
 
-def _of_folders(
+def _folder_readings(
     prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]], depth: int
 ) -> Iterator[_Reading]:
     levels = [{folders[level] for _, folders, _ in parts} for level in range(depth)]
-    told = [level for level, names in enumerate(levels) if not _is_language_or_style(names)]
+    levels_of_systems = [
+        level for level, names in enumerate(levels) if not _is_language_or_style(names)
+    ]
     for level in range(depth):
         before, after = "{*}/" * level, "/{*}" * (depth - level - 1)
         system = _Reading(
@@ -557,7 +561,7 @@ def _of_folders(
             "the folder is the system, and stands in the file’s name once more",
             f"{prefix}{before}{{system}}{after}/{{system}}_{{sentence}}",
         )
-        system.usual = both.usual = float(level == min(told, default=0))
+        system.usual = both.usual = float(level == min(levels_of_systems, default=0))
         for path, folders, stem in parts:
             own = folders[level] if len(folders) > level else ""
             rest = "-".join((*folders[:level], *folders[level + 1 :], stem))
@@ -571,7 +575,9 @@ def _without(stem: str, name: str) -> str:
     return re.sub(r"^[-_. ]+|[-_. ]+$", "", stem.replace(name, "", 1))
 
 
-def _of_names(prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]]) -> Iterator[_Reading]:
+def _name_readings(
+    prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]]
+) -> Iterator[_Reading]:
     for separator in SEPARATORS:
         for place in (*range(1, MOST_SPLITS + 1), *range(-1, -MOST_SPLITS - 1, -1)):
             first, second = (f":{place}", "") if place > 0 else ("", f":{-place}")
@@ -609,11 +615,11 @@ def _numbered(names: Sequence[str], words: set[str]) -> float:
 
     What follows the first number may be words that are the same in all: 001_mic1, 002_mic1.
     """
-    found = [NUMBERED.match(name) for name in names]
+    matches = [NUMBERED.match(name) for name in names]
     shapes = {re.sub(r"\d+", "0", name.casefold()) for name in names}
-    if not names or not all(found) or len(shapes) > 1:
+    if not names or not all(matches) or len(shapes) > 1:
         return 0.0
-    heads = {match[1].strip("-_. ").casefold() for match in found if match}
+    heads = {match[1].strip("-_. ").casefold() for match in matches if match}
     return 1.0 if heads <= words else 0.5
 
 
@@ -659,8 +665,8 @@ def _names_by(
         rest = [text for text in match.others if text]
         return match.system or only, "-".join((*rest, match.sentence)) if whole else match.sentence
 
-    found = {path: named(match, whole=False) for path, match in matches.items()}
-    fit = [names for names in found.values() if names]
+    names_by_path = {path: named(match, whole=False) for path, match in matches.items()}
+    fit = [names for names in names_by_path.values() if names]
     if len(set(fit)) < len(fit):
         return {path: named(match, whole=True) for path, match in matches.items()}
-    return found
+    return names_by_path

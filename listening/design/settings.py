@@ -137,12 +137,12 @@ class Recipe:
         return tuple(line for line in self.lines if line.role == "rated")
 
     @property
-    def heard(self) -> tuple[Line, ...]:
+    def heard_lines(self) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.stimulus)
 
     def parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
         """All that raters hear, in order: the sound of each line, seconds of silence between."""
-        return self._parts(self.heard, sound)
+        return self._parts(self.heard_lines, sound)
 
     def rated_parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
         """What is rated alone."""
@@ -196,14 +196,14 @@ class Paragraph:
 
     def beginning(self, length: int) -> Paragraph:
         """The paragraph as if it ended after so many lines, counted by their places."""
-        end = min(_place(self.lines[0]), 1) + length
-        lines = tuple(line for line in self.lines if _place(line) < end)
+        end = min(_position(self.lines[0]), 1) + length
+        lines = tuple(line for line in self.lines if _position(line) < end)
         return Paragraph(self.key, lines, bool(lines) and self.whole)
 
 
 def neighbours(lines: Sequence[ItemEntry]) -> bool:
     """Do the lines follow each other without a gap?"""
-    places = [_place(line) for line in lines]
+    places = [_position(line) for line in lines]
     return all(b == a + 1 for a, b in pairwise(places))
 
 
@@ -236,8 +236,8 @@ class Manifest:
             wrong = list(self._wrong_places(key, items, gaps_allowed))
             mistakes += wrong
             if not wrong:
-                lines = tuple(sorted(items, key=_place))
-                whole = neighbours(lines) and _place(lines[0]) <= 1
+                lines = tuple(sorted(items, key=_position))
+                whole = neighbours(lines) and _position(lines[0]) <= 1
                 paragraphs.append(Paragraph(key, lines, whole))
         return paragraphs, mistakes
 
@@ -274,7 +274,7 @@ class Manifest:
         return Mistake("position", what, remedy, self.first[item.key].key)
 
 
-def _place(item: ItemEntry) -> int:
+def _position(item: ItemEntry) -> int:
     return item.position or 0
 
 
@@ -362,8 +362,8 @@ class Derived:
         """What was made and what was not, in a line; empty when the study has no settings."""
         if not self.conditions and not self.skipped:
             return ""
-        lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard}
-        made = (
+        lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard_lines}
+        counts_made = (
             f"{_counted(len(self.stimuli), 'stimulus', 'stimuli')} of "
             f"{_counted(len(self.conditions), 'condition', 'conditions')} made from "
             f"{_counted(len(lines), 'line', 'lines')}"
@@ -374,8 +374,8 @@ class Derived:
             f"{condition}: {_counted(n, 'paragraph', 'paragraphs')} {words[why]}"
             for (condition, why), n in counts.items()
         ]
-        asked = [f"{n:,} {what}" for what, n in self.passed_over if n]
-        return "; ".join([made, *left_out, *asked]) + "."
+        notes = [f"{n:,} {what}" for what, n in self.passed_over if n]
+        return "; ".join([counts_made, *left_out, *notes]) + "."
 
 
 def derive(study: StudyFile) -> Derived:
@@ -529,14 +529,14 @@ class _Workshop:
             system = self.known[wanted.speakers["T"]]
             label = wanted.key.removesuffix(f" ({system.key})")
             label += f" ({system.label or system.key})"
-        made = {"setting": form.setting, "form": form.name, "rated_condition": wanted.rated}
+        setting = {"setting": form.setting, "form": form.name, "rated_condition": wanted.rated}
         if form.context_voice:
-            made["context_condition"] = wanted.context or "text"
+            setting["context_condition"] = wanted.context or "text"
         return replace(
             base,
             key=wanted.key,
             label=label[:LONGEST_LABEL],
-            attributes={**base.attributes, **made},
+            attributes={**base.attributes, **setting},
             derived=True,
         )
 
@@ -545,7 +545,7 @@ class _Workshop:
     def _make_condition(
         self, where: str, table: dict[str, Any], wanted: _Condition, paragraphs: list[Paragraph]
     ) -> None:
-        made, known = 0, len(self.mistakes)
+        windows_made, known = 0, len(self.mistakes)
         for paragraph in paragraphs:
             there, needed = len(paragraph.lines), wanted.form.needed_lines
             skip = Skipped(table.get("key", ""), wanted.key, paragraph.key, there, needed)
@@ -557,8 +557,8 @@ class _Workshop:
                 self.skipped.append(replace(skip, why="missing"))
             for window in usable:
                 self._make_cell(table, wanted, window)
-            made += len(usable)
-        if not made and known == len(self.mistakes):
+            windows_made += len(usable)
+        if not windows_made and known == len(self.mistakes):
             what = (
                 f"No paragraph has the {wanted.form.needed_lines} lines in a row that "
                 f"“{wanted.form.name}” needs."
@@ -575,14 +575,14 @@ class _Workshop:
         others = len(_windows(wanted.form, paragraph, "all")) - len(windows)
         self.passed_over[f'other pairs left out (windows = "{which}")'] += others
         for window in windows:
-            gone = list(self._gone(wanted, window))
-            if gone and not table.get("allow_missing"):
-                for line, what in gone:
+            missing = list(self._gone(wanted, window))
+            if missing and not table.get("allow_missing"):
+                for line, what in missing:
                     remedy = f"Add it, or set allow_missing = true in {where}."
                     self.say("item", what, remedy, self.manifest.first[line.key].key)
             broken = not neighbours(window)
             broken |= wanted.form.setting == "paragraph" and not paragraph.whole
-            if gone or broken:
+            if missing or broken:
                 lost += 1
             else:
                 usable.append(window)

@@ -84,8 +84,8 @@ def passing_labels(
         return list(expected)
     passing = []
     for label in labels:
-        given = scale.score(label)
-        score = None if given is None else stored(given)
+        raw_score = scale.score(label)
+        score = None if raw_score is None else stored(raw_score)
         if any(score is not None and abs(score - (w or 0.0)) <= tolerance + 1e-9 for w in wanted):
             passing.append(label)
     return passing

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from listening.audio import AudioError
-from listening.audio.degradations import FLAWS, TRANSITION_HZ, write_made
+from listening.audio.degradations import FLAWS, TRANSITION_HZ, write_degraded
 from listening.design.anchors import ANCHORS, LABELS
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import natural
@@ -30,7 +30,7 @@ OWN_CELLS = ("expected", "versus")  # of a trap's row: what is made has its own 
 
 
 class CannotMake(Exception):
-    """Why nothing can be made, and what to do."""
+    """The reason why no clip can be generated, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def make_some(draft: Draft, wishes: Sequence[Wish], seconds: float = MADE_AT_ONC
     while waiting and time.monotonic() < until:
         wish = waiting.pop()
         try:
-            write_made(folder / wish.source["file"], folder / wish.target, wish.way)
+            write_degraded(folder / wish.source["file"], folder / wish.target, wish.way)
         except AudioError as error:
             raise CannotMake(f"{wish.source['file']}: {error}") from None
     return len(waiting)
@@ -162,18 +162,18 @@ def _row(wish: Wish, taken: set[str]) -> dict[str, str]:
 
 def take_back(draft: Draft, condition: str, seen: int) -> int:
     """Takes what was made for a condition out of the table and the folder; how many clips."""
-    gone: list[str] = []
+    removed_files: list[str] = []
 
     def write(top: Table, rows: Rows) -> None:
-        gone.extend(r["file"] for r in rows if r.get(BY) and r["condition"] == condition)
-        rows[:] = [row for row in rows if row["file"] not in gone]
+        removed_files.extend(r["file"] for r in rows if r.get(BY) and r["condition"] == condition)
+        rows[:] = [row for row in rows if row["file"] not in removed_files]
         if not any(row["condition"] == condition for row in rows):
-            kept = [c for c in top.get("conditions", []) if c.get("key") != condition]
-            top["conditions"] = kept
+            conditions = [c for c in top.get("conditions", []) if c.get("key") != condition]
+            top["conditions"] = conditions
 
     change(draft, write, seen)
     _sweep(draft)
-    return len(gone)
+    return len(removed_files)
 
 
 def _sweep(draft: Draft) -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
-from listening.design.draft_context import heard
+from listening.design.draft_context import rated_rows
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
 from listening.design.odds import TrapOdds, through_checks, through_traps
@@ -86,18 +86,18 @@ def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[A
     study = whole(reading)
     if study is not None:
         return [amount_of(trials_of(study, task), task) for task in study.tasks]
-    rated = heard(dict(top), rows_of(draft))
-    found = []
+    rated = rated_rows(dict(top), rows_of(draft))
+    amounts = []
     for task in top.get("tasks", []):
         counts = {"blocks_per_session": 1, **{k: task[k] for k in COUNTS if k in task}}
         if len(counts) == len(COUNTS) and all(
             isinstance(n, int) and n > 0 for n in counts.values()
         ):
-            asked = SimpleNamespace(
+            block_settings = SimpleNamespace(
                 material={}, repeat_items=bool(task.get("repeat_items")), **counts
             )
-            found.append(amount_of(table_trials(task, rated, roles(dict(top))), asked))
-    return found
+            amounts.append(amount_of(table_trials(task, rated, roles(dict(top))), block_settings))
+    return amounts
 
 
 def whole(reading: Reading) -> StudyFile | None:
@@ -107,12 +107,12 @@ def whole(reading: Reading) -> StudyFile | None:
 
 def cost_of(draft: Draft, top: Mapping[str, Any], raters: int, minutes: int) -> Cost | None:
     """Of all raters: as the study says who pays and how much, else as Prolific recommends."""
-    said = top.get("study", {}).get("payment", {})
-    currency, by = said.get("currency", CURRENCY), said.get("by", "prolific")
-    per_hour = said.get("per_hour", RECOMMENDED.get(currency, 0) / 100)
-    if "per_session" in said and minutes and isinstance(said["per_session"], int | float):
-        per_hour = 60 * said["per_session"] / minutes
-    elif "per_hour" not in said and ("per_clip" in said or currency not in RECOMMENDED):
+    payment = top.get("study", {}).get("payment", {})
+    currency, by = payment.get("currency", CURRENCY), payment.get("by", "prolific")
+    per_hour = payment.get("per_hour", RECOMMENDED.get(currency, 0) / 100)
+    if "per_session" in payment and minutes and isinstance(payment["per_session"], int | float):
+        per_hour = 60 * payment["per_session"] / minutes
+    elif "per_hour" not in payment and ("per_clip" in payment or currency not in RECOMMENDED):
         return None  # not known here
     if not isinstance(per_hour, int | float) or not isinstance(currency, str):
         return None
@@ -125,13 +125,15 @@ def cost_of(draft: Draft, top: Mapping[str, Any], raters: int, minutes: int) -> 
 
 def easiest(study: StudyFile) -> TrapOdds | None:
     """Of all tasks with traps, the odds of those that guessers pass most often."""
-    found = []
+    odds_by_task = []
     for task in study.tasks:
         try:
-            found.append(through_traps(study, task))
+            odds_by_task.append(through_traps(study, task))
         except (ValueError, KeyError):
             continue  # traps in words: nobody guesses these
-    return max((odds for odds in found if odds), key=lambda odds: odds.guessing, default=None)
+    return max(
+        (odds for odds in odds_by_task if odds), key=lambda odds: odds.guessing, default=None
+    )
 
 
 def length_of(draft: Draft, reading: Reading) -> SessionLength | None:

@@ -21,7 +21,7 @@ from listening.audio.long_sounds import NotDecoded
 from listening.common.input_limits import WEB_FILES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.sound_files import EXTENSIONS
-from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
+from listening.design.studyfile import CSV, TOML, study_folder, unpack_upload
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
@@ -97,7 +97,7 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
     space.mkdir(parents=True)  # of this archive: pages send several at once
     try:
         ignored: list[str] = []
-        problems = unpack_sent(archive, space, ignored)
+        problems = unpack_upload(archive, space, ignored)
         ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)
@@ -138,12 +138,12 @@ def note_problem(draft: Draft, path: str, problem: str) -> None:
 
 def problems_of(draft: Draft) -> dict[str, str]:
     """Uploaded files that cannot be used, each with why; until the same name comes again."""
-    found = {}
+    problems = {}
     for file in sorted((place_of(draft) / "problems").glob("*.json")):
         with contextlib.suppress(FileNotFoundError, JsonError):  # it came again just now
             path, problem = read_json(file.read_bytes())
-            found[path] = problem
-    return dict(sorted(found.items()))
+            problems[path] = problem
+    return dict(sorted(problems.items()))
 
 
 def forget_problems(draft: Draft) -> None:
@@ -163,21 +163,21 @@ def adopt(draft: Draft) -> bool:
     adopted, sounds = place_of(draft) / "adopted", folder_of(draft) / SOUNDS
     with transaction.atomic():
         Draft.objects.select_for_update().get(pk=draft.pk)  # pages ask several times at once
-        found = adopted.exists()
-        if found:
+        has_folder = adopted.exists()
+        if has_folder:
             _move_all(adopted, folder_of(draft))
             shutil.rmtree(adopted)
         sounds.mkdir(parents=True, exist_ok=True)
         inside = study_folder(sounds)
         if (inside / TOML).exists():
-            found = True
+            has_folder = True
             inside.rename(adopted)
             sounds.mkdir(exist_ok=True)
             _move_all(adopted, folder_of(draft))
-        if found:
+        if has_folder:
             Draft.objects.filter(pk=draft.pk).update(wishes=None)
     shutil.rmtree(adopted, ignore_errors=True)
-    return found
+    return has_folder
 
 
 def _move_all(source: Path, target: Path) -> None:
@@ -194,7 +194,7 @@ def uploaded(draft: Draft) -> dict[str, tuple[int, str]]:
     """Every uploaded file with its bytes, and its SHA-256 where that is known already."""
     prefix, place = f"{SOUNDS}/", str(place_of(draft))
     return {
-        name.removeprefix(prefix): (size, str((_kept(place, name) or {}).get("sha256", "")))
+        name.removeprefix(prefix): (size, str((_cached_facts(place, name) or {}).get("sha256", "")))
         for name, size in names_of(draft).items()
         if name.startswith(prefix)
     }
@@ -204,7 +204,7 @@ def measure_some(draft: Draft, seconds: float = MEASURED_AT_ONCE_S) -> int:
     """Measures sounds that are not known yet, for a while; how many are left."""
     endings = tuple(f".{each}" for each in EXTENSIONS)
     names = [name for name in names_of(draft) if name.casefold().endswith(endings)]
-    new = [name for name in names if _kept(str(place_of(draft)), name) is None]
+    new = [name for name in names if _cached_facts(str(place_of(draft)), name) is None]
     until = time.monotonic() + seconds
     while new and time.monotonic() < until:
         facts_of(draft, new[:MEASURED_TOGETHER])
@@ -215,7 +215,7 @@ def measure_some(draft: Draft, seconds: float = MEASURED_AT_ONCE_S) -> int:
 def names_of(draft: Draft) -> dict[str, int]:
     """Every file of the folder but its tables, relative to it, with its bytes."""
     top = str(folder_of(draft))
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     waiting = [""]
     while waiting:
         before = waiting.pop()
@@ -224,14 +224,14 @@ def names_of(draft: Draft) -> dict[str, int]:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(f"{before}{entry.name}/")
                 else:
-                    found[before + entry.name] = entry.stat().st_size
-    return {name: size for name, size in found.items() if name not in (TOML, CSV)}
+                    sizes[before + entry.name] = entry.stat().st_size
+    return {name: size for name, size in sizes.items() if name not in (TOML, CSV)}
 
 
 def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
     """What each file holds, or {"problem": …}; measured once for each content."""
     place = str(place_of(draft))
-    known = {name: _kept(place, name) for name in names}
+    known = {name: _cached_facts(place, name) for name in names}
     new = [name for name, facts in known.items() if facts is None]
     paths = [folder_of(draft) / name for name in new]
     there = [(name, path) for name, path in zip(new, paths, strict=True) if path.is_file()]
@@ -241,9 +241,9 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
         known[name] = facts | ({"sha256": audio.sha256_of(path)} if wrong else {})
         if isinstance(each, NotDecoded):
             continue  # the next look may find a server that is less busy
-        kept = Path(_facts_file(place, name))
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps([_mark(path), known[name]]))
+        facts_file = Path(_facts_file(place, name))
+        facts_file.parent.mkdir(exist_ok=True)
+        facts_file.write_text(json.dumps([_mark(path), known[name]]))
     return {name: facts or {"problem": "The file is not there."} for name, facts in known.items()}
 
 
@@ -253,7 +253,7 @@ def is_full(draft: Draft) -> bool:
     return facts.is_dir() and len(os.listdir(facts)) >= WEB_FILES
 
 
-def _kept(place: str, name: str) -> Facts | None:
+def _cached_facts(place: str, name: str) -> Facts | None:
     """What is known of a file that has not changed since; `place` is that of the draft."""
     try:
         status = os.stat(f"{place}/study/{name}")

@@ -16,12 +16,12 @@ from django.db import transaction
 from listening.common.input_limits import DRAFT_ROWS
 from listening.common.plain_toml import TomlError, read_toml
 from listening.common.spreadsheets import TableError, read_table
-from listening.design.draft_context import choose, form_of, heard
+from listening.design.draft_context import choose, form_of, rated_rows
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
-from listening.drafts.journal import changed_places, written_down
+from listening.drafts.journal import add_to_journal, changed_places
 from listening.models import Draft, Project, Study
 from listening.studies import StudyError, export_study
 
@@ -160,11 +160,11 @@ def change(
         make(top, rows)
         if row.wishes is not None:
             sizes = _sizes(before)
-            asked = {k: n for k, n in _sizes(top).items() if sizes.get(k, n) != n}
-            row.wishes |= {key: size for key, size in asked.items() if isinstance(size, int)}
+            new_sizes = {k: n for k, n in _sizes(top).items() if sizes.get(k, n) != n}
+            row.wishes |= {key: size for key, size in new_sizes.items() if isinstance(size, int)}
             if form := form_of(top):
                 choose(top, rows, form)
-            fit_to(top, rows, row.wishes, heard(top, rows))
+            fit_to(top, rows, row.wishes, rated_rows(top, rows))
         changed = {TOML: _readable(top)} if top != before else {}
         if rows != rows_before:
             changed[CSV] = rows_text(rows)
@@ -194,7 +194,7 @@ def noted(draft: Draft, row: Draft, top: Mapping[str, Any], places: Iterable[str
     if places or (row.title, row.pattern) != (title, draft.pattern):
         row.title, row.pattern = title, draft.pattern
         row.revision += 1
-        row.changes = written_down(row.changes, places, row.revision, draft.by)
+        row.changes = add_to_journal(row.changes, places, row.revision, draft.by)
         row.save()
     draft.title, draft.revision, draft.changes = row.title, row.revision, row.changes
 
@@ -218,10 +218,10 @@ def _write(draft: Draft, contents: Mapping[str, str]) -> None:
         shutil.rmtree(new)
         raise
     new.rename(place_of(draft) / CHANGED)
-    _put_in_place(draft)
+    _apply_change(draft)
 
 
-def _put_in_place(draft: Draft) -> None:
+def _apply_change(draft: Draft) -> None:
     changed = place_of(draft) / CHANGED
     for path in changed.iterdir():
         os.replace(path, folder_of(draft) / path.name)
@@ -234,5 +234,5 @@ def whole_folder_of(draft: Draft) -> Path:
         with transaction.atomic():
             row = Draft.objects.select_for_update().filter(pk=draft.pk).first()
             if row is not None and (place_of(row) / CHANGED).exists():
-                _put_in_place(row)
+                _apply_change(row)
     return folder_of(draft)

@@ -22,11 +22,13 @@ def changed_places(before: Any, after: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
-def written_down(journal: Journal, places: Iterable[str], revision: int, by: str) -> dict[str, Any]:
+def add_to_journal(
+    journal: Journal, places: Iterable[str], revision: int, by: str
+) -> dict[str, Any]:
     """The journal with these changes; what lay inside a place that changed as a whole goes."""
     changed = list(places)
-    kept = {k: v for k, v in journal.items() if not any(_inside(k, p) for p in changed)}
-    return kept | {place: [revision, by] for place in changed}
+    entries = {k: v for k, v in journal.items() if not any(_inside(k, p) for p in changed)}
+    return entries | {place: [revision, by] for place in changed}
 
 
 def changed_since(journal: Journal, revision: int) -> dict[str, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
 
 
-FINDINGS_KEPT_S = 600
+FINDINGS_CACHE_S = 600
 
 
 def is_made(draft: Draft) -> bool:
@@ -66,17 +66,17 @@ def findings_of(draft: Draft) -> list[Finding]:
     if draft.study is None:
         return []
     name = f"findings/draft/{draft.pk}/{draft.made_revision}"
-    kept: list[Finding] | None = None
+    findings: list[Finding] | None = None
     with suppress(RedisError):
-        kept = cache.get(name)
-    if kept is None:
-        kept = check_study(draft.study)
+        findings = cache.get(name)
+    if findings is None:
+        findings = check_study(draft.study)
         with suppress(RedisError):
-            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
-    return kept
+            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
+    return findings
 
 
-def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:
+def open_study_of_draft(draft: Draft, *, anyway: bool, by: str) -> Study:
     """Lets raters in; the draft has served and goes, its folder can be exported from the study."""
     study = draft.study
     if study is None or not is_made(draft):

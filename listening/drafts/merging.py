@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from listening.design.draft_fields import put, shown
+from listening.design.draft_fields import field_value, put
 from listening.design.draft_toml import Table
 from listening.drafts.folder import Rows, change, table_of
 from listening.drafts.journal import changed_since, who_changed
@@ -47,7 +47,7 @@ def save_fields(
         for name, value in changes.items():
             by = None if over is None or name in over else who_changed(journal, name, seen)
             if by is not None and _differs(top, name, value):
-                merged.collisions.append(Theirs(name, shown(top, name), by))
+                merged.collisions.append(Theirs(name, field_value(top, name), by))
                 continue
             put(top, name, value)
             saved.append(name)
@@ -65,11 +65,13 @@ def news(draft: Draft, seen: int) -> Merged:
 def _differs(top: Table, name: str, value: Any) -> bool:
     tried = deepcopy(top)
     put(tried, name, value)
-    return bool(shown(tried, name) != shown(top, name))
+    return bool(field_value(tried, name) != field_value(top, name))
 
 
 def _others(
     top: Table, journal: Mapping[str, Any], seen: int, leave: Collection[str] = ()
 ) -> list[Theirs]:
     since = changed_since(journal, seen)
-    return [Theirs(name, shown(top, name), by) for name, by in since.items() if name not in leave]
+    return [
+        Theirs(name, field_value(top, name), by) for name, by in since.items() if name not in leave
+    ]

@@ -36,28 +36,28 @@ def arrange(draft: Draft, pattern: str = "") -> Scan | None:
     names = list(names_of(draft))
     draft.pattern = pattern
     own = {row["file"] for row in rows_of(draft) if row.get(BY)}
-    found = scan([name for name in names if name not in own], pattern)
+    scanned = scan([name for name in names if name not in own], pattern)
 
     def put(top: Table, rows: Rows) -> None:
-        rows[:] = merged(rows, stimuli_of(found), set(names))
+        rows[:] = merged(rows, stimuli_of(scanned), set(names))
         _mark_traps(top, rows)
         if draft.wishes is not None:
             _one_rate(draft, top, rows)
 
     change(draft, put, draft.revision, anyway=True)
-    return found
+    return scanned
 
 
 def merged(rows: Rows, scanned: Rows, names: set[str]) -> Rows:
     """The table's own rows whose file is there, and those of new files, sentence by sentence."""
-    kept = [row for row in rows if row["file"] in names]
-    by_file = {row["file"]: row for row in kept}
+    merged_rows = [row for row in rows if row["file"] in names]
+    by_file = {row["file"]: row for row in merged_rows}
     called: dict[str, Counter[str]] = defaultdict(Counter)
     for row in scanned:
         if own := by_file.get(row["file"]):
             called[row["condition"]][own["condition"]] += 1
-    texts = {row["item"]: row.get("text", "") for row in kept}
-    taken = {row["stimulus"] for row in kept} | {""}
+    texts = {row["item"]: row.get("text", "") for row in merged_rows}
+    taken = {row["stimulus"] for row in merged_rows} | {""}
     for row in scanned:
         if row["file"] in by_file:
             continue
@@ -68,8 +68,8 @@ def merged(rows: Rows, scanned: Rows, names: set[str]) -> Rows:
             key = f"{key[:110]}-{len(taken)}"
         taken.add(key)
         new = {**row, "stimulus": key, "condition": system, "text": texts.get(row["item"], "")}
-        kept.append({**new, "trap": ""})
-    return sorted(kept, key=lambda row: (natural(row["item"]), natural(row["condition"])))
+        merged_rows.append({**new, "trap": ""})
+    return sorted(merged_rows, key=lambda row: (natural(row["item"]), natural(row["condition"])))
 
 
 def mark(top: Table, rows: Rows, condition: str, role: str) -> None:
@@ -109,7 +109,7 @@ def compare_with(top: Table, rows: Rows, condition: str) -> None:
     if not any(row["condition"] == condition for row in rows):
         return
     wanted = condition not in versus(top)
-    for options in _of_comparisons(top):
+    for options in _comparison_options(top):
         options.pop("pairs", None)
         if wanted:
             options["versus"] = condition
@@ -119,14 +119,14 @@ def compare_with(top: Table, rows: Rows, condition: str) -> None:
 
 def versus(top: Table) -> set[str]:
     """The systems that comparisons set all others against."""
-    return {options["versus"] for options in _of_comparisons(top) if "versus" in options}
+    return {options["versus"] for options in _comparison_options(top) if "versus" in options}
 
 
 def compares(top: Table) -> bool:
-    return bool(_of_comparisons(top))
+    return bool(_comparison_options(top))
 
 
-def _of_comparisons(top: Table) -> list[Table]:
+def _comparison_options(top: Table) -> list[Table]:
     """The options of tasks that compare two systems."""
     tasks = top.get("tasks", [])
     return [t.setdefault("options", {}) for t in tasks if t.get("method") in COMPARISONS]
@@ -233,12 +233,12 @@ def holes(rows: Rows) -> list[Holes]:
     rated = [row for row in rows if not row.get("trap")]
     there = {(row["item"], row["condition"]) for row in rated}
     sentences = dict.fromkeys(row["item"] for row in rated)
-    found = []
+    all_holes = []
     for system in dict.fromkeys(row["condition"] for row in rated):
         lacking = tuple(item for item in sentences if (item, system) not in there)
         if lacking:
-            found.append(Holes(system, lacking, _name_for(rated, system, lacking[0])))
-    return found
+            all_holes.append(Holes(system, lacking, _name_for(rated, system, lacking[0])))
+    return all_holes
 
 
 def _name_for(rated: Rows, system: str, item: str) -> str:

@@ -12,24 +12,24 @@ import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import AudioError
-from listening.audio.degradations import write_made
+from listening.audio.degradations import write_degraded
 from listening.common.command_name import command as typed
 from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes
-from listening.design.othertools import CannotTake, Taken
+from listening.design.othertools import CannotTake, Conversion
 from listening.design.studyfile import CSV, TOML, Problem, read_folder
 from listening.design.studyfile.writer import rows_text
 from listening.models import ReviewJob
 
 
-def write_and_tell(command: BaseCommand, taken: Taken, out: Path) -> None:
+def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
     """Writes the folder; then what was guessed, what was not taken over, and what comes next."""
-    problems = write_taken(taken, out)
+    problems = write_conversion(taken, out)
     tasks = ", ".join(f"{task['key']} ({task['method']})" for task in taken.top["tasks"])
     command.stdout.write(f"Wrote {out}: {len(taken.rows):,} clips. Tasks: {tasks}.")
     for line in taken.guessed:
         command.stdout.write(f"Guessed: {line}.")
-    for line in taken.left:
+    for line in taken.omitted:
         command.stdout.write(f"Not taken over: {line}.")
     for problem in problems:
         command.stdout.write(f"To mend before the import: {problem}")
@@ -59,30 +59,30 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def write_taken(taken: Taken, target: Path) -> tuple[Problem, ...]:
+def write_conversion(conversion: Conversion, target: Path) -> tuple[Problem, ...]:
     """Writes the folder; what an import would say of it. CannotTake where nothing was written."""
     if target.exists() and not target.is_dir():
         raise CannotTake(f"“{target}” is a file. Name a new folder.")
     if target.is_dir() and not all(is_system_file(e.name) for e in target.iterdir()):
         raise CannotTake(f"The folder “{target}” is not empty, and nothing in it was touched.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".taken-") as made:
-        folder = Path(made) / "study"
-        _write(taken, folder)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".taken-") as temporary:
+        folder = Path(temporary) / "study"
+        _write(conversion, folder)
         if target.is_dir():
             shutil.rmtree(target)
         folder.rename(target)
     return tuple(read_folder(target).problems)
 
 
-def _write(taken: Taken, folder: Path) -> None:
+def _write(taken: Conversion, folder: Path) -> None:
     (folder / "audio").mkdir(parents=True)
     for name, source in taken.sounds.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, folder / name)
     for name, (source, anchor) in taken.anchors.items():
         try:
-            write_made(source, folder / name, anchor)
+            write_degraded(source, folder / name, anchor)
         except AudioError as error:
             raise CannotTake(f"No anchor can be made of {source}: {error}") from None
     (folder / TOML).write_text(tomli_w.dumps(taken.top, multiline_strings=True), "utf-8")
@@ -92,9 +92,9 @@ def _write(taken: Taken, folder: Path) -> None:
 def review_named(study: str, review: str) -> ReviewJob:
     """By its number, as in its page's address, or by its title."""
     jobs = ReviewJob.objects.filter(study__key=study).select_related("study")
-    found = [job for job in jobs if review in (str(job.pk), job.title)]
-    if len(found) == 1:
-        return found[0]
+    matches = [job for job in jobs if review in (str(job.pk), job.title)]
+    if len(matches) == 1:
+        return matches[0]
     known = ", ".join(f"{job.pk} “{job.title}”" for job in jobs) or "none"
-    told = "several reviews" if found else "no review"
-    raise CommandError(f"The study “{study}” has {told} “{review}”. By number: {known}.")
+    count = "several reviews" if matches else "no review"
+    raise CommandError(f"The study “{study}” has {count} “{review}”. By number: {known}.")

@@ -37,14 +37,14 @@ class FreeChoice(Method):
     default_criteria = (("choice", default_question, {}),)
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
-        given = [kind for kind in KINDS if options.get(kind) not in (None, False)]
-        if len(given) != 1:
+        kinds = [kind for kind in KINDS if options.get(kind) not in (None, False)]
+        if len(kinds) != 1:
             raise ValueError(
                 "free_choice needs one of choices = […], slider = [low, high, step], text = true"
             )
-        if given == ["text"]:
+        if kinds == ["text"]:
             return Scale((), "text", longest=_longest(options))
-        if given == ["slider"]:
+        if kinds == ["slider"]:
             return _slider(options["slider"], names_in(options))
         many = options.get("many", False)
         if not isinstance(many, bool):

@@ -47,7 +47,7 @@ def together(options: Mapping[str, Any], share: float | None) -> Playback:
     return Playback(share=_share(options, share), restart=_flag(options, "restart"))
 
 
-def beside_reference(options: Mapping[str, Any]) -> Playback:
+def with_reference(options: Mapping[str, Any]) -> Playback:
     """The same, and what only an open reference allows."""
     common = together(options, None)
     return Playback(

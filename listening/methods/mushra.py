@@ -15,11 +15,11 @@ from listening.methods.method import (
     Scale,
     Step,
     StimulusRef,
-    beside_reference,
     context_of,
     gettext_noop,
     hides_reference,
     names_in,
+    with_reference,
 )
 
 BANDS = {  # the middle of each fifth of the scale
@@ -58,7 +58,7 @@ class Mushra(Method):
         return Scale(steps, "sliders", (0.0, 100.0, 1.0))
 
     def playback(self, options: Mapping[str, Any]) -> Playback:
-        return beside_reference(options)
+        return with_reference(options)
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
         return [TOGETHER]

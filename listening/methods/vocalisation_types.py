@@ -124,17 +124,17 @@ def marked(text: str, language: str) -> tuple[str, list[tuple[str, int]]]:
 
     Markers: [type], <type>, 【type】; closing ones (</type>) are dropped.
     """
-    plain, found, end = "", [], 0
+    plain, markers, end = "", [], 0
     gap = "" if in_characters(language) else " "
     for marker in _MARKER.finditer(text):
         plain += text[end : marker.start()]
         end = marker.end()
         name = next(part for part in marker.groups() if part)
         if not name.startswith("/"):
-            found.append((canonical(name), len(units(plain, language))))
+            markers.append((canonical(name), len(units(plain, language))))
         plain += gap
     plain += text[end:]
-    return " ".join(plain.split()), found
+    return " ".join(plain.split()), markers
 
 
 def has_marks(text: str) -> bool:

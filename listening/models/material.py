@@ -155,7 +155,7 @@ def clip_facts(study: str) -> dict[str, ClipFacts]:
             role=TRAP if row["trap"] else LINE if key in parts else row["condition__role"],
             language=row["item__language"] or usual,
             dimension=row["item__dimension"],
-            challenge=_told(row, own, "challenge"),
+            challenge=_row_value(row, own, "challenge"),
             speakers=_speakers(row, own, whose),
             sentences=_sentences(row, own),
             run=str(row["run"]),
@@ -172,11 +172,11 @@ def only_lines(study: str) -> set[str]:
     named = [task.material.get("conditions") for task in Task.objects.filter(study__key=study)]
     if not named or not all(named):
         return set()
-    asked = {condition for conditions in named for condition in conditions}
+    rated = {condition for conditions in named for condition in conditions}
     stimuli = Stimulus.objects.filter(study__key=study)
     joined = stimuli.filter(derived=True).values_list("lines", flat=True)
     used = {line["stimulus"] for lines in joined for line in lines if line.get("stimulus")}
-    alone = stimuli.filter(trap="", derived=False).exclude(condition__key__in=asked)
+    alone = stimuli.filter(trap="", derived=False).exclude(condition__key__in=rated)
     return used.intersection(alone.values_list("key", flat=True))
 
 
@@ -184,23 +184,23 @@ def _lines(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [line for line in row["lines"] if line["role"] == "rated"]
 
 
-def _told(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> str:
+def _row_value(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> str:
     """What the clip's row of stimuli.csv says, else what all its lines say alike."""
     if name in row["attributes"]:
         return str(row["attributes"][name])
-    said = {value for value in _of_lines(row, own, name) if value}
-    return said.pop() if len(said) == 1 else ""
+    values = {value for value in _line_values(row, own, name) if value}
+    return values.pop() if len(values) == 1 else ""
 
 
-def _of_lines(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> Iterable[str]:
+def _line_values(row: Mapping[str, Any], own: Mapping[str, Any], name: str) -> Iterable[str]:
     for line in _lines(row):
         source = own.get(line.get("stimulus") or "")
         yield str(source["attributes"].get(name, "")) if source else ""
 
 
 def _speakers(row: Mapping[str, Any], own: Mapping[str, Any], whose: Mapping[str, str]) -> str:
-    if told := _told(row, own, "speakers"):
-        return told
+    if speakers := _row_value(row, own, "speakers"):
+        return speakers
     voices = {name for line in _lines(row) if (name := whose.get(line["item"], ""))}
     voices = voices or {row["item__speaker"]} - {""}
     return str(len(voices)) if voices else ""
@@ -210,6 +210,6 @@ def _sentences(row: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """As stimuli.csv says; of a joined clip the sum over its lines, a line without a number one."""
     if "sentences" in row["attributes"] or not (lines := _lines(row)):
         return str(row["attributes"].get("sentences", ""))
-    told = list(_of_lines(row, own, "sentences"))
-    numbers = [int(each) if each.isdigit() else 1 for each in told]
+    counts = list(_line_values(row, own, "sentences"))
+    numbers = [int(each) if each.isdigit() else 1 for each in counts]
     return str(sum(numbers)) if lines else ""

@@ -37,7 +37,7 @@ R = TypeVar("R")
 log = logging.getLogger(__name__)
 
 
-def asked_job(
+def requested_job(
     name: str, given_up: Callable[..., object] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Makes a Celery job of a function: two of the same never work at once, and the row is kept.
@@ -50,30 +50,32 @@ def asked_job(
 
     def decorate(work: Callable[P, R]) -> Callable[P, R | None]:
         @wraps(work)
-        def job(*given: P.args, **named: P.kwargs) -> R | None:
-            return _work_on(mark_of(name, given), partial(work, *given, **named))
+        def job(*args: P.args, **kwargs: P.kwargs) -> R | None:
+            return _work_on(mark_of(name, args), partial(work, *args, **kwargs))
 
         job.is_written_down = True  # type: ignore[attr-defined]
-        made: Callable[P, R | None] = shared_task(name=name)(job)
-        return made
+        task: Callable[P, R | None] = shared_task(name=name)(job)
+        return task
 
     return decorate
 
 
 def ask(
-    job: Any, *given: Any, unreachable: Callable[[OperationalError], object] | None = None
+    job: Any, *arguments: Any, unreachable: Callable[[OperationalError], object] | None = None
 ) -> None:
-    """Has a job done once this transaction commits; given: what JSON can hold.
+    """Has a job done once this transaction commits; its arguments are what JSON can hold.
 
     While the queue cannot be reached, ``unreachable`` is told and nothing is asked for; without it,
     the job is sent when the queue is back.
     """
-    mark, now = mark_of(job.name, given), timezone.now()
+    mark, now = mark_of(job.name, arguments), timezone.now()
     fresh = {"asked_at": now, "sent_at": None, "begun_at": None, "tries": 0}
     AskedJob.objects.update_or_create(
-        mark=mark, defaults=fresh, create_defaults={**fresh, "job": job.name, "given": list(given)}
+        mark=mark,
+        defaults=fresh,
+        create_defaults={**fresh, "job": job.name, "given": list(arguments)},
     )
-    transaction.on_commit(partial(_send, job, mark, given, unreachable))
+    transaction.on_commit(partial(_send, job, mark, arguments, unreachable))
 
 
 def requests_of(job: Any) -> QuerySet[AskedJob]:
@@ -83,20 +85,20 @@ def requests_of(job: Any) -> QuerySet[AskedJob]:
 
 def send_lost() -> int:
     """Run by the clock: sends what nobody holds any more; how many."""
-    until = cache(job_queues.taken_until)
+    until = cache(job_queues.processed_until)
     return sum(_heal(row, until) for row in AskedJob.objects.all())
 
 
 def _send(
     job: Any,
     mark: str,
-    given: tuple[Any, ...],
+    arguments: tuple[Any, ...],
     unreachable: Callable[[OperationalError], object] | None,
 ) -> None:
     row = AskedJob.objects.filter(mark=mark)
     row.update(sent_at=timezone.now(), begun_at=None)
     try:
-        job.delay(*given)
+        job.delay(*arguments)
     except OperationalError as error:
         if unreachable is None:
             log.warning("%s waits until the queue of jobs can be reached: %s", job.name, error)
@@ -131,8 +133,8 @@ def _heal(row: AskedJob, until: Callable[[str], datetime]) -> bool:
 
 
 def _give_up(row: AskedJob, same: Q) -> None:
-    gone, _ = AskedJob.objects.filter(same).delete()
-    if not gone:
+    deleted, _ = AskedJob.objects.filter(same).delete()
+    if not deleted:
         return
     why = f"its worker died {row.tries} times"
     log.error("%s, asked for at %s, is given up: %s", row.job, row.asked_at, why)
@@ -161,8 +163,8 @@ def _work_on(mark: str, work: Callable[[], R]) -> R | None:
         return done
 
 
-def mark_of(job: str, given: tuple[Any, ...]) -> str:
-    return hashlib.sha256(json.dumps([job, *given], sort_keys=True).encode()).hexdigest()
+def mark_of(job: str, arguments: tuple[Any, ...]) -> str:
+    return hashlib.sha256(json.dumps([job, *arguments], sort_keys=True).encode()).hexdigest()
 
 
 def _is_free(mark: str) -> bool:

@@ -1,4 +1,4 @@
-"""Review jobs: what experts judge, who they are, what each was given, and all their verdicts."""
+"""Review jobs: their items, reviewers, assignments and verdicts."""
 
 from uuid import uuid4
 

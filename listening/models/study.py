@@ -1,4 +1,4 @@
-"""Study, Task and Criterion: what is asked, of what, how often; its definitions and versions."""
+"""Study, Task and Criterion, with the definitions and versions of a study."""
 
 from __future__ import annotations
 
@@ -220,12 +220,12 @@ class StudyEvent(models.Model):
 
 def earlier_versions(study: Study) -> list[Study]:
     """The versions before this one, the newest first."""
-    found: list[Study] = []
+    versions: list[Study] = []
     before = study.version_of
-    while before is not None and before not in found:
-        found.append(before)
+    while before is not None and before not in versions:
+        versions.append(before)
         before = before.version_of
-    return found
+    return versions
 
 
 def all_versions(study: Study) -> list[Study]:

@@ -85,9 +85,7 @@ def note(study: Study, what: str, by: str, **details: Any) -> None:
     )
 
 
-def note_of_room(
-    study_id: int, by: str, what: str, details: dict[str, Any], **_signal: Any
-) -> None:
+def note_action(study_id: int, by: str, what: str, details: dict[str, Any], **_signal: Any) -> None:
     """Receives `listening.common.signals.acted`."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:

@@ -1,1 +1,1 @@
-"""Messages by mail, webhook and chat: what is looked for, who is told, and what went where."""
+"""Messages by mail, webhook and chat: their events, recipients and deliveries."""

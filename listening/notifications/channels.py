@@ -1,4 +1,4 @@
-"""Channels made, confirmed, changed, stopped, removed; and who is notified of which event."""
+"""Create, confirm, change, stop and remove channels; choose who is notified of which event."""
 
 from __future__ import annotations
 
@@ -169,13 +169,13 @@ def audience(study: Study, event: str) -> list[Channel]:
         scopes |= Q(project=study.project_id)
     chosen = Subscription.objects.filter(scopes, events__contains=[event])
     chosen = chosen.filter(channel__confirmed_at__isnull=False)
-    found: dict[int, Channel] = {}
+    channels: dict[int, Channel] = {}
     for each in chosen.select_related("channel__owner").order_by("channel"):
         owner = each.channel.owner
         about_all = each.study_id is None and each.project_id is None
         if may_hear(study, owner, event) and (not about_all or is_of(study, owner)):
-            found[each.channel_id] = each.channel
-    return list(found.values())
+            channels[each.channel_id] = each.channel
+    return list(channels.values())
 
 
 def may_hear(study: Study, user: Any, event: str) -> bool:

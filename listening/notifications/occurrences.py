@@ -28,15 +28,17 @@ def note(study_id: int, event: str, subject: str, facts: Mapping[str, Any]) -> N
 
 
 @transaction.atomic
-def settle(event: str, study: Study, found: Mapping[str, Facts], lasts: Iterable[str] = ()) -> None:
+def settle(
+    event: str, study: Study, current: Mapping[str, Facts], lasts: Iterable[str] = ()
+) -> None:
     """What was found is noted where it is new; what is neither found nor lasts any more is over.
 
     Facts are made for what is new only.
     """
     there = Occurrence.objects.filter(study=study, event=event, over_at=None)
     known = set(there.values_list("subject", flat=True))
-    there.exclude(subject__in={*found, *lasts}).update(over_at=timezone.now())
-    for subject, facts in found.items():
+    there.exclude(subject__in={*current, *lasts}).update(over_at=timezone.now())
+    for subject, facts in current.items():
         if subject not in known:
             note(study.pk, event, subject, facts())
 

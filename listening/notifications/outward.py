@@ -41,7 +41,7 @@ class NotReached(Exception):
 @dataclass(frozen=True)
 class Answer:
     status: int
-    said: str
+    reason: str
     retry_after_s: float = 0.0
 
 
@@ -102,10 +102,10 @@ def is_allowed(text: str) -> bool:
 def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
     """All that a name leads to; NotAllowed where one is inside, or plain http goes outside."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NotReached(f"The name {host} is not known.") from None
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in entries))
     if not all(map(is_allowed, addresses)):
         raise NotAllowed(
             f"{host} is in a private network, which this server does not call. Its operator can "

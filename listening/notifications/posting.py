@@ -114,5 +114,5 @@ def _start(reply: httpcore.Response) -> str:
 
 
 def _retry_after(reply: httpcore.Response) -> float:
-    told = {name.lower(): value for name, value in reply.headers}.get(b"retry-after", b"")
-    return float(told) if told.isdigit() and len(told) < 7 else 0.0
+    seconds = {name.lower(): value for name, value in reply.headers}.get(b"retry-after", b"")
+    return float(seconds) if seconds.isdigit() and len(seconds) < 7 else 0.0

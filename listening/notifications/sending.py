@@ -47,8 +47,8 @@ def dispatch() -> list[int]:
     Each step is one transaction: whoever dies between two leaves what the next round goes on with.
     """
     for pk in _new():
-        _choose_who_is_told(pk)
-    return [made for bundle in _waiting() if (made := _write(*bundle)) is not None]
+        _choose_recipients(pk)
+    return [delivery for bundle in _waiting() if (delivery := _write(*bundle)) is not None]
 
 
 def _new() -> list[int]:
@@ -57,13 +57,16 @@ def _new() -> list[int]:
 
 
 @transaction.atomic
-def _choose_who_is_told(pk: int) -> None:
+def _choose_recipients(pk: int) -> None:
     rows = Occurrence.objects.select_for_update(skip_locked=True, of=("self",))
-    found = rows.filter(pk=pk, dispatched_at=None).select_related("study").first()
-    if found is None:
+    occurrence = rows.filter(pk=pk, dispatched_at=None).select_related("study").first()
+    if occurrence is None:
         return  # somebody else is at it, or was
-    told = [Telling(occurrence=found, channel=c) for c in audience(found.study, found.event)]
-    Telling.objects.bulk_create(told, ignore_conflicts=True)
+    tellings = [
+        Telling(occurrence=occurrence, channel=c)
+        for c in audience(occurrence.study, occurrence.event)
+    ]
+    Telling.objects.bulk_create(tellings, ignore_conflicts=True)
     Occurrence.objects.filter(pk=pk).update(dispatched_at=timezone.now())
 
 
@@ -92,9 +95,9 @@ def _write(channel_id: int, study_id: int, event: str) -> int | None:
         return None
     study = Study.objects.get(pk=study_id)
     message = message_of(study, event, [each.occurrence for each in tellings])
-    made = written(channel, study, event, message, now, count=len(tellings))
-    Telling.objects.filter(pk__in=[each.pk for each in tellings]).update(delivery=made)
-    return made.pk
+    delivery = written(channel, study, event, message, now, count=len(tellings))
+    Telling.objects.filter(pk__in=[each.pk for each in tellings]).update(delivery=delivery)
+    return delivery.pk
 
 
 def written(
@@ -121,12 +124,12 @@ def written(
 class NotSent(Exception):
     """It did not arrive; the message is what the log of deliveries shows."""
 
-    def __init__(self, said: str, *, after_s: float = 0.0, for_good: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, reason: str, *, after_s: float = 0.0, for_good: bool = False) -> None:
+        super().__init__(reason)
         self.after_s, self.for_good = after_s, for_good
 
 
-def due() -> list[int]:
+def due_deliveries() -> list[int]:
     """What has to be tried now; what a sender that died has left, too."""
     rows = Delivery.objects.filter(
         _is_due(timezone.now()),
@@ -139,10 +142,10 @@ def due() -> list[int]:
 def forget_old() -> int:
     """Deletes what ended 90 days ago and waits for nobody; what was told is not told again."""
     old = timezone.now() - KEPT
-    gone, _ = Delivery.objects.filter(ended_at__lt=old).delete()
+    deleted, _ = Delivery.objects.filter(ended_at__lt=old).delete()
     ended = Q(over_at__lt=old) | Q(event__startswith="analysis.", dispatched_at__lt=old)
     waits = Telling.objects.filter(occurrence=OuterRef("pk"), delivery=None)
-    return gone + Occurrence.objects.filter(ended, ~Exists(waits)).delete()[0]
+    return deleted + Occurrence.objects.filter(ended, ~Exists(waits)).delete()[0]
 
 
 def deliver(pk: int) -> str:
@@ -152,13 +155,13 @@ def deliver(pk: int) -> str:
         return ""
     delivery, again = claimed
     try:
-        said = _send(delivery, again)
+        response = _send(delivery, again)
     except NotSent as problem:
         return _note_failure(delivery, problem)
     except Exception as error:  # else it would be taken up every five minutes, for ever
         log.exception("Message %s broke", delivery.code)
         return _note_failure(delivery, NotSent(f"It broke here ({type(error).__name__})."))
-    return _note(delivery, State.SENT, said)
+    return _note(delivery, State.SENT, response)
 
 
 def _is_due(now: datetime) -> Q:
@@ -240,15 +243,15 @@ def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
         answer = post(channel.address, body, headers)
     except (outward.NotAllowed, outward.NotReached) as error:
         raise NotSent(str(error)) from None
-    said = f"It answered {answer.status}{f': {answer.said}' if answer.said else '.'}"
+    summary = f"It answered {answer.status}{f': {answer.reason}' if answer.reason else '.'}"
     if 200 <= answer.status < 300:
-        return said
+        return summary
     if 300 <= answer.status < 400:
-        said = f"It answered {answer.status}: redirects are not followed; give the new address."
+        summary = f"It answered {answer.status}: redirects are not followed; give the new address."
     if answer.status == GONE:
-        stop(channel, f"{said} That means: send nothing more here.")
-        raise NotSent(said, for_good=True)
-    raise NotSent(said, after_s=answer.retry_after_s)
+        stop(channel, f"{summary} That means: send nothing more here.")
+        raise NotSent(summary, for_good=True)
+    raise NotSent(summary, after_s=answer.retry_after_s)
 
 
 # --- What came of it -----------------------------------------------------------------------------
@@ -268,11 +271,11 @@ def _note_failure(delivery: Delivery, problem: NotSent) -> str:
     return _note(delivery, State.FAILED, str(problem))
 
 
-def _note(delivery: Delivery, state: str, said: str, **more: Any) -> str:
+def _note(delivery: Delivery, state: str, response: str, **more: Any) -> str:
     """Only of the try that was ours: another may have begun since, if this one took too long."""
     ended = None if state == State.WAITING else timezone.now()
     mine = Delivery.objects.filter(pk=delivery.pk, state=State.SENDING, tries=delivery.tries)
-    mine.update(state=state, answer=said[:300], ended_at=ended, **more)
+    mine.update(state=state, answer=response[:300], ended_at=ended, **more)
     return str(state)
 
 

@@ -206,8 +206,8 @@ def _stall(study: Study, since: datetime) -> dict[str, Any]:
         (listening,) = cursor.fetchone()
     began = max(filter(None, (last, _opened_at(study))))
     hours = int((timezone.now() - began) / timedelta(hours=1))
-    said = began.strftime("%Y-%m-%d %H:%M")
-    return {"hours": hours, "since": said, "listening": listening, **_places(study)}
+    since_text = began.strftime("%Y-%m-%d %H:%M")
+    return {"hours": hours, "since": since_text, "listening": listening, **_places(study)}
 
 
 # --- Money ---------------------------------------------------------------------------------------
@@ -215,28 +215,28 @@ def _stall(study: Study, since: datetime) -> dict[str, Any]:
 
 def look_at_budget(study: Study) -> None:
     share = limits_of(study).budget_percent
-    found = {}
+    reached = {}
     for recruitment in study.recruitments.filter(state=Recruitment.State.LIVE):
         sums = ledger.money_of(recruitment)
         spent = sums.total_minor + ledger.with_fees(recruitment, sums.owed_minor)
         limit = Decimal(recruitment.budget_minor or sums.planned_minor)
         for name, percent in (("share", share), (HUNDRED, 100)):
             if limit and 100 * spent >= percent * limit:
-                told = partial(_money, recruitment, spent, limit)
-                found[f"{recruitment.code} {name}"] = told
-    settle("study.budget_reached", study, found)
+                make_facts = partial(_money, recruitment, spent, limit)
+                reached[f"{recruitment.code} {name}"] = make_facts
+    settle("study.budget_reached", study, reached)
 
 
 def look_at_reviews(study: Study) -> None:
     """Submissions that nobody has decided 20 days after they were handed in."""
     since = timezone.now() - timedelta(days=WARNED_AFTER_DAYS)
-    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    overdue: dict[str, Callable[[], dict[str, Any]]] = {}
     for recruitment in study.recruitments.filter(state=Recruitment.State.LIVE):
         waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
         count = waiting.filter(completed_at__lte=since).count()
         if count:
-            found[recruitment.code] = partial(dict, submissions=count)
-    settle("study.review_due", study, found)
+            overdue[recruitment.code] = partial(dict, submissions=count)
+    settle("study.review_due", study, overdue)
 
 
 def _money(recruitment: Recruitment, spent: Decimal, limit: Decimal) -> dict[str, Any]:
@@ -277,13 +277,13 @@ def _rows(statement: str, study: Study) -> list[tuple[Any, ...]]:
 
 def _judge(event: str, study: Study, shares: Shares, expected_percent: int) -> None:
     expected = expected_percent / 100
-    found = {}
+    excesses = {}
     for subject, each in shares.items():
         excess = excess_of(each, expected, looked_for=len(shares))
         if excess is not None:
-            found[subject] = partial(_facts, subject, excess, expected_percent)
+            excesses[subject] = partial(_facts, subject, excess, expected_percent)
     lasts = [subject for subject, each in shares.items() if still_above(each, expected)]
-    settle(event, study, found, lasts)
+    settle(event, study, excesses, lasts)
 
 
 def _facts(subject: str, excess: Excess, expected_percent: int) -> dict[str, Any]:

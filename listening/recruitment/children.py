@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 from listening.models import Recruitment, Session
 from listening.recruitment.prolific import Prolific, Refused, wire
 
-MOST_ASKED = 20  # single submissions at each look: an address can be made up a thousand times
-ASKED_AGAIN_S = 86400
+MOST_LOOKED_UP = 20  # single submissions at each look: an address can be made up a thousand times
+LOOKED_UP_AGAIN_S = 86400
 
 
 def children_of(recruitment: Recruitment) -> set[str]:
@@ -43,13 +43,13 @@ def all_submissions(
         listed.add(there.id)
         yield there, _child(recruitment, there)
     known = children_of(recruitment)
-    yield from _of_children(prolific, known, listed)
-    for there in _asked_for(prolific, recruitment, listed):
+    yield from _submissions_of_children(prolific, known, listed)
+    for there in _look_up_submissions(prolific, recruitment, listed):
         child = _child(recruitment, there)
         yield there, child
         if child and child not in known:
             known.add(child)
-            yield from _of_children(prolific, [child], listed)
+            yield from _submissions_of_children(prolific, [child], listed)
 
 
 def _child(recruitment: Recruitment, there: wire.Submission) -> str:
@@ -57,25 +57,25 @@ def _child(recruitment: Recruitment, there: wire.Submission) -> str:
     return there.study if is_child else ""
 
 
-def _of_children(
+def _submissions_of_children(
     prolific: Prolific, children: Iterable[str], listed: set[str]
 ) -> Iterator[tuple[wire.Submission, str]]:
     for child in children:
         try:
-            found = prolific.submissions(child)
+            submissions = prolific.submissions(child)
         except Refused:
-            continue  # it is not listed by itself: `_asked_for` asks for each
-        listed.update(there.id for there in found)
-        yield from ((there, child) for there in found)
+            continue  # it is not listed by itself: `_look_up_submissions` asks for each
+        listed.update(there.id for there in submissions)
+        yield from ((there, child) for there in submissions)
 
 
-def _asked_for(
+def _look_up_submissions(
     prolific: Prolific, recruitment: Recruitment, listed: set[str]
 ) -> Iterator[wire.Submission]:
     """Those of this study that no list holds, or of which no list says which child they are of."""
     unexplained = _unexplained(recruitment)
     names = dict.fromkeys([*_unlisted(recruitment, listed), *unexplained])
-    for name in list(names)[:MOST_ASKED]:
+    for name in list(names)[:MOST_LOOKED_UP]:
         try:
             there = prolific.submission(name)
         except Refused:
@@ -85,7 +85,7 @@ def _asked_for(
         recruitment.submissions.filter(prolific_id=name).update(seen_at=timezone.now())
         if name in unexplained and not (there and _child(recruitment, there)):
             with suppress(RedisError):  # a day later Prolific may say something else
-                cache.set(_key(unexplained[name]), True, timeout=ASKED_AGAIN_S)
+                cache.set(_key(unexplained[name]), True, timeout=LOOKED_UP_AGAIN_S)
 
 
 def _unlisted(recruitment: Recruitment, listed: set[str]) -> list[str]:
@@ -110,10 +110,10 @@ def _unexplained(recruitment: Recruitment) -> dict[str, int]:
         )
     )
     named = dict(sessions.order_by("-pk").values_list("prolific_session", "pk"))
-    asked: set[str] = set()
+    looked_up: set[str] = set()
     with suppress(RedisError):
-        asked = set(cache.get_many([_key(pk) for pk in named.values()]))
-    return {name: pk for name, pk in named.items() if _key(pk) not in asked}
+        looked_up = set(cache.get_many([_key(pk) for pk in named.values()]))
+    return {name: pk for name, pk in named.items() if _key(pk) not in looked_up}
 
 
 def _key(session: int) -> str:

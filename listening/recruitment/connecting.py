@@ -133,19 +133,19 @@ def choose_workspace(connection: Connection, workspace: str, project: str = "") 
 def probe(prolific: Prolific, project: str) -> dict[str, bool]:
     """What the workspace allows: a draft with each feature is made, which costs nothing, and
     deleted; a feature is known to be missing only where its draft is refused."""
-    found: dict[str, bool] = {}
+    features: dict[str, bool] = {}
     for name in FEATURES:
         try:
             draft = prolific.create_study(_draft_with(name, project))
         except Refused as refused:
             if refused.status in (400, 403):
-                found[name] = False
+                features[name] = False
             continue
         except ProlificError:
             continue
-        found[name] = True
+        features[name] = True
         prolific.delete_draft(draft.id)
-    return found
+    return features
 
 
 def _draft_with(feature: str, project: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ DONE = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SubmissionFacts:
     """A submission as Prolific has it, for the rules."""
 
     status: str
@@ -101,26 +101,26 @@ class Proposal:
         return self.decision.capitalize()
 
 
-def rejection_ground(place: Place, known: Evidence | None) -> str:
+def rejection_ground(facts: SubmissionFacts, evidence: Evidence | None) -> str:
     """The category that allows a rejection; "" where no rule does."""
-    if place.status != "AWAITING REVIEW" or place.withdrew or place.entered in NEVER:
+    if facts.status != "AWAITING REVIEW" or facts.withdrew or facts.entered in NEVER:
         return ""
-    if known is None or known.answered == 0:
-        screened = known is not None and known.outcome == "screened_out"
+    if evidence is None or evidence.answered == 0:
+        screened = evidence is not None and evidence.outcome == "screened_out"
         return "" if screened else "NO_DATA"
-    if known.is_too_fast:
+    if evidence.is_too_fast:
         return "TOO_QUICKLY"
-    if known.fails_fair_checks:
+    if evidence.fails_fair_checks:
         return "FAILED_CHECK"
     return ""
 
 
-def propose(place: Place, known: Evidence | None) -> Proposal | None:
+def propose(facts: SubmissionFacts, evidence: Evidence | None) -> Proposal | None:
     """None where nothing is to be decided: it is over, or still going on."""
-    if place.status in SUBMISSION_OVER or place.status == "RESERVED":
+    if facts.status in SUBMISSION_OVER or facts.status == "RESERVED":
         return None
-    if place.status in ("ACTIVE", "TIMED-OUT"):
-        if known is None or known.outcome not in DONE_HERE:
+    if facts.status in ("ACTIVE", "TIMED-OUT"):
+        if evidence is None or evidence.outcome not in DONE_HERE:
             return None
         return Proposal(
             COMPLETE,
@@ -128,9 +128,9 @@ def propose(place: Place, known: Evidence | None) -> Proposal | None:
             FULL_PAY,
             (COMPLETE,),
         )
-    ground = rejection_ground(place, known)
+    ground = rejection_ground(facts, evidence)
     rejectable = (REJECT,) if ground else ()
-    if place.withdrew:
+    if facts.withdrew:
         return Proposal(
             RETURN,
             "They withdrew, and all their answers are deleted.",
@@ -139,31 +139,33 @@ def propose(place: Place, known: Evidence | None) -> Proposal | None:
             message="You withdrew from the study and your answers are deleted. Please return "
             "your place. Thank you for your time.",
         )
-    if known is None or known.answered == 0:
-        return _without_work(place, known, ground, rejectable)
-    if known.outcome in DONE_HERE:
-        return _with_work(place, known, ground, rejectable)
+    if evidence is None or evidence.answered == 0:
+        return _without_work(facts, evidence, ground, rejectable)
+    if evidence.outcome in DONE_HERE:
+        return _with_work(facts, evidence, ground, rejectable)
     message = (
-        f"You answered {known.answered} of {known.trials} clips. If something went wrong, please "
-        "tell us; else please return your place. We pay the part that you did."
+        f"You answered {evidence.answered} of {evidence.trials} clips. If something went wrong, "
+        "please tell us; else please return your place. We pay the part that you did."
     )
     return Proposal(
         PART,
-        f"{known.answered} of {known.trials} clips are answered.",
+        f"{evidence.answered} of {evidence.trials} clips are answered.",
         "Work that was begun is paid in part: the place is returned first, then a bonus follows.",
         (PART, RETURN, APPROVE),
         message=message,
     )
 
 
-def _with_work(place: Place, known: Evidence, ground: str, rejectable: tuple[str, ...]) -> Proposal:
+def _with_work(
+    facts: SubmissionFacts, evidence: Evidence, ground: str, rejectable: tuple[str, ...]
+) -> Proposal:
     because = "All answers are here."
-    if not place.entered:
+    if not facts.entered:
         because = (
-            f"All answers are here; the code is “{place.code or 'none'}”, which proves nothing."
+            f"All answers are here; the code is “{facts.code or 'none'}”, which proves nothing."
         )
-    if known.review or ground:
-        because = "All answers are here; look at them first: " + "; ".join(known.sentences()[1:])
+    if evidence.review or ground:
+        because = "All answers are here; look at them first: " + "; ".join(evidence.sentences()[1:])
     rule = REJECTION_RULES[ground] + " You may still approve." if ground else FULL_PAY
     return Proposal(
         APPROVE,
@@ -171,24 +173,26 @@ def _with_work(place: Place, known: Evidence, ground: str, rejectable: tuple[str
         rule,
         (APPROVE, *rejectable),
         category=ground,
-        message=rejection_message(ground, known) if ground else "",
-        doubtful=bool(ground or known.review),
+        message=rejection_message(ground, evidence) if ground else "",
+        doubtful=bool(ground or evidence.review),
     )
 
 
 def _without_work(
-    place: Place, known: Evidence | None, ground: str, rejectable: tuple[str, ...]
+    facts: SubmissionFacts, evidence: Evidence | None, ground: str, rejectable: tuple[str, ...]
 ) -> Proposal:
-    if (known is not None and known.outcome == "screened_out") or place.entered in NEVER:
+    if (evidence is not None and evidence.outcome == "screened_out") or facts.entered in NEVER:
         return Proposal(
             PART,
-            "They were screened out." if place.entered != "no_consent" else "They declined.",
+            "They were screened out." if facts.entered != "no_consent" else "They declined.",
             "It is never rejected: the place comes back, and the way there may be paid.",
             (PART, RETURN, APPROVE),
             message="Thank you for your time. This study needs other listeners or other "
             "equipment. Please return your place; after that we pay you for the time you spent.",
         )
-    because = "No session came with this submission." if known is None else "No clip was answered."
+    because = (
+        "No session came with this submission." if evidence is None else "No clip was answered."
+    )
     return Proposal(
         RETURN,
         because,
@@ -200,19 +204,19 @@ def _without_work(
     )
 
 
-def rejection_message(category: str, known: Evidence | None) -> str:
+def rejection_message(category: str, evidence: Evidence | None) -> str:
     """For the participant, with the numbers; long enough for Prolific."""
-    if category == "TOO_QUICKLY" and known is not None:
+    if category == "TOO_QUICKLY" and evidence is not None:
         text = (
-            f"You finished in {known.minutes or 0:.1f} minutes. That is more than three standard "
-            "deviations below the mean of all who took part, and less than the clips need to be "
-            "heard. If something went wrong, please write to us and we will look at it again."
+            f"You finished in {evidence.minutes or 0:.1f} minutes. That is more than three "
+            "standard deviations below the mean of all who took part, and less than the clips need "
+            "to be heard. If something went wrong, please write to us and we will look at it again."
         )
-    elif category == "FAILED_CHECK" and known is not None:
+    elif category == "FAILED_CHECK" and evidence is not None:
         text = (
-            f"You failed {known.fair_failed} of {known.fair} questions that say which answer to "
-            "choose. If something went wrong with the sound or the page, please write to us and "
-            "we will look at it again."
+            f"You failed {evidence.fair_failed} of {evidence.fair} questions that say which "
+            "answer to choose. If something went wrong with the sound or the page, please write "
+            "to us and we will look at it again."
         )
     else:
         text = (
@@ -235,49 +239,55 @@ class Mismatch:
     remedies: tuple[str, ...] = ()
 
 
-def mismatches_of(place: Place, participant: str, known: Evidence | None) -> list[Mismatch]:
+def find_mismatches(
+    facts: SubmissionFacts, participant: str, evidence: Evidence | None
+) -> list[Mismatch]:
     """What does not fit between one submission and its session."""
-    found: list[Mismatch] = []
-    status, outcome = place.status, known.outcome if known else ""
-    if known is not None and known.participant and known.participant != participant.lower():
-        found.append(
+    mismatches: list[Mismatch] = []
+    status, outcome = facts.status, evidence.outcome if evidence else ""
+    if (
+        evidence is not None
+        and evidence.participant
+        and evidence.participant != participant.lower()
+    ):
+        mismatches.append(
             Mismatch(
                 "forged",
                 "The session came with another participant's id than this submission has.",
                 (LEAVE_OUT,) if outcome in ("complete", "needs_review", "") else (),
             )
         )
-    declined = place.entered == "no_consent"  # who declines never has a session
-    if known is None and not (place.withdrew or declined) and status in ENDED_WITH_PAY:
-        found.append(_without_session(place))
-    if known is None:
-        return found
-    if outcome in DONE_HERE and status == "AWAITING REVIEW" and not place.entered:
-        word = place.code or "no code"
-        found.append(
+    declined = facts.entered == "no_consent"  # who declines never has a session
+    if evidence is None and not (facts.withdrew or declined) and status in ENDED_WITH_PAY:
+        mismatches.append(_without_session(facts))
+    if evidence is None:
+        return mismatches
+    if outcome in DONE_HERE and status == "AWAITING REVIEW" and not facts.entered:
+        word = facts.code or "no code"
+        mismatches.append(
             Mismatch("wrong_code", f"Finished here; at Prolific with “{word}”.", (APPROVE,))
         )
     elif (
-        (status == "AWAITING REVIEW" or (status in PAID and not place.is_decided))
-        and place.entered
-        and place.entered != ("complete" if outcome == "rejected" else outcome)
+        (status == "AWAITING REVIEW" or (status in PAID and not facts.is_decided))
+        and facts.entered
+        and facts.entered != ("complete" if outcome == "rejected" else outcome)
     ):
         here = outcome.replace("_", " ") or "not finished"
         remedies: tuple[str, ...] = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
         if status in PAID:
             remedies = ()
-        found.append(
+        mismatches.append(
             Mismatch(
                 "other_code",
-                f"The code says “{place.entered.replace('_', ' ')}”; here it is {here}.",
+                f"The code says “{facts.entered.replace('_', ' ')}”; here it is {here}.",
                 remedies,
             )
         )
     if outcome in DONE_HERE and status in ("ACTIVE", "TIMED-OUT"):
         late = "never came back with the code" if status == "ACTIVE" else "timed out at Prolific"
-        found.append(Mismatch("not_handed_in", f"Finished here; {late}.", (COMPLETE,)))
+        mismatches.append(Mismatch("not_handed_in", f"Finished here; {late}.", (COMPLETE,)))
     if outcome in ("complete", "needs_review") and status in ("RETURNED", "REJECTED"):
-        found.append(
+        mismatches.append(
             Mismatch(
                 "place_given_twice",
                 f"{status.capitalize()} at Prolific, which recruits somebody else; the answers "
@@ -285,40 +295,40 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
                 (LEAVE_OUT,),
             )
         )
-    if outcome == "" and known.answered and status == "AWAITING REVIEW":
-        found.append(
+    if outcome == "" and evidence.answered and status == "AWAITING REVIEW":
+        mismatches.append(
             Mismatch(
                 "unfinished",
-                f"Handed in after {known.answered} of {known.trials} clips.",
+                f"Handed in after {evidence.answered} of {evidence.trials} clips.",
                 (PART, RETURN),
             )
         )
-    return found
+    return mismatches
 
 
-def _without_session(place: Place) -> Mismatch:
+def _without_session(facts: SubmissionFacts) -> Mismatch:
     """Somebody ended at Prolific who never came here, maybe with a code that was passed on."""
     sentence = "Handed in at Prolific, and no session here."
-    if place.entered:
-        code = place.entered.replace("_", " ")
+    if facts.entered:
+        code = facts.entered.replace("_", " ")
         sentence = f"Used the code for “{code}” without a session here: the code was passed on."
-    if place.status in PAID:
-        return Mismatch("no_session", f"{sentence} Prolific has paid it ({place.status.lower()}).")
+    if facts.status in PAID:
+        return Mismatch("no_session", f"{sentence} Prolific has paid it ({facts.status.lower()}).")
     return Mismatch("no_session", sentence, (RETURN,))
 
 
-def unknown_session(known: Evidence) -> Mismatch:
+def unknown_session(evidence: Evidence) -> Mismatch:
     """A session with a submission's id that Prolific does not have."""
     return Mismatch(
         "unknown_submission",
         "The session names a submission that Prolific does not have in this study: its address "
         "was made up, or is of a test.",
-        (LEAVE_OUT,) if known.outcome in ("complete", "needs_review", "") else (),
+        (LEAVE_OUT,) if evidence.outcome in ("complete", "needs_review", "") else (),
     )
 
 
-def place_of(row: Submission) -> Place:
-    return Place(
+def facts_of(row: Submission) -> SubmissionFacts:
+    return SubmissionFacts(
         status=row.status,
         code=row.code,
         withdrew=row.withdrew,
@@ -327,8 +337,8 @@ def place_of(row: Submission) -> Place:
     )
 
 
-def proposal_for(row: Submission, known: Evidence | None) -> Proposal | None:
-    return propose(place_of(row), known)
+def proposal_for(row: Submission, evidence: Evidence | None) -> Proposal | None:
+    return propose(facts_of(row), evidence)
 
 
 def is_plain_approval(offered: Proposal | None) -> bool:
@@ -343,18 +353,18 @@ def decide(
     by: str,
     message: str = "",
     part_minor: int = 0,
-    known: Evidence | None = None,
+    evidence: Evidence | None = None,
 ) -> str:
     """Writes one decision down and carries it out; gives what happened, in a sentence.
 
     RecruitmentError where a rule forbids it. A rejection that needs a second person waits.
     """
-    if known is None and row.session_id is not None:
-        known = evidence_of(row.recruitment.study).get(row.session_id)
-    offered = proposal_for(row, known)
+    if evidence is None and row.session_id is not None:
+        evidence = evidence_of(row.recruitment.study).get(row.session_id)
+    offered = proposal_for(row, evidence)
     if offered is None:
         raise RecruitmentError(f"Nothing is to be decided: Prolific says {row.status}.")
-    if (sent := _sent_before(row)) and decision != row.decision:
+    if (sent := _pending_decision(row)) and decision != row.decision:
         raise RecruitmentError(sent)
     if decision not in offered.allowed:
         raise RecruitmentError(_forbidden(decision, offered))
@@ -370,8 +380,8 @@ def decide(
         reward = terms_of(row.recruitment).reward_minor
         ledger.keep_approvals_within_budget(row.recruitment, reward)
     if decision == PART:
-        purpose = "screened_out" if known and known.outcome == "screened_out" else "part"
-        decide_bonus(row, purpose, part_minor or suggested_part(row, known), by)
+        purpose = "screened_out" if evidence and evidence.outcome == "screened_out" else "part"
+        decide_bonus(row, purpose, part_minor or suggested_part(row, evidence), by)
     _write_down(row, decision, text, offered, by)
     if waits_for_second(row):
         return "Written down. A second person has to agree before it is sent."
@@ -385,7 +395,7 @@ def waits_for_second(row: Submission) -> bool:
     return undone and row.recruitment.two_people and not row.second_by
 
 
-def _sent_before(row: Submission) -> str:
+def _pending_decision(row: Submission) -> str:
     """Why another decision has to wait: one was sent that Prolific may be carrying out."""
     final = (APPROVE, COMPLETE, REJECT)
     waits = waits_for_second(row)
@@ -405,10 +415,12 @@ def _forbidden(decision: str, offered: Proposal) -> str:
     return f"“{words}” is not open here. {offered.rule} Possible: {allowed}."
 
 
-def suggested_part(row: Submission, known: Evidence | None) -> int:
+def suggested_part(row: Submission, evidence: Evidence | None) -> int:
     """The share of the reward that was worked for, and never below the fixed sum of the plan."""
     terms, plan = terms_of(row.recruitment), Plan.from_dict(row.recruitment.plan)
-    share = Decimal(known.answered) / known.trials if known and known.trials else Decimal(0)
+    share = (
+        Decimal(evidence.answered) / evidence.trials if evidence and evidence.trials else Decimal(0)
+    )
     fixed = terms.screened_out_minor or plan.screened_out_minor
     return max(ceil(terms.reward_minor * share), ceil(fixed), 1)
 
@@ -527,11 +539,11 @@ class Row:
     """One submission, or a session that names one which Prolific does not have."""
 
     submission: Submission | None
-    known: Evidence | None
+    evidence: Evidence | None
     proposal: Proposal | None = None
     mismatches: list[Mismatch] = field(default_factory=list)
     bonuses: list[Bonus] = field(default_factory=list)
-    due: datetime | None = None  # when Prolific approves on its own
+    approved_at: datetime | None = None  # when Prolific approves on its own
 
     @property
     def is_approvable(self) -> bool:
@@ -560,21 +572,25 @@ class Row:
     @property
     def has_message(self) -> bool:
         """Whether one of the decisions tells the participant something."""
-        told = (RETURN, PART, REJECT)
-        return any(name in told for name, _ in self.choices)
+        with_message = (RETURN, PART, REJECT)
+        return any(name in with_message for name, _ in self.choices)
 
     @property
     def part(self) -> str:
         """What a part would be, in major units; reckoned for the rows that a page shows."""
         if self.submission is None or self.proposal is None:
             return ""
-        return f"{suggested_part(self.submission, self.known) / 100:.2f}"
+        return f"{suggested_part(self.submission, self.evidence) / 100:.2f}"
 
     @property
     def is_due_soon(self) -> bool:
         """Whether Prolific approves it within a day, and nobody has decided."""
         left = timedelta(days=APPROVED_AFTER_DAYS - WARNED_AFTER_DAYS)
-        return self.due is not None and not self.is_decided and self.due - timezone.now() <= left
+        return (
+            self.approved_at is not None
+            and not self.is_decided
+            and self.approved_at - timezone.now() <= left
+        )
 
     @property
     def is_waiting(self) -> bool:
@@ -590,7 +606,7 @@ class Row:
         return self.proposal is not None and not self.is_decided
 
 
-def rows_of_desk(recruitment: Recruitment) -> list[Row]:
+def desk_rows(recruitment: Recruitment) -> list[Row]:
     """All of them, those with something to do first."""
     known = evidence_of(recruitment.study)
     submissions = list(recruitment.submissions.all())
@@ -601,16 +617,16 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
     for submission in submissions:
         submission.recruitment = recruitment
         evidence = known.get(submission.session_id) if submission.session_id else None
-        place = place_of(submission)
+        place = facts_of(submission)
         offered = propose(place, evidence)
         rows.append(
             Row(
                 submission,
                 evidence,
                 proposal=offered,
-                mismatches=mismatches_of(place, submission.participant, evidence),
+                mismatches=find_mismatches(place, submission.participant, evidence),
                 bonuses=bonuses.get(submission.pk, []),
-                due=_due(submission),
+                approved_at=_approval_deadline(submission),
             )
         )
     rows += _unknown(recruitment, known)
@@ -621,7 +637,7 @@ def _order(row: Row) -> tuple[bool, bool]:
     return not row.mismatches, not row.is_undecided
 
 
-def _due(submission: Submission) -> datetime | None:
+def _approval_deadline(submission: Submission) -> datetime | None:
     if submission.status != "AWAITING REVIEW" or submission.completed_at is None:
         return None
     return submission.completed_at + timedelta(days=APPROVED_AFTER_DAYS)
@@ -671,12 +687,12 @@ def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     reward = float(terms_of(recruitment).reward_minor)
     minutes, clips = [], []
     for row in rows:
-        if row.known is None or row.known.outcome not in DONE_HERE:
+        if row.evidence is None or row.evidence.outcome not in DONE_HERE:
             continue
-        taken = _minutes(row.submission) or row.known.minutes
+        taken = _minutes(row.submission) or row.evidence.minutes
         if taken:
             minutes.append(taken)
-        clips.append(row.known.answered)
+        clips.append(row.evidence.answered)
     per_clip = reward * len(clips) / sum(clips) if sum(clips) else None
     return Pay(
         len(clips),

@@ -93,18 +93,18 @@ def send_draft(recruitment: Recruitment) -> list[str]:
     if recruitment.state != State.PLANNED:
         return []
     project = recruitment.connection.project
-    if not _move(recruitment, (State.PLANNED,), State.SENDING, asked=True, project=project):
+    if not _move(recruitment, (State.PLANNED,), State.SENDING, is_request=True, project=project):
         raise RecruitmentError(UNKNOWN_YET)
     with client_of(recruitment.connection) as prolific:
         try:
-            made, changes = _create(prolific, recruitment, plan)
+            draft, changes = _create(prolific, recruitment, plan)
         except (Refused, NotSent) as error:
             _move(recruitment, (State.SENDING,), State.PLANNED, problem=f"Prolific: {error}")
             raise RecruitmentError(f"Prolific did not take the draft: {error}") from None
         except NoReply as error:
             _note(recruitment, f"{error} {UNKNOWN_YET}")
             raise RecruitmentError(f"{error} {UNKNOWN_YET}") from None
-    _adopt(recruitment, made)
+    _adopt(recruitment, draft)
     find_out(recruitment)
     return changes
 
@@ -194,19 +194,19 @@ def _without_refused_feature(
     return plan, change
 
 
-def _adopt(recruitment: Recruitment, made: wire.Study) -> None:
+def _adopt(recruitment: Recruitment, draft: wire.Study) -> None:
     """The draft is there: what Prolific made of it is noted."""
     plan = plan_of(recruitment)
     Recruitment.objects.filter(pk=recruitment.pk).update(
         state=State.DRAFT,
-        prolific_study=made.id,
-        status=made.status,
-        places=made.places,
-        maximum_minutes=made.maximum_minutes,
-        currency=made.currency or recruitment.currency,
+        prolific_study=draft.id,
+        status=draft.status,
+        places=draft.places,
+        maximum_minutes=draft.maximum_minutes,
+        currency=draft.currency or recruitment.currency,
         secure=plan.secure,
         ways=plans.ways_of(plan),
-        drafted_terms=Terms.of_study(made).as_dict(),
+        drafted_terms=Terms.of_study(draft).as_dict(),
         problem="",
     )
     recruitment.refresh_from_db()
@@ -261,7 +261,7 @@ def publish(recruitment: Recruitment, seen: str | None = None) -> None:
         )
     require_minimum_pay(recruitment)
     ledger.keep_within_budget(recruitment, ledger.locked_by_publishing(recruitment))
-    if not _move(recruitment, (State.DRAFT,), State.PUBLISHING, asked=True):
+    if not _move(recruitment, (State.DRAFT,), State.PUBLISHING, is_request=True):
         raise RecruitmentError("This is not a draft any more; reload the page.")
     refused = ""
     with client_of(recruitment.connection) as prolific:
@@ -327,14 +327,14 @@ def _find_draft(prolific: Prolific, recruitment: Recruitment) -> None:
     drafts = [each for each in there if name in (each.internal_name, each.metadata)]
     if drafts:
         _adopt(recruitment, drafts[0])
-    elif recruitment.state == State.SENDING and is_settled(recruitment):
+    elif recruitment.state == State.SENDING and is_past_settling(recruitment):
         _move(recruitment, (State.SENDING,), State.PLANNED, problem="")
 
 
-def is_settled(recruitment: Recruitment) -> bool:
+def is_past_settling(recruitment: Recruitment) -> bool:
     """Whether what was asked for would show by now."""
-    asked = recruitment.asked_at
-    return asked is None or timezone.now() - asked > SETTLED_AFTER
+    asked_at = recruitment.asked_at
+    return asked_at is None or timezone.now() - asked_at > SETTLED_AFTER
 
 
 def note_study(prolific: Prolific, recruitment: Recruitment, there: wire.Study) -> None:
@@ -389,7 +389,7 @@ def _note_not_published(recruitment: Recruitment, *, was_on_the_way: bool) -> No
             "Prolific began to publish this study and stopped: it is a draft again, and nothing is "
             "locked. Check the balance at Prolific, then publish again."
         )
-    elif is_settled(recruitment):
+    elif is_past_settling(recruitment):
         problem = "Prolific did not publish it: it is still a draft. You can publish again."
     else:
         return
@@ -557,14 +557,14 @@ def _move(
     to: str,
     *,
     problem: str | None = None,
-    asked: bool = False,
+    is_request: bool = False,
     **more: object,
 ) -> bool:
     """Whether the state was moved by us: of two that try at once, one succeeds."""
     changes: dict[str, object] = {"state": to, **more}
     if problem is not None:
         changes["problem"] = problem[:600]
-    if asked:
+    if is_request:
         changes["asked_at"] = timezone.now()
     moved = Recruitment.objects.filter(pk=recruitment.pk, state__in=of).update(**changes)
     recruitment.refresh_from_db()

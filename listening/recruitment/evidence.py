@@ -145,52 +145,52 @@ class Evidence:
 
     def sentences(self) -> list[str]:
         """Each with its numbers; nothing that was not seen."""
-        said = [f"{self.answered} of {self.trials} clips answered"]
+        lines = [f"{self.answered} of {self.trials} clips answered"]
         if self.minutes is not None:
-            said.append(f"{self.minutes:.1f} min")
+            lines.append(f"{self.minutes:.1f} min")
         if self.is_too_fast and self.too_fast_below is not None:
-            said.append(f"three SDs below the mean is {self.too_fast_below:.1f} min")
+            lines.append(f"three SDs below the mean is {self.too_fast_below:.1f} min")
         if self.skipped:
-            said.append(f"{self.skipped} passed over")
+            lines.append(f"{self.skipped} passed over")
         if self.fair:
-            said.append(f"{self.fair_failed} of {self.fair} attention checks failed")
+            lines.append(f"{self.fair_failed} of {self.fair} attention checks failed")
         if self.traps:
-            said.append(f"{self.traps_failed} of {self.traps} traps judged by ear failed")
+            lines.append(f"{self.traps_failed} of {self.traps} traps judged by ear failed")
         if self.pasted:
-            said.append(f"{self.pasted} of {self.reasons} reasons pasted")
+            lines.append(f"{self.pasted} of {self.reasons} reasons pasted")
         if self.repeated:
-            said.append(f"{self.repeated} of {self.reasons} reasons repeat an earlier one")
+            lines.append(f"{self.repeated} of {self.reasons} reasons repeat an earlier one")
         if self.browser_of:
-            said.append(f"{self.browser_of} began in this very browser before, with another id")
+            lines.append(f"{self.browser_of} began in this very browser before, with another id")
         if self.same_browser:
-            said.append(f"{self.same_browser} other raters with this address and browser")
-        return [*said, *self.signs, *self.review]
+            lines.append(f"{self.same_browser} other raters with this address and browser")
+        return [*lines, *self.signs, *self.review]
 
     @property
     def signs(self) -> list[str]:
         """Of a program instead of a person. None is a ground to reject, nor to leave out unless a
         rule that was named before opening says so."""
-        said = []
+        lines = []
         if self.agent:
-            said.append(f"came as a program: {self.agent}")
+            lines.append(f"came as a program: {self.agent}")
         if self.scripts_ran is False and self.answered:
-            said.append("answered although the scripts of the page never ran")
+            lines.append("answered although the scripts of the page never ran")
         if self.without_facts:
-            said.append(f"{self.without_facts} clips answered without playback facts of the page")
+            lines.append(f"{self.without_facts} clips answered without playback facts of the page")
         if self.driven:
-            said.append(f"{self.driven} clips in a browser that a program drives")
+            lines.append(f"{self.driven} clips in a browser that a program drives")
         if self.jumped:
-            said.append(f"{self.jumped} clips in which the mouse clicked where it had not moved")
+            lines.append(f"{self.jumped} clips in which the mouse clicked where it had not moved")
         if self.scripted:
-            said.append(f"{self.scripted} clips with clicks or keys that no device made")
+            lines.append(f"{self.scripted} clips with clicks or keys that no device made")
         if self.typed_fast:
-            said.append(
+            lines.append(
                 f"{self.typed_fast} of {self.reasons} reasons typed faster than "
                 f"{TYPED_PER_S:g} keystrokes a second"
             )
         if self.shared:
-            said.append(f"{self.shared} of {self.reasons} reasons are another rater's words")
-        return said
+            lines.append(f"{self.shared} of {self.reasons} reasons are another rater's words")
+        return lines
 
 
 def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Evidence]:
@@ -212,10 +212,10 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
     below = too_fast_below(finished) if sessions is None else None
     failed = any(row.fair_failed for row in rows)
     length = session_length(study).minutes if failed else 0
-    made = {}
+    by_session = {}
     for row in rows:
         rejected = row.status == "rejected"
-        made[row.id] = Evidence(
+        by_session[row.id] = Evidence(
             session=row.id,
             code=row.code,
             rater=row.rater,
@@ -246,7 +246,7 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
             too_fast_below=below,
             study_minutes=length,
         )
-    return made
+    return by_session
 
 
 def too_fast_below(minutes: list[float]) -> float | None:

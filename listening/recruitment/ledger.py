@@ -108,7 +108,7 @@ def keep_within_budget(recruitment: Recruitment, more: Decimal) -> None:
     _require_within(recruitment, _bound(recruitment) + more)
 
 
-def left_of_budget(recruitment: Recruitment) -> int | None:
+def remaining_budget(recruitment: Recruitment) -> int | None:
     """Whole minor units that may still be committed; None where there is no limit."""
     if recruitment.budget_minor is None:
         return None

@@ -36,7 +36,7 @@ READ_PER_LOOK = 25  # submissions of a batch, where lists show no bonuses: all 2
 LARGEST_MINOR = 100_00  # one bonus: more is taken for a slip of the pen
 
 
-def settled_after() -> timedelta:
+def settling_time() -> timedelta:
     """Prolific pays within minutes; what it does not show after this was not paid."""
     return timedelta(seconds=settings.EARNEST_PROLIFIC_SETTLED_S)
 
@@ -49,10 +49,10 @@ def decide_bonus(submission: Submission, purpose: str, minor: int, by: str) -> B
     if not 0 < minor <= LARGEST_MINOR:
         most = money(LARGEST_MINOR, submission.recruitment.currency)
         raise RecruitmentError(f"A bonus is more than nothing and at most {most}.")
-    bonus, made = Bonus.objects.get_or_create(
+    bonus, created = Bonus.objects.get_or_create(
         submission=submission, purpose=purpose, defaults={"minor": minor, "by": by}
     )
-    if not made and bonus.minor != minor:
+    if not created and bonus.minor != minor:
         raise RecruitmentError(
             f"This bonus is decided already: {money(bonus.minor, submission.recruitment.currency)}."
         )
@@ -111,8 +111,8 @@ def cancel_parts(submission: Submission) -> None:
         cancelled = list(parts)
         Bonus.objects.filter(pk__in=[each.pk for each in cancelled]).delete()
         for bonus in cancelled:
-            said = money(bonus.minor, submission.recruitment.currency)
-            text = f"A part of {said} was cancelled: Prolific shows {submission.status.lower()}."
+            amount = money(bonus.minor, submission.recruitment.currency)
+            text = f"A part of {amount} was cancelled: Prolific shows {submission.status.lower()}."
             note(submission.recruitment.study, "recruiting", "Prolific", said=text)
 
 
@@ -123,7 +123,7 @@ def write_batch(recruitment: Recruitment) -> BonusBatch | None:
     """Writes what is owed down at Prolific, which pays nothing yet; None where nothing is owed."""
     with transaction.atomic():
         _lock(recruitment.pk)
-        bonuses = _of_one_study(_one_each(owed(recruitment)))[:MOST_IN_BATCH]
+        bonuses = _first_study_only(_one_each(owed(recruitment)))[:MOST_IN_BATCH]
         if not bonuses:
             return None
         more = Decimal(sum(each.minor for each in bonuses))
@@ -132,14 +132,14 @@ def write_batch(recruitment: Recruitment) -> BonusBatch | None:
         Bonus.objects.filter(pk__in=[each.pk for each in bonuses]).update(batch=batch)
     with client_of(recruitment.connection) as prolific:
         try:
-            made = _made_there(prolific, recruitment, bonuses)
+            draft_batch = _create_bonuses(prolific, recruitment, bonuses)
         except ProlificError as error:
             _drop(batch, f"Prolific: {error}")
             raise RecruitmentError(
                 f"The bonuses could not be written down: {error} Nothing was paid."
             ) from None
     BonusBatch.objects.filter(pk=batch.pk, state=State.WRITING).update(
-        state=State.WRITTEN, prolific_id=made.id, total_minor=made.total
+        state=State.WRITTEN, prolific_id=draft_batch.id, total_minor=draft_batch.total
     )
     batch.refresh_from_db()
     return batch
@@ -153,13 +153,13 @@ def _one_each(bonuses: Iterable[Bonus]) -> list[Bonus]:
     return list(first.values())
 
 
-def _of_one_study(bonuses: list[Bonus]) -> list[Bonus]:
+def _first_study_only(bonuses: list[Bonus]) -> list[Bonus]:
     """A batch is of one study at Prolific: those of another child go into the next batch."""
     child = bonuses[0].submission.child_study if bonuses else ""
     return [each for each in bonuses if each.submission.child_study == child]
 
 
-def _made_there(
+def _create_bonuses(
     prolific: Prolific, recruitment: Recruitment, bonuses: list[Bonus]
 ) -> wire.BonusBatch:
     """Whether a child's participants count as the parent's is not documented: a list that is
@@ -205,7 +205,7 @@ def pay(batch: BonusBatch) -> None:
             raise RecruitmentError(f"{error} Nothing was paid; try again.") from None
         _require_due(batch, there)
         _require_total_within_budget(batch)
-        before = _shown(there)
+        before = _shown_bonuses(there)
         mine = BonusBatch.objects.filter(pk=batch.pk, state=State.WRITTEN).update(
             state=State.PAYING, paying_at=timezone.now(), before=before
         )  # committed before the request: from here on nobody sends it again
@@ -265,7 +265,7 @@ def _read_submissions(
 
     At most `most` of the others are read one by one; those that come after are left out.
     """
-    found = {}
+    by_row = {}
     for row in (each.submission for each in bonuses):
         there = listed.get(row.prolific_id)
         if there is None or there.bonuses is None:
@@ -274,8 +274,8 @@ def _read_submissions(
             most -= 1
             there = prolific.submission(row.prolific_id)
             Submission.objects.filter(pk=row.pk).update(seen_at=timezone.now())
-        found[row.pk] = there
-    return found
+        by_row[row.pk] = there
+    return by_row
 
 
 def _listed(
@@ -288,7 +288,7 @@ def _listed(
     return {}
 
 
-def _shown(there: Mapping[int, wire.Submission]) -> dict[str, list[float]]:
+def _shown_bonuses(there: Mapping[int, wire.Submission]) -> dict[str, list[float]]:
     """Submission (ours) -> bonuses that Prolific shows for it, in minor units."""
     return {str(pk): [float(each) for each in one.bonuses or ()] for pk, one in there.items()}
 
@@ -303,7 +303,7 @@ def settle_batches(
     for batch in recruitment.bonus_batches.filter(state=State.PAYING):
         unpaid = batch.own_bonuses.filter(paid_at__isnull=True).select_related("submission")
         first = unpaid.order_by("submission__seen_at", "pk")  # the next looks read the others
-        _settle(batch, _shown(_read_submissions(prolific, first, listed, READ_PER_LOOK)))
+        _settle(batch, _shown_bonuses(_read_submissions(prolific, first, listed, READ_PER_LOOK)))
     old = timezone.now() - timedelta(minutes=10)  # a crash: nothing was asked to be paid
     for batch in recruitment.bonus_batches.filter(state=State.WRITING, created_at__lt=old):
         _drop(batch, "It was not finished.")
@@ -316,7 +316,7 @@ def _settle(batch: BonusBatch, shown: dict[str, list[float]]) -> None:
             return
         open_ones = 0
         for bonus in locked.own_bonuses.select_related("submission"):
-            if bonus.paid_at is None and _is_shown(locked, bonus, shown):
+            if bonus.paid_at is None and _is_paid_there(locked, bonus, shown):
                 _note_paid(locked.recruitment, bonus, shown[str(bonus.submission_id)])
             open_ones += bonus.paid_at is None
         if not open_ones:
@@ -324,7 +324,7 @@ def _settle(batch: BonusBatch, shown: dict[str, list[float]]) -> None:
             locked.save(update_fields=["state", "paid_at", "problem"])
 
 
-def _is_shown(batch: BonusBatch, bonus: Bonus, shown: dict[str, list[float]]) -> bool:
+def _is_paid_there(batch: BonusBatch, bonus: Bonus, shown: dict[str, list[float]]) -> bool:
     """Whether a payment of this amount is there that was not there before."""
     name = str(bonus.submission_id)
     new = Counter(shown.get(name, [])) - Counter(batch.before.get(name, []))
@@ -351,7 +351,7 @@ def in_doubt(batch: BonusBatch) -> bool:
     return (
         batch.state == State.PAYING
         and batch.paying_at is not None
-        and timezone.now() - batch.paying_at > settled_after()
+        and timezone.now() - batch.paying_at > settling_time()
     )
 
 
@@ -364,7 +364,7 @@ def pay_again(batch: BonusBatch) -> int:
         raise RecruitmentError("Prolific may still be paying this batch. Wait until it is settled.")
     with client_of(batch.recruitment.connection) as prolific:
         try:
-            shown = _shown(_submissions_of(prolific, batch))
+            shown = _shown_bonuses(_submissions_of(prolific, batch))
         except ProlificError as error:
             raise RecruitmentError(f"{error} Nothing was changed.") from None
     _settle(batch, shown)

@@ -26,8 +26,8 @@ from listening.studies.length import session_length
 
 RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour, where Prolific cannot be asked
 USUAL_FEE, USUAL_TAX = 1 / 3, 0.2  # Prolific's for universities, and the British tax on it
-KEPT_S = 3600
-NOT_ASKED_AGAIN_S = 60  # after Prolific did not answer: a page should not wait for it each time
+CACHE_S = 3600
+RETRY_AFTER_S = 60  # after Prolific did not answer: a page should not wait for it each time
 HEADPHONES = "<p>You need headphones and a quiet place.</p>"
 
 
@@ -50,8 +50,8 @@ class Fees:
 
 def fees_for(connection: Connection | None) -> Fees:
     """As Prolific said for the last study recruited so, else what it asks of universities."""
-    asked = Recruitment.objects.filter(connection=connection, expected_minor__isnull=False)
-    last = asked.order_by("-pk").first() if connection else None
+    earlier = Recruitment.objects.filter(connection=connection, expected_minor__isnull=False)
+    last = earlier.order_by("-pk").first() if connection else None
     share = float(fee_share(last)) if last else 0.0
     if last is not None and share > 0:
         return Fees(share, f"{share:.1%} fees and tax, as Prolific said for “{last.study.key}”")
@@ -76,21 +76,21 @@ def rates_of(connection: Connection, currency: str, filters: Iterable[str] = ())
     names = sorted(filters)
     key = sha256(" ".join((connection.workspace, currency, *names)).encode()).hexdigest()
     name = f"prolific/rates/{connection.pk}/{key}"
-    kept: list[int] | None = None
+    rates: list[int] | None = None
     with suppress(RedisError):
-        kept = cache.get(name)
-    if kept is None:
-        kept = _asked(connection, currency, names)
+        rates = cache.get(name)
+    if rates is None:
+        rates = _ask_rates(connection, currency, names)
         with suppress(RedisError):
-            cache.set(name, kept, timeout=KEPT_S if kept else NOT_ASKED_AGAIN_S)
+            cache.set(name, rates, timeout=CACHE_S if rates else RETRY_AFTER_S)
     usual = usual_rates(currency)
-    if not kept:
+    if not rates:
         return usual
-    minimum, recommended = kept
+    minimum, recommended = rates
     return HourlyRates(max(minimum, usual.minimum_minor), recommended, is_prolifics=True)
 
 
-def _asked(connection: Connection, currency: str, filters: list[str]) -> list[int]:
+def _ask_rates(connection: Connection, currency: str, filters: list[str]) -> list[int]:
     """Minimum and recommendation; empty where Prolific does not say."""
     try:
         with client_of(connection) as prolific:
@@ -127,12 +127,12 @@ def with_length_of(plan: Plan, study: Study) -> Plan:
 def first_plan(study: Study, connection: Connection) -> Plan:
     """What the form starts with: from the researcher's last study there, else usual values."""
     currency = connection.currency or "GBP"
-    said = study.payment if study.payment.get("currency") == currency else {}
+    payment = study.payment if study.payment.get("currency") == currency else {}
     minutes = session_length(study).minutes
     rates = rates_of(connection, currency)
     plan = Plan(
         name=study.title[: plans.LONGEST_NAME],
-        description=f"<p>{_about(study)}</p>{HEADPHONES}",
+        description=f"<p>{_default_description(study)}</p>{HEADPHONES}",
         places=max(places_needed(study), 1),
         minutes=minutes,
         hourly_minor=rates.recommended_minor,
@@ -141,26 +141,26 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         screened_out=plans.FIXED if connection.features.get("fixed_screen_out") else plans.RETURN,
         secure=bool(connection.features.get("secure_links")),
     )
-    if "per_hour" in said:
-        plan = replace(plan, hourly_minor=round(100 * said["per_hour"]))
+    if "per_hour" in payment:
+        plan = replace(plan, hourly_minor=round(100 * payment["per_hour"]))
     last = Recruitment.objects.filter(connection=connection).exclude(study=study).first()
     if last is None or not last.plan or last.plan.get("currency") != currency:
         return plans.with_fair_screen_out(plan)
-    kept = Plan.from_dict(last.plan)
+    earlier_plan = Plan.from_dict(last.plan)
     plan = replace(
         plan,
-        hourly_minor=plan.hourly_minor if "per_hour" in said else kept.hourly_minor,
-        devices=kept.devices,
-        filters=kept.filters,
-        words=kept.words,
-        approval=kept.approval,
-        screened_out=kept.screened_out,
-        secure=kept.secure,
+        hourly_minor=plan.hourly_minor if "per_hour" in payment else earlier_plan.hourly_minor,
+        devices=earlier_plan.devices,
+        filters=earlier_plan.filters,
+        words=earlier_plan.words,
+        approval=earlier_plan.approval,
+        screened_out=earlier_plan.screened_out,
+        secure=earlier_plan.secure,
     )
     return plans.with_fair_screen_out(plan)
 
 
-def _about(study: Study) -> str:
+def _default_description(study: Study) -> str:
     minutes = session_length(study).minutes
     return f"Listen to short clips of speech and say what you think of them, about {minutes} min."
 

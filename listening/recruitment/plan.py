@@ -100,28 +100,30 @@ class Plan:
 
 def problems(plan: Plan) -> dict[str, str]:
     """Field -> what must be changed before it can be sent; empty where nothing must."""
-    found: dict[str, str] = {}
+    problems_by_field: dict[str, str] = {}
     if not 0 < len(plan.name.strip()) <= LONGEST_NAME:
-        found["name"] = f"Give the study a name of 1 to {LONGEST_NAME} characters."
+        problems_by_field["name"] = f"Give the study a name of 1 to {LONGEST_NAME} characters."
     if not plan.description.strip():
-        found["description"] = "Say what participants will do, and that they need headphones."
+        problems_by_field["description"] = (
+            "Say what participants will do, and that they need headphones."
+        )
     if not 0 < plan.places <= MOST_PLACES:
-        found["places"] = f"Give a number of places from 1 to {MOST_PLACES:,}."
+        problems_by_field["places"] = f"Give a number of places from 1 to {MOST_PLACES:,}."
     if plan.hourly_minor < plan.hourly_floor:
         least = money(plan.hourly_floor, plan.currency)
-        found["hourly"] = f"Prolific's minimum is {least} per hour."
+        problems_by_field["hourly"] = f"Prolific's minimum is {least} per hour."
     unknown = [device for device in plan.devices if device not in DEVICES]
     if unknown:
-        found["devices"] = f"No such device: {', '.join(unknown)}."
+        problems_by_field["devices"] = f"No such device: {', '.join(unknown)}."
     if plan.screened_out == FIXED:
         least_minor = LEAST_SCREENED_OUT.get(plan.currency, 1)
         if not least_minor <= plan.screened_out_minor < plan.reward_minor:
-            found["screened_out_minor"] = (
+            problems_by_field["screened_out_minor"] = (
                 f"The payment for people who are screened out must be at least "
                 f"{money(least_minor, plan.currency)} and less than the reward of "
                 f"{money(plan.reward_minor, plan.currency)}."
             )
-    return found
+    return problems_by_field
 
 
 def with_fair_screen_out(plan: Plan) -> Plan:
@@ -157,7 +159,7 @@ JOINS_GROUP = ("complete", "needs_review", "partial", "screened_out")
 
 def completion_codes(plan: Plan, codes: Mapping[str, str], group: str = "") -> list[Json]:
     """One code per outcome, and one that only we can use, for who never came back with theirs."""
-    made: list[Json] = []
+    entries: list[Json] = []
     for outcome, way in ways_of(plan).items():
         if not codes.get(outcome):
             continue
@@ -170,11 +172,11 @@ def completion_codes(plan: Plan, codes: Mapping[str, str], group: str = "") -> l
         actions = [action]
         if group and outcome in JOINS_GROUP:
             actions.append({"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group})
-        made.append(_code(codes[outcome], CODE_TYPES[outcome], actions))
+        entries.append(_code(codes[outcome], CODE_TYPES[outcome], actions))
     if codes.get("server"):
         approve = [{"action": "AUTOMATICALLY_APPROVE"}]
-        made.append(_code(codes["server"], "COMPLETED_BY_SERVER", approve, actor="researcher"))
-    return made
+        entries.append(_code(codes["server"], "COMPLETED_BY_SERVER", approve, actor="researcher"))
+    return entries
 
 
 def _code(code: str, kind: str, actions: list[Any], actor: str = "participant") -> Json:
@@ -245,10 +247,10 @@ AMOUNT = re.compile(r"[£$€ ]*([0-9]{1,7})(?:[.,]([0-9]{0,2}))?[£$€ ]*")
 
 def minor_of(text: str) -> int:
     """Minor units of what somebody wrote: 9, 9.00, £9, 9,50. ValueError where it is no amount."""
-    found = AMOUNT.fullmatch(text)
-    if found is None:
+    match = AMOUNT.fullmatch(text)
+    if match is None:
         raise ValueError(f"“{text[:20]}” is no amount of money: write it like 9.00.")
-    return int(found[1]) * 100 + int(f"{found[2] or ''}00"[:2])
+    return int(match[1]) * 100 + int(f"{match[2] or ''}00"[:2])
 
 
 def pay_per_hour(reward_minor: float, minutes: Sequence[float]) -> float | None:

@@ -220,15 +220,15 @@ def receive(connection: Connection, headers: Mapping[str, str], body: bytes) -> 
     _, fresh = HookEvent.objects.get_or_create(
         event=name, defaults={"kind": kind, "resource": resource}
     )
-    return _about(connection, resource) if fresh else []
+    return _recruitments_named(connection, resource) if fresh else []
 
 
-def _about(connection: Connection, resource: str) -> list[Recruitment]:
+def _recruitments_named(connection: Connection, resource: str) -> list[Recruitment]:
     """By the study or a child of it; by a submission that is known; else all that are live."""
     own = Recruitment.objects.filter(connection=connection)
     row = Submission.objects.filter(prolific_id=resource, recruitment__in=own).first()
-    found = [row.recruitment] if row else list(own.filter(named_by(resource)).distinct())
-    return found or list(own.filter(state=Recruitment.State.LIVE))
+    recruitments = [row.recruitment] if row else list(own.filter(named_by(resource)).distinct())
+    return recruitments or list(own.filter(state=Recruitment.State.LIVE))
 
 
 def subscribe(connection: Connection) -> None:

@@ -153,14 +153,14 @@ class Change:
 
 def changes_between(before: Terms, after: Terms, currency: str) -> list[Change]:
     """In words, what costs money first."""
-    found = [
+    changes = [
         Change(name, *(words(getattr(each, field), currency) for each in (before, after)))
         for field, (name, words) in SHOWN.items()
         if getattr(before, field) != getattr(after, field)
     ]
-    if not found and before.codes != after.codes:
-        found.append(Change("Completion codes", "as drafted", "changed"))
-    return found
+    if not changes and before.codes != after.codes:
+        changes.append(Change("Completion codes", "as drafted", "changed"))
+    return changes
 
 
 def _money(value: Decimal, currency: str) -> str:

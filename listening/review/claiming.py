@@ -158,9 +158,9 @@ def give_next(reviewer: Reviewer, most: int) -> list[ReviewAssignment]:
         if job.state != ReviewJob.State.OPEN:
             return []
         Reviewer.objects.filter(pk=reviewer.pk).update(seen_at=timezone.now())
-        given = _Giving(job, reviewer).give(most)
-    rows = ReviewAssignment.objects.filter(pk__in=given).select_related("item__trial")
-    place = {pk: n for n, pk in enumerate(given)}
+        assigned = _Giving(job, reviewer).give(most)
+    rows = ReviewAssignment.objects.filter(pk__in=assigned).select_related("item__trial")
+    place = {pk: n for n, pk in enumerate(assigned)}
     return sorted(rows, key=lambda each: place[each.pk])
 
 
@@ -176,16 +176,16 @@ class _Giving:
         }
 
     def give(self, most: int) -> list[int]:
-        given = sorted(self._run(KEPT))[:most]
+        assigned = sorted(self._run(KEPT))[:most]
         if self.reviewer.adjudicates:
-            return given + self._new(FOR_THIRD, THIRD, most - len(given))
-        given += self._new(REPEATED, AGAIN, min(most // 4, most - len(given)))
-        given += self._new(OPEN, FIRST, most - len(given), DRAWN_AGAIN)
-        if len(given) < most:  # nothing new is left
-            given += self._new(REPEATED, AGAIN, most - len(given), all=True)
+            return assigned + self._new(FOR_THIRD, THIRD, most - len(assigned))
+        assigned += self._new(REPEATED, AGAIN, min(most // 4, most - len(assigned)))
+        assigned += self._new(OPEN, FIRST, most - len(assigned), DRAWN_AGAIN)
+        if len(assigned) < most:  # nothing new is left
+            assigned += self._new(REPEATED, AGAIN, most - len(assigned), all=True)
         if self.job.resolving == ReviewJob.Resolving.TALK:
-            given += self._new(FOR_TALK, TALK, most - len(given))
-        return given
+            assigned += self._new(FOR_TALK, TALK, most - len(assigned))
+        return assigned
 
     def _new(
         self, picked: str, occasion: int, most: int, again: str = "false", *, all: bool = False
@@ -202,7 +202,7 @@ class _Giving:
 
 
 def own_progress(reviewer: Reviewer) -> dict[str, int]:
-    """What a reviewer is told: their own verdicts alone."""
+    """The progress that a reviewer sees: their own verdicts alone."""
     rows = ReviewAssignment.objects.filter(reviewer=reviewer, answered_at__isnull=False)
     return {"done": rows.count()}
 
@@ -214,7 +214,7 @@ class JobProgress:
     items: int
     gold: int
     wanted: int  # verdicts
-    given: int  # of them, each item's own up to what it wants
+    verdicts: int  # of them, each item's own up to what it wants
     complete: int  # items that have all that they want
     disputed: int  # of them, whose reviewers differ in a way that the rule does not settle
     adjudicated: int  # of those

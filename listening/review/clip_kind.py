@@ -10,7 +10,7 @@ from listening.common.signals import clip_hints
 from listening.models import ReviewAssignment, ReviewJob, Stimulus
 from listening.review.clip_results import clip_results
 from listening.review.kinds.kind import BadSettings, Kind
-from listening.review.shown_items import seen_clips
+from listening.review.shown_items import show_clips
 
 CLIPPED_SHARE = 0.0001  # of the samples
 LONG_SILENCE_S = 1.0
@@ -18,39 +18,39 @@ SHORT_END_S = 0.01  # sound up to the very end may be cut
 LEAST_S = 0.3
 
 
-def hints_about(clip: Stimulus) -> list[str]:
+def clip_hints_for(clip: Stimulus) -> list[str]:
     """Sentences from the sound itself, and from the scores that are stored."""
-    heard = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
-    return [*_of_sound(clip), *(words for _, found in heard for words in found or ())]
+    responses = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
+    return [*_hints_from_sound(clip), *(words for _, hints in responses for words in hints or ())]
 
 
-def _of_sound(clip: Stimulus) -> list[str]:
+def _hints_from_sound(clip: Stimulus) -> list[str]:
     """From the file as it was uploaded."""
     try:
         facts = audio.probed(audio.local_path(clip.original))
     except (audio.AudioError, OSError):
         return ["The file as it was uploaded cannot be read."]
-    found = []
+    hints = []
     if facts.peak_dbfs is None:
         return ["The whole clip is silent."]
     if facts.duration_s < LEAST_S:
-        found.append(f"The clip lasts {facts.duration_s:.2f} s only.")
+        hints.append(f"The clip lasts {facts.duration_s:.2f} s only.")
     if facts.clipped_share > CLIPPED_SHARE:
-        found.append(f"{facts.clipped_share:.2%} of the samples are at full scale (clipping).")
+        hints.append(f"{facts.clipped_share:.2%} of the samples are at full scale (clipping).")
     for name, silence_s in (
         ("begins", facts.leading_silence_s),
         ("ends", facts.trailing_silence_s),
     ):
         if silence_s > LONG_SILENCE_S:
-            found.append(f"The clip {name} with {silence_s:.1f} s of silence.")
+            hints.append(f"The clip {name} with {silence_s:.1f} s of silence.")
     if facts.channel_fault:
         turned, fault = "The channels are in antiphase.", facts.channel_fault
-        found.append(turned if fault == "antiphase" else f"The {fault} channel is silent.")
+        hints.append(turned if fault == "antiphase" else f"The {fault} channel is silent.")
     if facts.length_note:
-        found.append(facts.length_note)
+        hints.append(facts.length_note)
     if facts.trailing_silence_s < SHORT_END_S:
-        found.append("It sounds up to the very end: it may be cut off.")
-    return found
+        hints.append("It sounds up to the very end: it may be cut off.")
+    return hints
 
 
 def check_shares(share: float, pass_mark: float) -> None:
@@ -64,8 +64,8 @@ class ValidatedClips(Kind):
     """Verdicts on clips, or on groups of them, with a pass mark by system."""
 
     rules = ("all_agree", "majority", "adjudicated")
-    taken = "Reports tell it. You decide which clips to replace or exclude."
-    said: ClassVar[Mapping[str, str]]  # what a verdict is called
+    consequence = "Reports tell it. You decide which clips to replace or exclude."
+    verdict_names: ClassVar[Mapping[str, str]]  # what a verdict is called
 
     @property
     def results(self) -> str:
@@ -75,8 +75,10 @@ class ValidatedClips(Kind):
         draft = job.study.drafts.first()
         return {"results": clip_results(job, self.passing), "draft": draft}
 
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_clips(given, with_text=bool(job.settings.get("show_text")))
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
+        return show_clips(assignments, with_text=bool(job.settings.get("show_text")))
 
     def say(self, category: str) -> str:
-        return self.said.get(category, category)
+        return self.verdict_names.get(category, category)

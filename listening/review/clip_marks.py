@@ -60,20 +60,20 @@ def events_of(answer: Mapping[str, Any]) -> list[Event]:
     ]
 
 
-def types_heard(events: Sequence[Event]) -> str:
+def event_types(events: Sequence[Event]) -> str:
     """What agreement compares: the types, by name, each as often as it was heard."""
     return "; ".join(sorted(each.type for each in events)) or NOTHING
 
 
-def settle_events(
-    outcome: str, said: Sequence[Sequence[Event]], third: Sequence[Event]
+def merge_events(
+    outcome: str, marked: Sequence[Sequence[Event]], third: Sequence[Event]
 ) -> list[Event]:
     """The events of a clip whose types are decided; each at the middle of the places given.
 
     Of those who heard these very types; where none of them did, as an adjudicator marked them. Of
     an even number the earlier one of both middles: a place that somebody gave.
     """
-    those = [events for events in said if types_heard(events) == outcome] or [third]
+    those = [events for events in marked if event_types(events) == outcome] or [third]
     places: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for events in those:
         count: dict[str, int] = defaultdict(int)

@@ -24,7 +24,7 @@ THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip sin
 MET, MISSED, OPEN = "met", "missed", "open"
 
 
-def left_out_now(study: Study) -> Named:
+def current_exclusions(study: Study) -> Named:
     """What is left out now; the newest word on each holds."""
     newest = {(row.what, row.name): row for row in LeftOut.objects.filter(study=study)}
     return {key: row for key, row in newest.items() if row.out}
@@ -40,7 +40,7 @@ def leave_out(study: Study, what: str, name: str, because: str, *, by: str) -> N
 
 
 def take_in_again(study: Study, what: str, name: str, because: str, *, by: str) -> None:
-    if (what, name) not in left_out_now(study):
+    if (what, name) not in current_exclusions(study):
         raise ReviewError("It is not left out.")
     _say(study, what, name, False, " ".join(because.split())[:300], by)
 
@@ -65,7 +65,7 @@ def _say(study: Study, what: str, name: str, out: bool, because: str, by: str) -
 
 
 @dataclass(frozen=True)
-class Heard:
+class StudyClip:
     """A clip as it is in the study now."""
 
     stimulus: str
@@ -84,9 +84,9 @@ class ClipResult:
     outcome: str  # by the job's rule; "": undecided
     complete: bool
     now: str  # whether the very same sound is in the study still
-    said: tuple[str, ...] = ()  # by each who judged it, in words
+    verdicts: tuple[str, ...] = ()  # by each who judged it, in words
     marks: tuple[Mark, ...] = ()  # of all of them
-    clips: tuple[Heard, ...] = ()  # all of a group
+    clips: tuple[StudyClip, ...] = ()  # all of a group
     notes: tuple[str, ...] = ()
     left_out: LeftOut | None = None
 
@@ -134,7 +134,7 @@ class ClipResults:
 def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> ClipResults:
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
-    out = left_out_now(study)
+    out = current_exclusions(study)
     labels = dict(study.conditions.values_list("key", "label"))
     every = _by_clip(job, study, out, labels)
     there = [each for each in every if each.now == THERE]
@@ -146,7 +146,7 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
-        new=sum(not each.said for each in there),
+        new=sum(not each.verdicts for each in there),
     )
 
 
@@ -155,16 +155,16 @@ def _by_clip(
 ) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
-    answers, now = own_answers(job, FIRST, THIRD, TALK), _Now(study)
+    answers, now = own_answers(job, FIRST, THIRD, TALK), _CurrentSounds(study)
     kind = kind_named(job.kind)
-    found = []
+    results = []
     for each in outcomes_of(job):
         item = items.get(each.item)
         if item is None:
             continue
-        given = answers.get(item.pk, [])
-        marks = [mark for one in given for mark in kind.marks(one.answer)]
-        found.append(
+        clip_answers = answers.get(item.pk, [])
+        marks = [mark for one in clip_answers for mark in kind.marks(one.answer)]
+        results.append(
             ClipResult(
                 item=item.pk,
                 stimulus=item.clip["stimulus"],
@@ -172,18 +172,18 @@ def _by_clip(
                 label=labels.get(item.clip["condition"], ""),
                 outcome=each.category,
                 complete=each.complete,
-                now=now.of(item),
-                said=tuple(map(kind.say, each.said.first)),
+                now=now.state_of(item),
+                verdicts=tuple(map(kind.say, each.verdicts.first)),
                 marks=tuple(marks),
-                clips=now.heard(item, {place for mark in marks for place in mark.places}),
-                notes=tuple(each.note for each in given if each.note),
+                clips=now.clips_of(item, {place for mark in marks for place in mark.places}),
+                notes=tuple(each.note for each in clip_answers if each.note),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
             )
         )
-    return sorted(found, key=lambda each: (each.condition, each.stimulus))
+    return sorted(results, key=lambda each: (each.condition, each.stimulus))
 
 
-class _Now:
+class _CurrentSounds:
     """Which of the sounds that were judged the study has still."""
 
     def __init__(self, study: Study) -> None:
@@ -191,16 +191,16 @@ class _Now:
         self.sounds = {key: sha256 for key, sha256, _ in rows}
         self.lengths = {key: length for key, _, length in rows}
 
-    def of(self, item: ReviewItem) -> str:
+    def state_of(self, item: ReviewItem) -> str:
         clips = item.all_clips
         if any(each["stimulus"] not in self.sounds for each in clips):
             return GONE
         same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
         return THERE if same else REPLACED
 
-    def heard(self, item: ReviewItem, odd: Collection[int]) -> tuple[Heard, ...]:
+    def clips_of(self, item: ReviewItem, odd: Collection[int]) -> tuple[StudyClip, ...]:
         names = [each["stimulus"] for each in item.all_clips]
-        return tuple(Heard(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
+        return tuple(StudyClip(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
 
 
 def _systems(

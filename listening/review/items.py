@@ -59,7 +59,7 @@ SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
     "undecided": ("Not decided", lambda each: not each.category),
     "decided": ("Decided", lambda each: bool(each.category)),
     "gold": ("For training", lambda each: each.gold is not None),
-    "unseen": ("Nobody has judged it", lambda each: not each.said.first),
+    "unseen": ("Nobody has judged it", lambda each: not each.verdicts.first),
 }
 
 
@@ -148,8 +148,8 @@ def _flags(each: Written, own: int, others: int) -> Iterable[str]:
 
 def plain(text: str) -> str:
     """Letters and figures alone, in small ones."""
-    kept = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(c for c in kept if c.isalnum())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(c for c in folded if c.isalnum())
 
 
 def near_counts(reasons: Sequence[Written]) -> tuple[list[int], list[int]]:
@@ -174,7 +174,7 @@ def near_counts(reasons: Sequence[Written]) -> tuple[list[int], list[int]]:
 
 def _near_pairs(texts: Sequence[str]) -> dict[str, list[str]]:
     """Texts that share enough of their threes of letters: candidates by MinHash, then counted."""
-    found: dict[str, list[str]] = {text: [] for text in texts}
+    neighbours: dict[str, list[str]] = {text: [] for text in texts}
     shingles = [_shingles(text) for text in texts]
     seen: set[tuple[int, int]] = set()
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
@@ -188,9 +188,9 @@ def _near_pairs(texts: Sequence[str]) -> dict[str, list[str]]:
                 seen.add(pair)
                 a, b = (shingles[n] for n in pair)
                 if len(a & b) >= NEAR * len(a | b):
-                    found[texts[pair[0]]].append(texts[pair[1]])
-                    found[texts[pair[1]]].append(texts[pair[0]])
-    return found
+                    neighbours[texts[pair[0]]].append(texts[pair[1]])
+                    neighbours[texts[pair[1]]].append(texts[pair[0]])
+    return neighbours
 
 
 def _shingles(text: str) -> frozenset[int]:
@@ -239,8 +239,8 @@ def count_evidence(study: str) -> dict[int, Evidence]:
 def study_evidence(study: Study, items: int) -> Mapping[int, Evidence] | None:
     """By trial; None while a worker counts for the first time, as it does where there are many."""
     patience = Patience(0) if items > MANY else None
-    kept = look(KIND, str(study.pk), max_age_s=60, patience=patience)
-    return kept.value if kept is not None else None
+    counts = look(KIND, str(study.pk), max_age_s=60, patience=patience)
+    return counts.value if counts is not None else None
 
 
 @dataclass(frozen=True)
@@ -274,10 +274,10 @@ def rows_of(
     fits = _fits(job, outcomes)
     signs = [_sign(key, rows, fits) for key in FLAGS] if about_reasons else []
     passes = SHOWS.get(show, SHOWS[""])[1]
-    found = [r for r in rows if passes(r.outcome) and (not flag or flag in r.evidence.flags)]
+    matches = [r for r in rows if passes(r.outcome) and (not flag or flag in r.evidence.flags)]
     by = SORTS.get(sort, SORTS[""])[1]
     shown = [sign for sign in signs if sign.items] if known is not None else None
-    return sorted(found, key=lambda row: by(row.evidence)), shown
+    return sorted(matches, key=lambda row: by(row.evidence)), shown
 
 
 def _fits(job: ReviewJob, outcomes: Sequence[Outcome]) -> dict[int, str]:
@@ -285,8 +285,10 @@ def _fits(job: ReviewJob, outcomes: Sequence[Outcome]) -> dict[int, str]:
     if job.kind != "reasons":
         return used_reviews(job.study)
     decided = [each for each in outcomes if each.gold is None and each.trial is not None]
-    found = {each.trial: each.category for each in decided if each.category in ("fit", "unfit")}
-    return {trial: category for trial, category in found.items() if trial is not None}
+    categories = {
+        each.trial: each.category for each in decided if each.category in ("fit", "unfit")
+    }
+    return {trial: category for trial, category in categories.items() if trial is not None}
 
 
 def _sign(key: str, rows: Sequence[Row], fits: Mapping[int, str]) -> Sign:
@@ -306,18 +308,18 @@ def _sign(key: str, rows: Sequence[Row], fits: Mapping[int, str]) -> Sign:
     )
 
 
-def verdicts_about(items: Sequence[int]) -> dict[int, list[ReviewAssignment]]:
+def verdicts_by_item(items: Sequence[int]) -> dict[int, list[ReviewAssignment]]:
     """By item: what was said on each occasion, with the newest note as ``note``."""
     newest = Verdict.objects.filter(assignment=OuterRef("pk")).order_by("-pk").values("note")
     rows = ReviewAssignment.objects.filter(item__in=items, answered_at__isnull=False)
-    found: dict[int, list[ReviewAssignment]] = {}
+    by_item: dict[int, list[ReviewAssignment]] = {}
     for row in (
         rows.select_related("reviewer")
         .annotate(note=Subquery(newest[:1]))
         .order_by("occasion", "reviewer__number")
     ):
-        found.setdefault(row.item_id, []).append(row)
-    return found
+        by_item.setdefault(row.item_id, []).append(row)
+    return by_item
 
 
 def clips_of(stimuli: Sequence[int]) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Review jobs made, drawn, opened and closed."""
+"""Create, draw, open and close review jobs."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def unblind(job: ReviewJob, *, by: str) -> None:
         if row.unblinded_at is None:
             row.unblinded_at = timezone.now()
             row.save(update_fields=["unblinded_at"])
-            given = job_progress(row).given
-            note(row.study, "review_unblinded", by, review=row.title, verdicts=given)
+            verdicts = job_progress(row).verdicts
+            note(row.study, "review_unblinded", by, review=row.title, verdicts=verdicts)
 
 
 def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) -> bool:
@@ -161,8 +161,8 @@ def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) 
         row.rule, row.rule_version = rule, RULES[rule].version
         row.resolving, row.in_use = resolving, in_use
         row.save(update_fields=["rule", "rule_version", "resolving", "in_use"])
-        given = job_progress(row).given
-        note(row.study, "review_changed", by, review=row.title, **changed, verdicts=given)
+        verdicts = job_progress(row).verdicts
+        note(row.study, "review_changed", by, review=row.title, **changed, verdicts=verdicts)
     return True
 
 
@@ -176,8 +176,10 @@ def change_codebook(job: ReviewJob, text: str, *, by: str) -> int:
         raise ReviewError(str(error)) from None
     with transaction.atomic():
         row = ReviewJob.objects.select_for_update().get(pk=job.pk)
-        given = ReviewAssignment.objects.filter(item__job=row).values_list("category", flat=True)
-        used = {code for each in given.distinct() for code in each.split("|")} - {"", NO_CODE}
+        categories = ReviewAssignment.objects.filter(item__job=row).values_list(
+            "category", flat=True
+        )
+        used = {code for each in categories.distinct() for code in each.split("|")} - {"", NO_CODE}
         if lost := sorted(used - {code.key for code in codes}):
             raise ReviewError(
                 f"Reviewers gave {', '.join(lost)}: keep them in it, or make a new review."

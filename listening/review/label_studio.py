@@ -22,7 +22,7 @@ from listening.review.kinds.clips import DEFECTS, FLAWED, SAID
 from listening.review.kinds.codes import CodesKind
 from listening.review.kinds.reasons import CHOICES
 from listening.review.reviewers import from_elsewhere
-from listening.review.shown_items import heard_copies, reasons_in, seen_clips
+from listening.review.shown_items import reasons_in, served_copies, show_clips
 from listening.review.verdicts import MOST, Shut, store
 
 KINDS = ("reasons", "codes", "clips")
@@ -48,7 +48,7 @@ class Back:
 
     stored: Counter[str] = field(default_factory=Counter)
     new: Counter[str] = field(default_factory=Counter)
-    left: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 def check_kind(job: ReviewJob) -> None:
@@ -69,7 +69,7 @@ def tasks_of(job: ReviewJob, clips_at: str) -> Tasks:
     for item, data in zip(items, shown, strict=True):
         data |= {"review": job.pk, "item": item.position}
         if clips or kind_named(job.kind).hears(job):
-            for place, copy in enumerate(heard_copies(ReviewAssignment(item=item))[:2]):
+            for place, copy in enumerate(served_copies(ReviewAssignment(item=item))[:2]):
                 name = f"clip-{item.position:05d}{'-second' if place else ''}.flac"
                 copies[name] = copy
                 data["second" if place else "audio"] = f"{clips_at}{name}"
@@ -80,20 +80,20 @@ def tasks_of(job: ReviewJob, clips_at: str) -> Tasks:
 
 
 def _reasons(items: Sequence[ReviewItem]) -> list[dict[str, Any]]:
-    found = reasons_in([item.trial_id or 0 for item in items])
+    reasons = reasons_in([item.trial_id or 0 for item in items])
     return [
         {
             "answers": "\n".join(f"{a['question']} {a['label']}" for a in reason["answers"]),
             "reason": reason["reason"],
         }
-        for reason in (found[item.trial_id or 0] for item in items)
+        for reason in (reasons[item.trial_id or 0] for item in items)
     ]
 
 
 def _clips(job: ReviewJob, items: Sequence[ReviewItem]) -> list[dict[str, Any]]:
-    given = [ReviewAssignment(item=item) for item in items]
+    assignments = [ReviewAssignment(item=item) for item in items]
     with_text = bool(job.settings.get("show_text"))
-    return [{"text": each["texts"][0]} for each in seen_clips(given, with_text=with_text)]
+    return [{"text": each["texts"][0]} for each in show_clips(assignments, with_text=with_text)]
 
 
 def _config(job: ReviewJob, tasks: Sequence[Mapping[str, Any]]) -> str:
@@ -101,7 +101,7 @@ def _config(job: ReviewJob, tasks: Sequence[Mapping[str, Any]]) -> str:
     lines = [f"  <Header value={quoteattr(job.title)}/>"]
     heard = {name for task in tasks for name in ("audio", "second") if name in task["data"]}
     if job.kind == "clips":
-        return _view([*lines, *_of_clips(bool(job.settings.get("show_text")))])
+        return _view([*lines, *_clips_config(bool(job.settings.get("show_text")))])
     lines += [f'  <Audio name="{name}" value="${name}"/>' for name in sorted(heard)]
     lines.append('  <Text name="answers" value="$answers"/>')
     lines.append('  <Text name="reason" value="$reason"/>')
@@ -114,7 +114,7 @@ def _config(job: ReviewJob, tasks: Sequence[Mapping[str, Any]]) -> str:
     return _view([*lines, f'  <TextArea name="{NOTE}" toName="reason" placeholder="Note"/>'])
 
 
-def _of_clips(with_text: bool) -> list[str]:
+def _clips_config(with_text: bool) -> list[str]:
     named = [(key, title) for _, key, title, _ in DEFECTS]
     labels = [f"    <Label value={quoteattr(w)} alias={quoteattr(v)}/>" for v, w in named]
     return [
@@ -138,9 +138,9 @@ def _choices(
     required: bool = True,
 ) -> list[str]:
     how = "multiple" if several else "single"
-    asked = ' required="true"' if required else ""
+    required_attribute = ' required="true"' if required else ""
     return [
-        f'  <Choices name="{name}" toName="{of}" choice="{how}"{asked}>',
+        f'  <Choices name="{name}" toName="{of}" choice="{how}"{required_attribute}>',
         *(f"    <Choice value={quoteattr(w)} alias={quoteattr(v)}/>" for v, w in values),
         "  </Choices>",
     ]
@@ -169,7 +169,7 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
         place = data.get("item") if own and isinstance(data, Mapping) else None
         item = items.get(place) if isinstance(place, int) else None
         if item is None:
-            back.left["tasks of another review, or of none"] += 1
+            back.skipped["tasks of another review, or of none"] += 1
             continue
         for each in _list(task.get("annotations")):
             _gather(job, item, each, sent, back)
@@ -188,12 +188,12 @@ def _gather(
     job: ReviewJob, item: ReviewItem, each: Any, sent: dict[str, list[dict[str, Any]]], back: Back
 ) -> None:
     if not isinstance(each, Mapping) or each.get("was_cancelled"):
-        back.left["annotations that were skipped in Label Studio"] += 1
+        back.skipped["annotations that were skipped in Label Studio"] += 1
         return
     result = [r for r in _list(each.get("result")) if isinstance(r, Mapping)]
     answer, note = _answer(job, result)
-    made = each.get("unique_id") or each.get("id")
-    name = f"earnest:label-studio/{job.pk}/{item.pk}/{made}/{each.get('updated_at')}"
+    annotation = each.get("unique_id") or each.get("id")
+    name = f"earnest:label-studio/{job.pk}/{item.pk}/{annotation}/{each.get('updated_at')}"
     sent.setdefault(_who(each), []).append(
         {
             "key": str(uuid5(NAMESPACE_URL, name)),
@@ -237,18 +237,18 @@ def _answer(job: ReviewJob, result: Sequence[Mapping[str, Any]]) -> tuple[dict[s
 
 
 def _values(result: Sequence[Mapping[str, Any]], name: str, key: str) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for each in result:
         value = each.get("value")
         if each.get("from_name") == name and isinstance(value, Mapping):
-            given = value.get(key) or []
-            found += [str(v) for v in (given if isinstance(given, list) else [given])]
-    return found
+            entries = value.get(key) or []
+            texts += [str(v) for v in (entries if isinstance(entries, list) else [entries])]
+    return texts
 
 
-def _named(given: Sequence[Any], known: Mapping[str, str]) -> list[str]:
+def _named(words: Sequence[Any], known: Mapping[str, str]) -> list[str]:
     """By the words of the page, or by their aliases, which exports have where there are some."""
-    return [known.get(str(each), str(each)) for each in given]
+    return [known.get(str(each), str(each)) for each in words]
 
 
 def _one(values: Sequence[str]) -> str:
@@ -259,15 +259,15 @@ def _store(reviewer: Reviewer, verdicts: Sequence[Mapping[str, Any]], back: Back
     """Oldest first, so that the newest verdict of an item holds."""
     sent: list[dict[str, Any]] = []
     for each in sorted(verdicts, key=lambda verdict: str(verdict["at"])):
-        given, _ = ReviewAssignment.objects.get_or_create(
+        assignment, _ = ReviewAssignment.objects.get_or_create(
             item=each["item"], reviewer=reviewer, occasion=FIRST
         )
-        sent.append({**each, "item": str(given.code)})
+        sent.append({**each, "item": str(assignment.code)})
     for start in range(0, len(sent), MOST):
         part = sent[start : start + MOST]
         keys = [each["key"] for each in part]
         before = set(map(str, Verdict.objects.filter(key__in=keys).values_list("key", flat=True)))
-        told = store(reviewer, part)
-        back.stored[str(reviewer)] += len(told.keys)
-        back.new[str(reviewer)] += len(set(told.keys) - before)
-        back.left.update(f"annotations: {why}" for _, why in told.refused)
+        response = store(reviewer, part)
+        back.stored[str(reviewer)] += len(response.keys)
+        back.new[str(reviewer)] += len(set(response.keys) - before)
+        back.skipped.update(f"annotations: {why}" for _, why in response.refused)

@@ -12,7 +12,7 @@ from django.db import connection
 
 from listening.models import ReviewAssignment, ReviewJob, Study, Verdict
 from listening.review.kinds import kind_named
-from listening.review.rules import RULES, Said
+from listening.review.rules import RULES, ItemVerdicts
 
 FIRST, THIRD, TALK = (
     ReviewAssignment.Occasion.FIRST,
@@ -49,26 +49,26 @@ def own_answers(job: ReviewJob, *occasions: ReviewAssignment.Occasion) -> dict[i
         assignment__item__job=job, assignment__occasion__in=occasions, phase=Verdict.Phase.OWN
     )
     newest = rows.order_by("assignment", "-pk").distinct("assignment")
-    found: dict[int, list[Answered]] = defaultdict(list)
-    for item, *said in newest.values_list(
+    by_item: dict[int, list[Answered]] = defaultdict(list)
+    for item, *fields in newest.values_list(
         "assignment__item", "assignment__reviewer__number", "category", "answer", "note"
     ):
-        found[item].append(Answered(*said))
-    return found
+        by_item[item].append(Answered(*fields))
+    return by_item
 
 
-def said_by_aspect(job: ReviewJob) -> dict[str, dict[int, dict[int, bool]]]:
+def answers_by_aspect(job: ReviewJob) -> dict[str, dict[int, dict[int, bool]]]:
     """Word of the kind -> item -> reviewer -> whether they said so at first; without training."""
     kind = kind_named(job.kind)
     training = set(job.items.filter(gold__isnull=False).values_list("pk", flat=True))
-    found: dict[str, dict[int, dict[int, bool]]] = {key: {} for key in kind.words}
-    for item, given in own_answers(job, FIRST).items():
+    answers: dict[str, dict[int, dict[int, bool]]] = {key: {} for key in kind.words}
+    for item, item_answers in own_answers(job, FIRST).items():
         if item in training:
             continue
-        for each in given:
+        for each in item_answers:
             for key, holds in kind.aspects(each.answer).items():
-                found[key].setdefault(item, {})[each.reviewer] = holds
-    return found
+                answers[key].setdefault(item, {})[each.reviewer] = holds
+    return answers
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class Outcome:
     trial: int | None
     stimulus: int | None
     category: str
-    said: Said
+    verdicts: ItemVerdicts
     gold: dict[str, Any] | None
     because: str = ""  # of a training item
     disputed: bool = False  # they differ, and the rule does not settle it: see Rule.differ
 
     @property
     def complete(self) -> bool:
-        return len(self.said.first) >= self.said.wanted
+        return len(self.verdicts.first) >= self.verdicts.wanted
 
 
 def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
@@ -97,11 +97,11 @@ def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
         cursor.execute(SAID, [job.pk])
         rows = cursor.fetchall()
     for item, trial, stimulus, wanted, stored, because, first, talk, third in rows:
-        said = Said(first, talk, third, wanted)
+        verdicts = ItemVerdicts(first, talk, third, wanted)
         gold = json.loads(stored) if stored is not None else None  # as a cursor gives JSON
-        category = kind.decide(rule, said) if gold is None else kind.checked(settings, gold)[1]
-        disputed = gold is None and rule.differ(said)
-        yield Outcome(item, trial, stimulus, category, said, gold, because, disputed)
+        category = kind.decide(rule, verdicts) if gold is None else kind.checked(settings, gold)[1]
+        disputed = gold is None and rule.differ(verdicts)
+        yield Outcome(item, trial, stimulus, category, verdicts, gold, because, disputed)
 
 
 def jobs_in_use(study: Study, kind: str) -> list[ReviewJob]:
@@ -112,12 +112,12 @@ def jobs_in_use(study: Study, kind: str) -> list[ReviewJob]:
 
 def used(study: Study, kind: str) -> dict[int, str]:
     """By trial: what the reviews of a kind came to, where they came to something."""
-    found: dict[int, str] = {}
+    categories: dict[int, str] = {}
     for job in jobs_in_use(study, kind):
         for each in outcomes_of(job):
             if each.trial is not None and each.category:
-                found[each.trial] = each.category
-    return found
+                categories[each.trial] = each.category
+    return categories
 
 
 def used_reviews(study: Study) -> dict[int, str]:

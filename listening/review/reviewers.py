@@ -27,7 +27,7 @@ def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: b
         raise ReviewError("Choose one of the times that are offered.")
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        made = _add(
+        reviewer = _add(
             job,
             by=by,
             whom=" ".join(whom.split())[:120],
@@ -36,28 +36,30 @@ def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: b
             made_by=account_named(by),
             expires_at=timezone.now() + timedelta(days=days),
         )
-        note(job.study, "reviewer_invited", by, review=job.title, reviewer=str(made))
+        note(job.study, "reviewer_invited", by, review=job.title, reviewer=str(reviewer))
     return public_route("review-desk", token)
 
 
 def member_of(job: ReviewJob, user: Any) -> Reviewer:
     """Somebody whose role lets them review, as a reviewer of this job."""
-    found = job.reviewers.filter(user=user.pk).first()
-    if found is None:
+    reviewer = job.reviewers.filter(user=user.pk).first()
+    if reviewer is None:
         sees = LOOK in rights_in(job.study, user)
         with transaction.atomic():
-            found = _add(job, by=user.get_username(), user=user, sees_results=sees)
-    return found
+            reviewer = _add(job, by=user.get_username(), user=user, sees_results=sees)
+    return reviewer
 
 
 def from_elsewhere(job: ReviewJob, whom: str, *, by: str) -> Reviewer:
     """Somebody who judges in another tool: no desk is theirs. The same name is the same person."""
     with transaction.atomic():
-        found = job.reviewers.filter(user=None, digest="", whom=whom).first()
-        if found is None:
-            found = _add(job, by=by, whom=whom)
-            note(job.study, "reviewer_invited", by, review=job.title, reviewer=f"{found} ({whom})")
-    return found
+        reviewer = job.reviewers.filter(user=None, digest="", whom=whom).first()
+        if reviewer is None:
+            reviewer = _add(job, by=by, whom=whom)
+            note(
+                job.study, "reviewer_invited", by, review=job.title, reviewer=f"{reviewer} ({whom})"
+            )
+    return reviewer
 
 
 def _add(job: ReviewJob, **fields: Any) -> Reviewer:
@@ -82,11 +84,11 @@ def revoke(job: ReviewJob, pk: int, *, by: str) -> bool:
     """Shuts their desk; what they said stays. Whether it was open."""
     with transaction.atomic():
         rows = job.reviewers.filter(pk=pk, revoked_at__isnull=True)
-        gone = rows.first()
-        if gone is None:
+        reviewer = rows.first()
+        if reviewer is None:
             return False
         rows.update(revoked_at=timezone.now())
-        note(job.study, "reviewer_revoked", by, review=job.title, reviewer=str(gone))
+        note(job.study, "reviewer_revoked", by, review=job.title, reviewer=str(reviewer))
     return True
 
 
@@ -98,8 +100,8 @@ def reviewer_at(token: str, user: Any) -> Reviewer | None:
     if token.startswith(MEMBER):
         return _member_at(token.removeprefix(MEMBER), user)
     in_time = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    found = rows.filter(in_time, digest=digest(token), user=None).first()
-    return found if found is not None and inviter_may(found) else None
+    reviewer = rows.filter(in_time, digest=digest(token), user=None).first()
+    return reviewer if reviewer is not None and inviter_may(reviewer) else None
 
 
 def inviter_may(reviewer: Reviewer) -> bool:
@@ -115,5 +117,5 @@ def _member_at(number: str, user: Any) -> Reviewer | None:
         return None
     if REVIEW not in rights_in(job.study, user):
         return None
-    found = member_of(job, user)
-    return None if found.revoked_at else found
+    reviewer = member_of(job, user)
+    return None if reviewer.revoked_at else reviewer

@@ -10,7 +10,7 @@ UNDECIDED = ""
 
 
 @dataclass(frozen=True)
-class Said:
+class ItemVerdicts:
     """The categories of one item: of its reviewers, after a talk, and of an adjudicator."""
 
     first: Sequence[str]
@@ -27,50 +27,54 @@ class Rule:
     version: str
     title: str
     words: str
-    decide: Callable[[Said], str]
+    decide: Callable[[ItemVerdicts], str]
     majority_settles: bool = False  # whoever differs from it makes nothing to be resolved
 
-    def differ(self, said: Said) -> bool:
+    def differ(self, verdicts: ItemVerdicts) -> bool:
         """Whether reviewers differ in a way that this rule does not settle by itself.
 
         `listening.review.claiming.DISPUTED` says the same of all items of a job.
         """
-        if len(said.first) < said.wanted or len(set(said.first)) < 2:
+        if len(verdicts.first) < verdicts.wanted or len(set(verdicts.first)) < 2:
             return False
-        return not (self.majority_settles and majority(said))
+        return not (self.majority_settles and majority(verdicts))
 
 
-def all_agree(said: Said) -> str:
+def all_agree(verdicts: ItemVerdicts) -> str:
     """What all said; undecided before all that are wanted have, and where one differs."""
-    if len(said.first) < said.wanted or len(set(said.first)) != 1:
+    if len(verdicts.first) < verdicts.wanted or len(set(verdicts.first)) != 1:
         return UNDECIDED
-    return said.first[0]
+    return verdicts.first[0]
 
 
-def majority(said: Said) -> str:
+def majority(verdicts: ItemVerdicts) -> str:
     """What more than half of the verdicts say."""
-    if len(said.first) < said.wanted:
+    if len(verdicts.first) < verdicts.wanted:
         return UNDECIDED
-    most, count = Counter(said.first).most_common(1)[0]
-    return most if 2 * count > len(said.first) else UNDECIDED
+    most, count = Counter(verdicts.first).most_common(1)[0]
+    return most if 2 * count > len(verdicts.first) else UNDECIDED
 
 
-def adjudicated(said: Said) -> str:
+def adjudicated(verdicts: ItemVerdicts) -> str:
     """What all said; where they differ, what they say after a talk, or what a third one says."""
-    if agreed := all_agree(said):
+    if agreed := all_agree(verdicts):
         return agreed
-    if len(said.first) < said.wanted:
+    if len(verdicts.first) < verdicts.wanted:
         return UNDECIDED
-    if len(said.talk) >= 2 and len(set(said.talk)) == 1:
-        return said.talk[0]
-    return said.third[-1] if said.third else UNDECIDED
+    if len(verdicts.talk) >= 2 and len(set(verdicts.talk)) == 1:
+        return verdicts.talk[0]
+    return verdicts.third[-1] if verdicts.third else UNDECIDED
 
 
-def majority_third(said: Said) -> str:
+def majority_third(verdicts: ItemVerdicts) -> str:
     """What more than half of the verdicts say; where nothing is, what an adjudicator says."""
-    if decided := majority(said):
+    if decided := majority(verdicts):
         return decided
-    return said.third[-1] if len(said.first) >= said.wanted and said.third else UNDECIDED
+    return (
+        verdicts.third[-1]
+        if len(verdicts.first) >= verdicts.wanted and verdicts.third
+        else UNDECIDED
+    )
 
 
 RULES = {
@@ -105,16 +109,18 @@ RULES = {
 }
 
 
-def decide_codes(rule: Rule, said: Said) -> str:
+def decide_codes(rule: Rule, verdicts: ItemVerdicts) -> str:
     """Codes "a|b", each of which holds by the rule: it was given, or it was not."""
-    codes = sorted({code for each in (*said.first, *said.third) for code in each.split("|")})
-    held = [code for code in codes if rule.decide(_about(said, code)) == "given"]
+    codes = sorted(
+        {code for each in (*verdicts.first, *verdicts.third) for code in each.split("|")}
+    )
+    held = [code for code in codes if rule.decide(_verdicts_on_code(verdicts, code)) == "given"]
     return "|".join(held)
 
 
-def _about(said: Said, code: str) -> Said:
+def _verdicts_on_code(verdicts: ItemVerdicts, code: str) -> ItemVerdicts:
     first, talk, third = (
         ["given" if code in each.split("|") else "not" for each in some]
-        for some in (said.first, said.talk, said.third)
+        for some in (verdicts.first, verdicts.talk, verdicts.third)
     )
-    return Said(first, talk, third, said.wanted)
+    return ItemVerdicts(first, talk, third, verdicts.wanted)

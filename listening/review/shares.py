@@ -13,17 +13,17 @@ class Share:
     """`count` of `of`, with Wilson's interval of 95 %; no value of none."""
 
     count: int
-    of: int
+    total: int
 
     @property
     def value(self) -> float | None:
-        return self.count / self.of if self.of else None
+        return self.count / self.total if self.total else None
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        if not self.of:
+        if not self.total:
             return None
-        n, p, z = self.of, self.count / self.of, Z_95
+        n, p, z = self.total, self.count / self.total, Z_95
         middle = (p + z * z / (2 * n)) / (1 + z * z / n)
         half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
         low = 0.0 if self.count == 0 else middle - half

@@ -18,7 +18,7 @@ from listening.models import Justification, Rating, ReviewAssignment, Stimulus, 
 
 
 class Answered(TypedDict):
-    """A question that the rater was asked, and the label that they chose."""
+    """A question to the rater, and the label that they chose."""
 
     question: str
     label: str
@@ -44,24 +44,26 @@ class Reason(TypedDict):
 
 def reasons_in(trials: Sequence[int]) -> dict[int, Reason]:
     """By trial; one whose reason was erased has an empty one."""
-    found = {pk: Reason(answers=[], reason="", language="") for pk in trials}
+    reasons = {pk: Reason(answers=[], reason="", language="") for pk in trials}
     rows = Rating.objects.filter(trial__in=trials).order_by("criterion__order", "pk")
     for trial, question, label in rows.values_list("trial", "criterion__question", "label"):
-        found[trial]["answers"].append(Answered(question=question, label=label))
+        reasons[trial]["answers"].append(Answered(question=question, label=label))
     written = Justification.objects.filter(trial__in=trials).values_list(
         "trial", "text", "trial__session__language", "trial__session__study__language"
     )
     for trial, text, spoken, language in written:
-        found[trial]["reason"], found[trial]["language"] = text, spoken or language
-    return found
+        reasons[trial]["reason"], reasons[trial]["language"] = text, spoken or language
+    return reasons
 
 
-def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[dict[str, Any]]:
+def show_reasons(
+    assignments: Sequence[ReviewAssignment], *, with_clip: bool
+) -> list[dict[str, Any]]:
     """In the order in which they were given."""
-    reasons = reasons_in([each.item.trial_id or 0 for each in given])
+    reasons = reasons_in([each.item.trial_id or 0 for each in assignments])
     return [
         dict(SeenReason(item=str(a.code), clips=int(with_clip), **reasons[a.item.trial_id or 0]))
-        for a in given
+        for a in assignments
     ]
 
 
@@ -73,16 +75,16 @@ class Framed(TypedDict):
 
 
 def framed(
-    given: Sequence[ReviewAssignment],
+    assignments: Sequence[ReviewAssignment],
     items: Sequence[dict[str, Any]],
     say: Callable[[str], str],
 ) -> list[dict[str, Any]]:
     """Items with what goes around them; a second showing looks like a first."""
     talk = ReviewAssignment.Occasion.TALK
-    spoken = _others([each for each in given if each.occasion == talk], say)
+    spoken = _others([each for each in assignments if each.occasion == talk], say)
     return [
         {**item, **Framed(training=each.item.gold is not None, others=spoken.get(each.pk, []))}
-        for each, item in zip(given, items, strict=True)
+        for each, item in zip(assignments, items, strict=True)
     ]
 
 
@@ -90,14 +92,14 @@ def _others(
     talks: Sequence[ReviewAssignment], say: Callable[[str], str]
 ) -> dict[int, list[dict[str, str]]]:
     """The first verdicts of all who judged the item, by neutral names, and their notes."""
-    found: dict[int, list[dict[str, str]]] = {}
+    by_assignment: dict[int, list[dict[str, str]]] = {}
     for each in talks:
         rows = ReviewAssignment.objects.filter(
             item=each.item_id,
             occasion=ReviewAssignment.Occasion.FIRST,
             answered_at__isnull=False,
         ).select_related("reviewer")
-        found[each.pk] = [
+        by_assignment[each.pk] = [
             {
                 "who": "You" if row.reviewer_id == each.reviewer_id else str(row.reviewer),
                 "says": say(row.category),
@@ -105,10 +107,10 @@ def _others(
             }
             for row in rows.order_by("reviewer__number")
         ]
-    return found
+    return by_assignment
 
 
-def heard_copies(assignment: ReviewAssignment) -> list[str]:
+def served_copies(assignment: ReviewAssignment) -> list[str]:
     """The stored copies that raters heard, in the order of the places in a clip's address."""
     item = assignment.item
     if item.trial_id is not None:
@@ -131,9 +133,9 @@ class SeenClips(TypedDict):
     part: str
 
 
-def seen_clips(given: Sequence[ReviewAssignment], *, with_text: bool) -> list[dict[str, Any]]:
+def show_clips(assignments: Sequence[ReviewAssignment], *, with_text: bool) -> list[dict[str, Any]]:
     """In the order in which they were given."""
-    wanted = {pk for each in given for pk in (each.item.stimulus_id, *each.item.others)}
+    wanted = {pk for each in assignments for pk in (each.item.stimulus_id, *each.item.others)}
     rows = Stimulus.objects.filter(pk__in=[pk for pk in wanted if pk is not None])
     words = {
         pk: (transcript or text, language or study_language)
@@ -141,8 +143,8 @@ def seen_clips(given: Sequence[ReviewAssignment], *, with_text: bool) -> list[di
             "pk", "item__text", "item__transcript", "item__language", "study__language"
         )
     }
-    found: list[dict[str, Any]] = []
-    for each in given:
+    items: list[dict[str, Any]] = []
+    for each in assignments:
         pks = [pk for pk in (each.item.stimulus_id, *each.item.others) if pk in words]
         seen = SeenClips(
             item=str(each.code),
@@ -151,8 +153,8 @@ def seen_clips(given: Sequence[ReviewAssignment], *, with_text: bool) -> list[di
             language=words[pks[0]][1] if pks else "",
             part=each.item.part,
         )
-        found.append(dict(seen))
-    return found
+        items.append(dict(seen))
+    return items
 
 
 class SeenEvents(TypedDict):
@@ -167,10 +169,10 @@ class SeenEvents(TypedDict):
     types: list[str]
 
 
-def seen_events(study: Study, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+def show_events(study: Study, assignments: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
     types = inventory_of(study)
-    found: list[dict[str, Any]] = []
-    for each in seen_clips(given, with_text=True):
+    items: list[dict[str, Any]] = []
+    for each in show_clips(assignments, with_text=True):
         language = each["language"]
         plain = [marked(text, language)[0] for text in each["texts"]]
         seen = SeenEvents(
@@ -182,8 +184,8 @@ def seen_events(study: Study, given: Sequence[ReviewAssignment]) -> list[dict[st
             part="",
             types=types,
         )
-        found.append(dict(seen))
-    return found
+        items.append(dict(seen))
+    return items
 
 
 def inventory_of(study: Study) -> list[str]:

@@ -61,8 +61,8 @@ def clips_of(study: Study, *, references: bool) -> list[Stimulus]:
     roles = [Condition.Role.TEST, *([Condition.Role.REFERENCE] if references else [])]
     rows = study.stimuli.filter(trap="", condition__role__in=roles)
     parts = only_lines(study.key)
-    found = rows.select_related("condition", "item").order_by("key", "run")
-    return [clip for clip in found if clip.key not in parts]
+    clips = rows.select_related("condition", "item").order_by("key", "run")
+    return [clip for clip in clips if clip.key not in parts]
 
 
 def sampled(
@@ -80,7 +80,7 @@ def sampled(
     return [
         target([clip])
         for clips in strata.values()
-        for clip in _shuffled(clips, seed)[: _of(share, len(clips))]
+        for clip in _shuffled(clips, seed)[: _count_share(share, len(clips))]
     ]
 
 
@@ -90,18 +90,20 @@ def grouped(study: Study, share: float, size: int, seed: int, *, references: boo
     by_system: dict[str, list[Stimulus]] = defaultdict(list)
     for clip in clips_of(study, references=references):
         by_system[clip.condition.key].append(clip)
-    found: list[Target] = []
+    groups: list[Target] = []
     for clips in by_system.values():
         runs = _runs(clips)
         if runs:
             runs.sort(key=lambda group: drawn(f"{seed} {group[0].key}"))
-            found += [target(group[:size], RUNS) for group in runs[: _of(share, len(runs))]]
+            groups += [
+                target(group[:size], RUNS) for group in runs[: _count_share(share, len(runs))]
+            ]
         else:
             order = _shuffled(clips, seed)
             chunks = [order[at : at + size] for at in range(0, len(order), size)]
             whole = [chunk for chunk in chunks if len(chunk) > 1]
-            found += [target(chunk, TEXTS) for chunk in whole[: _of(share, len(whole))]]
-    return found
+            groups += [target(chunk, TEXTS) for chunk in whole[: _count_share(share, len(whole))]]
+    return groups
 
 
 def _runs(clips: Iterable[Stimulus]) -> list[list[Stimulus]]:
@@ -116,7 +118,7 @@ def _shuffled(clips: Iterable[Stimulus], seed: int) -> list[Stimulus]:
     return sorted(clips, key=lambda clip: drawn(f"{seed} {clip.key}"))
 
 
-def _of(share: float, count: int) -> int:
+def _count_share(share: float, count: int) -> int:
     return ceil(share * count - 1e-9)
 
 

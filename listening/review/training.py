@@ -11,7 +11,7 @@ from listening.review.kinds import BadVerdict, kind_named
 MOST_GOLD = 50  # in a job: everybody judges all of them first
 
 
-def told_after(reviewer: Reviewer, keys: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def feedback_after(reviewer: Reviewer, keys: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """Of the items whose own verdicts are stored under these keys, and of no others.
 
     What is right in those for training, and why; and what rules suggest.
@@ -55,12 +55,12 @@ def in_training(job: ReviewJob, reviewer: Reviewer) -> bool:
     if not job.training_pass or reviewer.let_on:
         return False
     expected = gold_categories(job)
-    said = first_said(reviewer, expected)
-    right = sum(said.get(item) == category for item, category in expected.items())
-    return len(said) < len(expected) or missed(job, right, len(expected))
+    categories = first_categories(reviewer, expected)
+    right = sum(categories.get(item) == category for item, category in expected.items())
+    return len(categories) < len(expected) or missed(job, right, len(expected))
 
 
-def first_said(reviewer: Reviewer, items: Iterable[int]) -> dict[int, str]:
+def first_categories(reviewer: Reviewer, items: Iterable[int]) -> dict[int, str]:
     """The category of the first own verdict, by item."""
     rows = Verdict.objects.filter(
         assignment__reviewer=reviewer, assignment__item__in=list(items), phase=Verdict.Phase.OWN
@@ -69,12 +69,12 @@ def first_said(reviewer: Reviewer, items: Iterable[int]) -> dict[int, str]:
     return dict(rows.values_list("assignment__item", "category"))
 
 
-def kept_back(job: ReviewJob, reviewer: Reviewer) -> str:
+def training_notice(job: ReviewJob, reviewer: Reviewer) -> str:
     """What the desk says to who was told all training items and had too few right; else ""."""
     if not in_training(job, reviewer):
         return ""
     items = list(job.items.filter(gold__isnull=False).values_list("pk", flat=True))
-    if len(first_said(reviewer, items)) < len(items):
+    if len(first_categories(reviewer, items)) < len(items):
         return ""
     return (
         f"{job.training_pass:.0%} of the training items must be right, and you had fewer. Ask who "

@@ -115,8 +115,8 @@ def relink(study: Study) -> int:
     changed = []
     for item in ReviewItem.objects.filter(job__study=study).exclude(clip={}):
         names = item.all_clips
-        found = [clips.get((each["stimulus"], each["sha256"])) for each in names]
-        whole = [pk for pk in found if pk is not None]
+        matches = [clips.get((each["stimulus"], each["sha256"])) for each in names]
+        whole = [pk for pk in matches if pk is not None]
         same = len(whole) == len(names)
         item.stimulus_id, item.others = (whole[0], whole[1:]) if same else (None, [])
         changed.append(item)

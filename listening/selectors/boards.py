@@ -69,13 +69,13 @@ def board_facts(study: str) -> BoardFacts:
 
 def board_choices(user: Any) -> list[BoardChoice]:
     """The studies of which somebody may take analyses, the newest first, archived ones last."""
-    found = visible_studies(user).select_related("project").order_by("-pk")
+    studies = visible_studies(user).select_related("project").order_by("-pk")
     allowed = set(projects_of(user, ANALYSE).values_list("pk", flat=True))
     return [
         BoardChoice(
             key=each.key, title=each.called, project=each.project.name if each.project else ""
         )
-        for each in sorted(found, key=lambda study: study.archived_at is not None)
+        for each in sorted(studies, key=lambda study: study.archived_at is not None)
         if each.project_id is None or each.project_id in allowed
     ]
 
@@ -86,7 +86,7 @@ def board_projects(user: Any) -> list[Project]:
 
 
 def _questions(study: Study) -> list[BoardQuestion]:
-    asked = Criterion.objects.filter(task__study=study).select_related("task")
+    criteria = Criterion.objects.filter(task__study=study).select_related("task")
     return [
         BoardQuestion(
             task=each.task.key,
@@ -96,7 +96,7 @@ def _questions(study: Study) -> list[BoardQuestion]:
             question=each.question,
             scale=_answers(each.scale),
         )
-        for each in asked.order_by("task__order", "order")
+        for each in criteria.order_by("task__order", "order")
     ]
 
 

@@ -1,4 +1,4 @@
-"""A study's clips with how often each answer was given, those with most disagreement first."""
+"""Counts of the answers to each clip of a study, most disagreement first."""
 
 from __future__ import annotations
 
@@ -137,17 +137,17 @@ def clip_answers(query: ClipQuery, limit: int, offset: int = 0) -> ClipPage:
     ).first()
     if criterion is None:
         return ClipPage(clips=[], total=0, counted_at=None)
-    kept = look(KIND, str(criterion.pk), max_age_s=0)
-    assert kept is not None  # who looks with patience gets something
-    found = [
+    counts = look(KIND, str(criterion.pk), max_age_s=0)
+    assert counts is not None  # who looks with patience gets something
+    tallies = [
         tally
-        for tally in kept.value
+        for tally in counts.value
         if query.condition in ("", tally.condition) and query.stimulus in ("", tally.stimulus)
     ]
-    found.sort(key=SORTS.get(query.sort, SORTS["disagreement"])[1])
-    shown = found[offset : offset + limit]
-    counted_at = kept.counted_at if kept.is_old else None
-    return ClipPage(clips=_clips(shown), total=len(found), counted_at=counted_at)
+    tallies.sort(key=SORTS.get(query.sort, SORTS["disagreement"])[1])
+    shown = tallies[offset : offset + limit]
+    counted_at = counts.counted_at if counts.is_old else None
+    return ClipPage(clips=_clips(shown), total=len(tallies), counted_at=counted_at)
 
 
 def _clips(shown: list[Tally]) -> list[ClipAnswers]:
@@ -183,7 +183,7 @@ class AskedPlace(TypedDict):
     question: str
 
 
-def asked_places(study: str) -> list[AskedPlace]:
+def criterion_places(study: str) -> list[AskedPlace]:
     """Every task and criterion of a study in their order."""
     rows = Criterion.objects.filter(task__study__key=study).select_related("task")
     return [

@@ -10,8 +10,8 @@ from listening.design.definition import (
     changes,
     definition_of,
     measured,
-    of_kinds,
-    place_of,
+    path_title,
+    values_of_kinds,
 )
 from listening.design.studyfile import TOML
 from listening.models import Study
@@ -49,7 +49,7 @@ class VersionMatch(TypedDict):
 
 
 def corrections_of(study: Study) -> list[CorrectionFacts]:
-    found = study.definitions.exclude(changes=[]).defer("toml", "clips").order_by("revision")
+    corrections = study.definitions.exclude(changes=[]).defer("toml", "clips").order_by("revision")
     return [
         CorrectionFacts(
             on=each.at.strftime("%Y-%m-%d"),
@@ -57,19 +57,19 @@ def corrections_of(study: Study) -> list[CorrectionFacts]:
             reason=each.reason,
             changes=each.changes,
         )
-        for each in found
+        for each in corrections
     ]
 
 
 def definition_files(study: str) -> dict[str, str]:
     """The frozen definition as opened and after each correction, by the names of their files."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for each in Study.objects.get(key=study).definitions.order_by("revision"):
         folder = f"definition/correction-{each.revision}" if each.revision else "definition"
-        found[f"{folder}/{TOML}"] = each.toml
-        found[f"{folder}/clips.csv"] = each.clips
-        found[f"{folder}/sha256.txt"] = f"{each.sha256}\n"
-    return found
+        files[f"{folder}/{TOML}"] = each.toml
+        files[f"{folder}/clips.csv"] = each.clips
+        files[f"{folder}/sha256.txt"] = f"{each.sha256}\n"
+    return files
 
 
 def earlier_with(study: str, user: Any, wants: str) -> list[EarlierVersion]:
@@ -93,18 +93,18 @@ def version_match(before: str, after: str) -> VersionMatch:
     as far as their definitions say."""
     studies = Study.objects.get(key=before), Study.objects.get(key=after)
     first, second = (definition_of(study_as_file(study)) for study in studies)
-    asked = [_tasks(first), _tasks(second)]
-    both = [task for task in asked[0] if task in asked[1]]
-    shared, changed, told = _clips(*studies)
+    task_keys = [_tasks(first), _tasks(second)]
+    both = [task for task in task_keys[0] if task in task_keys[1]]
+    shared, changed, objections = _clips(*studies)
     refused = [] if both else ["They have no task in common."]
     refused += [each for task in both for each in _otherwise_measured(first, second, task)]
-    words = changes(of_kinds(first, *READ), of_kinds(second, *READ))
+    words = changes(values_of_kinds(first, *READ), values_of_kinds(second, *READ))
     return VersionMatch(
         versions=(studies[0].version, studies[1].version),
         tasks=both,
-        apart=sorted({*asked[0]} ^ {*asked[1]}),
-        refused=list(dict.fromkeys(refused)) + told,
-        wording=[place_of(path) for path in words if path[0] != "tasks" or path[1] in both],
+        apart=sorted({*task_keys[0]} ^ {*task_keys[1]}),
+        refused=list(dict.fromkeys(refused)) + objections,
+        wording=[path_title(path) for path in words if path[0] != "tasks" or path[1] in both],
         shared=shared,
         changed=changed,
     )
@@ -116,11 +116,11 @@ def _tasks(definition: dict[tuple[str, ...], Any]) -> list[str]:
 
 def _otherwise_measured(first: Any, second: Any, task: str) -> list[str]:
     """Each field of the measurement that is not the same, with both values."""
-    found = changes(measured(first, task), measured(second, task))
+    differences = changes(measured(first, task), measured(second, task))
     return [
-        f"“{place_of(path)}” differs: {_value(old)} in the earlier version, {_value(new)} in the "
+        f"“{path_title(path)}” differs: {_value(old)} in the earlier version, {_value(new)} in the "
         "later one."
-        for path, (old, new) in found.items()
+        for path, (old, new) in differences.items()
     ]
 
 
@@ -137,20 +137,24 @@ def _clips(before: Study, after: Study) -> tuple[list[str], list[str], list[str]
     )
     both = [clip for clip in old if clip in new]
     shared = [clip for clip in both if _same_sound(old[clip], new[clip])]
-    told = [
+    objections = [
         f"The condition “{condition}” is in both and has no clip in common: another system needs "
         "another name."
         for condition in sorted({c for _, c in old} & {c for _, c in new})
         if condition not in {c for _, c in shared}
     ]
     roles = {clip[1]: (old[clip][0], new[clip][0]) for clip in both if old[clip][0] != new[clip][0]}
-    told += [
+    objections += [
         f"“{condition}” is {role[0]} in the earlier version and {role[1]} in the later one."
         for condition, role in sorted(roles.items())
     ]
     if not shared:
-        told = ["They have no clip in common, so nothing tells what the version changed."]
-    return sorted(k for k, _ in shared), sorted({k for k, _ in both} - {k for k, _ in shared}), told
+        objections = ["They have no clip in common, so nothing tells what the version changed."]
+    return (
+        sorted(k for k, _ in shared),
+        sorted({k for k, _ in both} - {k for k, _ in shared}),
+        objections,
+    )
 
 
 def _same_sound(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:

@@ -49,7 +49,7 @@ from listening.selectors.reviews import (
     LeftOutFacts,
     ReasonReviewFacts,
     clip_reviews,
-    left_out_facts,
+    exclusion_facts,
     reason_reviews,
 )
 from listening.selectors.studies import PlannedTrap, trap_plans
@@ -324,7 +324,7 @@ def method_facts(study: str) -> StudyFacts:
             people=_people(row, sessions, list(last.values())),
             pay=pay_facts(row),
             clip_reviews=clip_reviews(row),
-            left_out=left_out_facts(row),
+            left_out=exclusion_facts(row),
             reason_reviews=reason_reviews(row),
             rules=analysis_rules(study),
             spared=spared_raters(study),
@@ -354,10 +354,10 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         criteria=[
             ScaleFacts(
                 criterion=each.key,
-                question=_said(each.question),
+                question=_translate(each.question),
                 help=each.help_text,
                 widget=each.scale["widget"],
-                steps=[(step["label"], _said(step["text"])) for step in each.scale["steps"]],
+                steps=[(step["label"], _translate(step["text"])) for step in each.scale["steps"]],
                 span=each.scale.get("span"),
                 longest=each.scale.get("longest", 0),
             )
@@ -393,19 +393,19 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
     )
 
 
-def _said(words: str) -> str:
+def _translate(words: str) -> str:
     return gettext(words) if words else ""
 
 
 def _checks(row: Study) -> list[CheckFacts]:
     counts, facts = check_counts(row.pk) if row.checks else {}, []
-    for asked in row.checks:
-        check, count = check_named(asked["key"]), counts.get(asked["key"])
-        settings = check.settings(asked, language=row.language)
+    for entry in row.checks:
+        check, count = check_named(entry["key"]), counts.get(entry["key"])
+        settings = check.settings(entry, language=row.language)
         facts.append(
             CheckFacts(
                 key=check.key,
-                title=f"{_said(settings.title)} ({check.key})",
+                title=f"{_translate(settings.title)} ({check.key})",
                 trials=settings.trials,
                 pass_at_least=settings.pass_at_least,
                 attempts=settings.attempts,
@@ -424,31 +424,35 @@ def _forms(row: Study, answers: list[dict[str, Any]]) -> list[FormFacts]:
     facts = []
     for form in row.questionnaires:
         count, between = counts.get(form["key"]), is_between(form)
-        given = [each.get(form["key"], {}).get("answers", {}) for each in answers]
+        answers_of_form = [each.get(form["key"], {}).get("answers", {}) for each in answers]
         facts.append(
             FormFacts(
-                title=form["title"] or _said(default_title(form.get("use", ()))),
+                title=form["title"] or _translate(default_title(form.get("use", ()))),
                 when="between trials" if between else f"{form['when']} the trials",
                 answered=count.answered if count else 0,
                 screened=count.screened if count else 0,
-                questions=[] if between else [_question(q, given) for q in form["questions"]],
+                questions=[]
+                if between
+                else [_question(q, answers_of_form) for q in form["questions"]],
             )
         )
     return facts
 
 
-def _question(question: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> QuestionFacts:
-    said = [a for each in given if (a := each.get(question["key"])) is not None]
-    words = {option["value"]: _said(option["text"]) for option in question["options"]}
-    chosen = [v for a in said for v in (a if isinstance(a, list) else [a])]
+def _question(question: Mapping[str, Any], answers: Iterable[Mapping[str, Any]]) -> QuestionFacts:
+    values = [a for each in answers if (a := each.get(question["key"])) is not None]
+    words = {option["value"]: _translate(option["text"]) for option in question["options"]}
+    chosen = [v for a in values for v in (a if isinstance(a, list) else [a])]
     counts = Counter(words[str(value)] for value in chosen if str(value) in words)
     return QuestionFacts(
         key=question["key"],
-        question=_said(question["question"]),
+        question=_translate(question["question"]),
         kind=question["kind"],
         counts={text: counts[text] for text in words.values() if counts[text]},
-        numbers=[float(a) for a in said if question["kind"] == "number" and not isinstance(a, str)],
-        answered=len(said),
+        numbers=[
+            float(a) for a in values if question["kind"] == "number" and not isinstance(a, str)
+        ],
+        answered=len(values),
     )
 
 

@@ -31,17 +31,17 @@ def pay_of_sessions(study: str) -> dict[str, str]:
     sessions = Session.objects.filter(study__key=study, pilot=False)
     rows = sessions.values_list("pk", "rater__simulated", "paid")
     paid = {pk for pk, _, known in rows if known}
-    found = {
+    pay_by_session = {
         pk: PAID if known else SCRIPTED if scripted else ELSEWHERE for pk, scripted, known in rows
     }
     mine = Submission.objects.filter(session__study__key=study)
     whole = set(mine.filter(ledger__kind__in=_WHOLE).values_list("pk", flat=True))
     for pk, session, status in mine.order_by("pk").values_list("pk", "session_id", "status"):
         if session in paid:
-            found[session] = PAID if pk in whole else PART
-        elif session in found:
-            found[session] = NOT_DECIDED if status in _GOING_ON else NOT_PAID
-    return {f"s{pk}": words for pk, words in found.items()}
+            pay_by_session[session] = PAID if pk in whole else PART
+        elif session in pay_by_session:
+            pay_by_session[session] = NOT_DECIDED if status in _GOING_ON else NOT_PAID
+    return {f"s{pk}": words for pk, words in pay_by_session.items()}
 
 
 # People alone: simulated raters are paid nothing. Traps are paid, being clips like the others.
@@ -87,11 +87,11 @@ class PayFacts(TypedDict):
 def pay_facts(row: Study) -> PayFacts:
     """What the study says that raters are paid, and for how much they are."""
     (work,) = rows_of(WORK, study=row.pk)
-    said = row.payment
-    amounts = said if said.get("by") == "us" else {}
+    payment = row.payment
+    amounts = payment if payment.get("by") == "us" else {}
     return PayFacts(
-        by=said.get("by", ""),
-        currency=said.get("currency", ""),
+        by=payment.get("by", ""),
+        currency=payment.get("currency", ""),
         per_clip=amounts.get("per_clip"),
         per_hour=amounts.get("per_hour"),
         per_session=amounts.get("per_session"),

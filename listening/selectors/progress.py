@@ -19,14 +19,14 @@ from redis.exceptions import RedisError
 
 from listening.common.ages import age_s
 from listening.common.cached_counts import (
-    KEPT_S,
+    LIFETIME_S,
     REST,
     SLOW_S,
     Patience,
     ask,
-    asked_name,
     claim,
     readable,
+    request_key,
 )
 from listening.common.statements import rows_of
 from listening.design.odds import TrapOdds, trap_odds
@@ -292,14 +292,14 @@ def page_progress(
     who has no patience left.
     """
     try:
-        kept: Snapshot | None = cache.get(_name(study))
+        cached: Snapshot | None = cache.get(_name(study))
         over = patience is not None and patience.is_over
-        if over or (kept and kept["took_s"] > SLOW_S):
-            if not (kept and _lasts(kept, max_age_s)):
+        if over or (cached and cached["took_s"] > SLOW_S):
+            if not (cached and _lasts(cached, max_age_s)):
                 ask(KIND, study)
-            return kept["progress"] if kept else None
+            return cached["progress"] if cached else None
         fresh = latest_progress(study, max_age_s=max_age_s)
-        if patience is not None and fresh != kept:
+        if patience is not None and fresh != cached:
             patience.left_s -= fresh["took_s"]
         return fresh["progress"]
     except RedisError:
@@ -309,26 +309,26 @@ def page_progress(
 def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
     """The newest aggregate; made anew when it has rested enough and is older than `max_age_s`."""
     name = _name(study)
-    kept: Snapshot | None = cache.get(name)
-    if kept and _lasts(kept, max_age_s):
-        return kept
+    cached: Snapshot | None = cache.get(name)
+    if cached and _lasts(cached, max_age_s):
+        return cached
     lock = f"{name}/lock"
     mine = claim(lock, LOCKED_S)
-    if kept and not mine:
-        return kept  # somebody else is at it
+    if cached and not mine:
+        return cached  # somebody else is at it
     try:
         fresh = _snapshot(study)
-        cache.set(name, fresh, timeout=KEPT_S)
-        cache.delete(asked_name(KIND, study))
+        cache.set(name, fresh, timeout=LIFETIME_S)
+        cache.delete(request_key(KIND, study))
     finally:
         if mine:
             cache.delete(lock)
     return fresh
 
 
-def _lasts(kept: Snapshot, max_age_s: float) -> bool:
-    rests_s = kept["rests_until"] - kept["made_at"]
-    return age_s(kept["made_at"]) < max(rests_s, max_age_s)
+def _lasts(cached: Snapshot, max_age_s: float) -> bool:
+    rests_s = cached["rests_until"] - cached["made_at"]
+    return age_s(cached["made_at"]) < max(rests_s, max_age_s)
 
 
 def _name(study: str) -> str:
@@ -358,11 +358,11 @@ def forget_progress(study: str) -> None:
     counted.
     """
     with suppress(RedisError):
-        kept: Snapshot | None = cache.get(_name(study))
+        cached: Snapshot | None = cache.get(_name(study))
         state = Study.objects.filter(key=study).values_list("state", flat=True).first()
-        if kept is None or state is None or kept["took_s"] <= SLOW_S:
+        if cached is None or state is None or cached["took_s"] <= SLOW_S:
             cache.delete(_name(study))
             return
-        progress = kept["progress"] | {"state": state}
-        stale: Snapshot = {**kept, "progress": progress, "made_at": 0.0, "rests_until": 0.0}
-        cache.set(_name(study), stale, timeout=KEPT_S)
+        progress = cached["progress"] | {"state": state}
+        stale: Snapshot = {**cached, "progress": progress, "made_at": 0.0, "rests_until": 0.0}
+        cache.set(_name(study), stale, timeout=LIFETIME_S)

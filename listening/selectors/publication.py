@@ -88,18 +88,18 @@ def study_terms(study: str) -> StudyTerms:
     row = Study.objects.filter(key=study).first()
     if row is None:
         raise Http404(f"There is no study “{study}”.")
-    said = row.publication
+    publication = row.publication
     return StudyTerms(
         title=row.title,
         language=row.language,
-        audio_licence=said.get("audio_licence", ""),
-        ratings_licence=said.get("ratings_licence", ""),
-        consent_covers_ratings=said.get("consent_covers_ratings", False),
-        consent_covers_words=said.get("consent_covers_words", False),
+        audio_licence=publication.get("audio_licence", ""),
+        ratings_licence=publication.get("ratings_licence", ""),
+        consent_covers_ratings=publication.get("consent_covers_ratings", False),
+        consent_covers_words=publication.get("consent_covers_words", False),
     )
 
 
-def heard_clips(study: str) -> Iterator[HeardClip]:
+def study_clips(study: str) -> Iterator[HeardClip]:
     """Every clip of a study, traps included, in the order of their keys."""
     usual = Study.objects.get(key=study).language
     rows = Stimulus.objects.filter(study__key=study).select_related("condition", "item")

@@ -17,7 +17,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
-from listening.common.tables import Column, Filter, Shown, Table, number_from, one_of
+from listening.common.tables import Column, Filter, Table, TableView, number_from, one_of
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import (
@@ -132,7 +132,7 @@ class RatingShown(TypedDict):
 def rating_table(study: Study) -> Table:
     """What the ratings of this study can be narrowed and sorted by."""
     criteria = study_criteria(study)
-    titles = _place_titles(criteria)
+    titles = _criterion_titles(criteria)
     places = tuple((f"{c.task.key} {c.key}", titles[c.pk]) for c in criteria)
     conditions = tuple(
         (c.key, c.label or c.key) for c in Condition.objects.filter(study=study).order_by("pk")
@@ -180,7 +180,7 @@ def study_criteria(study: Study) -> list[Criterion]:
     )
 
 
-def _place_titles(criteria: Sequence[Criterion]) -> dict[int, str]:
+def _criterion_titles(criteria: Sequence[Criterion]) -> dict[int, str]:
     """By criterion: the title of its task, and its own name where the task has several."""
     several = Counter(criterion.task_id for criterion in criteria)
     titles = {}
@@ -205,51 +205,51 @@ def ratings_of(study: Study) -> QuerySet[Rating]:
     return Rating.objects.filter(criterion__in=criteria, pk__gte=first, pk__lte=last)
 
 
-def read_ratings(study: Study, asked: Mapping[str, str]) -> Shown:
+def read_ratings(study: Study, query: Mapping[str, str]) -> TableView:
     """The ratings that a request asks for.
 
     More than can be paged through are sorted by time only: to sort a million rows by another
     column would make everybody wait, and who asks reads so.
     """
     table, rows = rating_table(study), ratings_of(study)
-    if asked.get("since") or asked.get("until"):
+    if query.get("since") or query.get("until"):
         columns = (replace(COLUMNS[0], order=TIMED), *COLUMNS[1:])
         table = replace(table, columns=columns)
-    shown = table.read(rows, asked)
+    shown = table.read(rows, query)
     if shown.sort in QUICK_SORTS or not shown.is_capped:
         return shown
-    said = (
+    notice = (
         f"More than {table.most:,} ratings are sorted by time only: "
         f"filter first, then sort by another column."
     )
-    by_time = table.read(rows, {**asked, "sort": table.sort})
-    return replace(by_time, ignored=(*by_time.ignored, said))
+    by_time = table.read(rows, {**query, "sort": table.sort})
+    return replace(by_time, ignored=(*by_time.ignored, notice))
 
 
-def chosen_ratings(study: str, asked: Mapping[str, str]) -> QuerySet[Rating] | None:
+def chosen_ratings(study: str, query: Mapping[str, str]) -> QuerySet[Rating] | None:
     """Those that the filters of the page leave; None: all. Raises ValueError for a bad filter."""
     row = Study.objects.get(key=study)
     table = rating_table(row)
-    if not any(asked.get(each.name) for each in table.filters):
+    if not any(query.get(each.name) for each in table.filters):
         return None
-    shown = table.read(ratings_of(row), asked)
+    shown = table.read(ratings_of(row), query)
     if shown.ignored:
         raise ValueError(" ".join(shown.ignored))
     return shown.filtered
 
 
-def shown_ratings(study: Study, shown: Shown) -> list[RatingShown]:
+def rating_page_rows(study: Study, shown: TableView) -> list[RatingShown]:
     """The rows of the page, with all that stands in them: two statements after that of the page."""
     pks = [rating.pk for rating in shown.page]
     joined = Rating.objects.select_related(
         *("criterion__task", "stimulus__condition", "stimulus__item"),
         *("trial__session__rater", "trial__versus__condition", "trial__justification"),
     ).in_bulk(pks)
-    titles = _place_titles(study_criteria(study))
-    return [_shown(joined[pk], titles) for pk in pks if pk in joined]
+    titles = _criterion_titles(study_criteria(study))
+    return [_as_row(joined[pk], titles) for pk in pks if pk in joined]
 
 
-def _shown(rating: Rating, titles: Mapping[int, str]) -> RatingShown:
+def _as_row(rating: Rating, titles: Mapping[int, str]) -> RatingShown:
     latency_ms = rating.trial.latency_ms
     took_s = None if latency_ms is None else latency_ms / 1000
     value = "" if rating.score is None else f"{rating.score:.4g}"
@@ -274,8 +274,8 @@ def why_not(rating: Rating) -> str:
 
 def _clip(stimuli: QuerySet[Stimulus]) -> Callable[[str], Q]:
     def narrow(value: str) -> Q:
-        found = stimuli.filter(Q(key__icontains=value) | Q(item__key__icontains=value))
-        return Q(stimulus__in=found.values("pk"))
+        matches = stimuli.filter(Q(key__icontains=value) | Q(item__key__icontains=value))
+        return Q(stimulus__in=matches.values("pk"))
 
     return narrow
 
@@ -287,12 +287,12 @@ def _rater(study: Study) -> Callable[[str], Q]:
         sessions = Session.objects.filter(study=study)
         number = value[1:] if value[:1] in "sS" else ""
         if number.isdecimal() and len(number) < 18:
-            found = sessions.filter(Q(pk=int(number)) | Q(rater__code=value))
+            matches = sessions.filter(Q(pk=int(number)) | Q(rater__code=value))
         else:
-            found = sessions.filter(rater__code=value)
+            matches = sessions.filter(rater__code=value)
         # by their numbers, which are few: so the database begins with them, and not with ratings
         mine = Trial.objects.filter(
-            session__in=list(found.values_list("pk", flat=True)[:MOST_OF_ONE])
+            session__in=list(matches.values_list("pk", flat=True)[:MOST_OF_ONE])
         )
         return Q(trial__in=mine.values("pk"))
 
@@ -318,7 +318,9 @@ def _use(study: Study) -> Callable[[str], Q]:
         "training": Q(trial__in=traps.filter(trap=TRAINING).values("pk")),
         "trap": Q(trial__in=traps.exclude(trap=TRAINING).values("pk")),
         "no_place": Q(counts=False) & ~Q(trial__in=traps.values("pk")),
-        **{s: Q(trial__in=found.filter(trap="").values("pk")) for s, found in ended.items()},
+        **{
+            s: Q(trial__in=by_status.filter(trap="").values("pk")) for s, by_status in ended.items()
+        },
     }
     lost = Trial.objects.filter(
         session__in=Session.objects.filter(study=study, status__in=LEFT_OUT).values("pk")
@@ -344,12 +346,12 @@ def _day(more: int, lookup: str) -> Callable[[str], Q]:
     return narrow
 
 
-class NotSettled(Exception):
+class FeedNotReady(Exception):
     """Ratings are being written by somebody who takes long."""
 
 
 @dataclass(frozen=True)
-class Settled:
+class RatingFeedPage:
     """The ratings after `after`, up to `upto`, of which none is missing."""
 
     ratings: QuerySet[Rating]
@@ -362,16 +364,16 @@ class Settled:
         return self.upto == self.after
 
 
-def settled_ratings(study: Study, after: int, most: int) -> Settled:
-    """About `most` of them, in the order of storing. NotSettled after a long wait."""
+def rating_feed(study: Study, after: int, most: int) -> RatingFeedPage:
+    """About `most` of them, in the order of storing. FeedNotReady after a long wait."""
     waiting = ratings_of(study).filter(pk__gt=after).order_by("pk")
-    found = list(waiting.values_list("pk", flat=True)[:most])
-    if not found:
-        return Settled(Rating.objects.none(), after, after, False)
+    pks = list(waiting.values_list("pk", flat=True)[:most])
+    if not pks:
+        return RatingFeedPage(Rating.objects.none(), after, after, False)
     wait_for_writers()
     criteria = [each.pk for each in study_criteria(study)]
-    chosen = Rating.objects.filter(criterion__in=criteria, pk__gt=after, pk__lte=found[-1])
-    return Settled(chosen, after, found[-1], len(found) == most)
+    chosen = Rating.objects.filter(criterion__in=criteria, pk__gt=after, pk__lte=pks[-1])
+    return RatingFeedPage(chosen, after, pks[-1], len(pks) == most)
 
 
 def wait_for_writers(patience_s: float = PATIENCE_S) -> None:
@@ -380,7 +382,7 @@ def wait_for_writers(patience_s: float = PATIENCE_S) -> None:
     until = monotonic() + patience_s
     while before:
         if monotonic() > until:
-            raise NotSettled(
+            raise FeedNotReady(
                 "Ratings are being stored or deleted by something that takes long. Ask again; the "
                 "same cursor goes on where you are."
             )
@@ -467,6 +469,6 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
                 *rest, version, trial = row[BEFORE_REVIEW:]
-                said, coded = reviews.get(trial, ""), codes.get(trial, "")
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], said, *rest, coded, version)
+                review, coded = reviews.get(trial, ""), codes.get(trial, "")
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version)
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

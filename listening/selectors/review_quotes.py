@@ -64,8 +64,8 @@ class QuoteFilter:
 
     def passes(self, quote: Quote) -> bool:
         return bool(quote.codes) and all(
-            not wanted or wanted == found
-            for wanted, found in (
+            not wanted or wanted == value
+            for wanted, value in (
                 (self.label, quote.label),
                 (self.dimension, quote.dimension),
                 (self.system, quote.system),
@@ -78,7 +78,7 @@ class QuoteFilter:
 class Quotes:
     """Those that the filter leaves, without their words yet, and what can be chosen."""
 
-    found: list[Quote]
+    quotes: list[Quote]
     coded: int  # reasons that have a code
     codes: list[tuple[str, str]]
     labels: list[str]
@@ -111,7 +111,7 @@ def review_quotes(study: str, pk: int, wanted: QuoteFilter) -> Quotes:
     for quote in coded:
         quote.codes = [code for code in quote.codes if _wants(wanted, code)]
     return Quotes(
-        found=[quote for quote in coded if wanted.passes(quote)],
+        quotes=[quote for quote in coded if wanted.passes(quote)],
         coded=len(coded),
         codes=list(_titles(job).items()),
         labels=sorted({quote.label for quote in coded} - {""}),
@@ -132,16 +132,18 @@ def _titles(job: ReviewJob) -> dict[str, str]:
 
 def _all(job: ReviewJob) -> list[Quote]:
     there = set(reasons_of(job.study).values_list("trial", flat=True))
-    outcomes = [o for o in outcomes_of(job) if o.gold is None and o.trial in there and o.said.first]
-    about = _about([o.trial or 0 for o in outcomes])
+    outcomes = [
+        o for o in outcomes_of(job) if o.gold is None and o.trial in there and o.verdicts.first
+    ]
+    about = _trial_labels([o.trial or 0 for o in outcomes])
     rows = Session.objects.filter(study=job.study, pilot=False).values_list("rater")
     numbers = {rater: n for n, (rater, _) in enumerate(_in_order(rows), start=1)}
     verdicts, titles = used_reviews(job.study), _titles(job)
     blind = job.unblinded_at is None
-    found = []
+    all_quotes = []
     for each in outcomes:
         label, dimension, sentence, rater, system = about[each.trial or 0]
-        found.append(
+        all_quotes.append(
             Quote(
                 item=each.item,
                 trial=each.trial or 0,
@@ -154,7 +156,7 @@ def _all(job: ReviewJob) -> list[Quote]:
                 system="" if blind else system,
             )
         )
-    return found
+    return all_quotes
 
 
 def _in_order(rows: Any) -> Iterable[tuple[int, int]]:
@@ -163,7 +165,7 @@ def _in_order(rows: Any) -> Iterable[tuple[int, int]]:
     return ordered
 
 
-def _about(trials: Sequence[int]) -> dict[int, tuple[str, str, str, int, str]]:
+def _trial_labels(trials: Sequence[int]) -> dict[int, tuple[str, str, str, int, str]]:
     with connection.cursor() as cursor:
         cursor.execute(ABOUT, [list(trials)])
         return {row[0]: row[1:] for row in cursor.fetchall()}
@@ -171,10 +173,10 @@ def _about(trials: Sequence[int]) -> dict[int, tuple[str, str, str, int, str]]:
 
 def _codes(outcome: Outcome, titles: dict[str, str]) -> list[QuotedCode]:
     """What reviewers gave, and what somebody who decided gave, in the order of the codebook."""
-    first = [each.split("|") for each in outcome.said.first]
+    first = [each.split("|") for each in outcome.verdicts.first]
     held = set(outcome.category.split("|"))
     open_ = "does not hold" if outcome.complete else "not decided"
-    given = held | {code for each in first for code in each}
+    chosen = held | {code for each in first for code in each}
     return [
         QuotedCode(
             key=key,
@@ -184,7 +186,7 @@ def _codes(outcome: Outcome, titles: dict[str, str]) -> list[QuotedCode]:
             state="holds" if key in held else open_,
         )
         for key, title in titles.items()
-        if key in given and key != NO_CODE
+        if key in chosen and key != NO_CODE
     ]
 
 
@@ -208,10 +210,10 @@ def _spans(items: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
         .order_by("assignment", "-pk")
         .distinct("assignment")
     )
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    spans: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for item, answer in rows.values_list("assignment__item", "answer"):
-        found[item] += answer.get("spans", [])
-    return found
+        spans[item] += answer.get("spans", [])
+    return spans
 
 
 def pieces(text: str, places: Iterable[tuple[int, int]]) -> list[tuple[str, bool]]:

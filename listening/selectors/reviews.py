@@ -11,16 +11,21 @@ from listening.methods.vocalisation_types import marked
 from listening.models import LeftOut, ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.models.study import earlier_versions
 from listening.review import codebook
-from listening.review.clip_marks import Event, events_of, settle_events
-from listening.review.clip_results import ClipResults, SystemResult, clip_results, left_out_now
+from listening.review.clip_marks import Event, events_of, merge_events
+from listening.review.clip_results import (
+    ClipResults,
+    SystemResult,
+    clip_results,
+    current_exclusions,
+)
 from listening.review.kinds import kind_named
 from listening.review.outcomes import (
     FIRST,
     THIRD,
+    answers_by_aspect,
     jobs_in_use,
     outcomes_of,
     own_answers,
-    said_by_aspect,
 )
 from listening.review.rules import RULES
 from listening.review.shown_items import reasons_in
@@ -132,7 +137,7 @@ def review_aspects(study: str, pk: int) -> dict[str, dict[int, dict[int, bool]]]
     """Words of each defect -> item -> reviewer -> whether they said so; {}: it asks for none."""
     job = _job(study, pk)
     words = kind_named(job.kind).words
-    return {words[key]: said for key, said in said_by_aspect(job).items()} if words else {}
+    return {words[key]: answers for key, answers in answers_by_aspect(job).items()} if words else {}
 
 
 class Hinted(TypedDict):
@@ -165,23 +170,23 @@ class ReviewOutcomes(TypedDict):
 
 
 def review_outcomes(study: str, pk: int) -> ReviewOutcomes:
-    found = [each for each in outcomes_of(_job(study, pk)) if each.gold is None]
+    outcomes = [each for each in outcomes_of(_job(study, pk)) if each.gold is None]
     decided: dict[str, int] = {}
-    for each in found:
+    for each in outcomes:
         for category in filter(None, each.category.split("|")):
             decided[category] = decided.get(category, 0) + 1
     return ReviewOutcomes(
-        items=len(found),
-        complete=sum(each.complete for each in found),
-        disputed=sum(each.disputed for each in found),
+        items=len(outcomes),
+        complete=sum(each.complete for each in outcomes),
+        disputed=sum(each.disputed for each in outcomes),
         decided=decided,
     )
 
 
-def review_settled(study: str, pk: int) -> dict[int, str]:
+def review_decisions(study: str, pk: int) -> dict[int, str]:
     """What each item with all its verdicts came to by the rule; "" where it came to nothing."""
-    found = outcomes_of(_job(study, pk))
-    return {each.item: each.category for each in found if each.complete and each.gold is None}
+    outcomes = outcomes_of(_job(study, pk))
+    return {each.item: each.category for each in outcomes if each.complete and each.gold is None}
 
 
 class ReasonUnderReview(TypedDict):
@@ -335,18 +340,18 @@ def clip_reviews(study: Study) -> list[ClipReviewFacts]:
     return [_facts(job, study) for job in rows.select_related("study").order_by("pk")]
 
 
-def left_out_facts(study: Study) -> list[LeftOutFacts]:
+def exclusion_facts(study: Study) -> list[LeftOutFacts]:
     return [
         LeftOutFacts(
             what=row.what, name=row.name, because=row.because, on=row.at.strftime("%Y-%m-%d")
         )
-        for row in left_out_now(study).values()
+        for row in current_exclusions(study).values()
     ]
 
 
-def left_out_names(study: str) -> dict[str, tuple[str, ...]]:
+def excluded_names(study: str) -> dict[str, tuple[str, ...]]:
     """Keys of conditions and of stimuli that analyses leave out."""
-    named = left_out_now(Study.objects.get(key=study))
+    named = current_exclusions(Study.objects.get(key=study))
     return {
         what: tuple(sorted(name for kind, name in named if kind == what))
         for what in LeftOut.What.values
@@ -429,7 +434,7 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
     job = ReviewJob.objects.filter(study__key=study, pk=pk, kind=KIND).first()
     if job is None:
         return None
-    first, third = _said(job, FIRST), _said(job, THIRD)
+    first, third = _own_events(job, FIRST), _own_events(job, THIRD)
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
     words = _words(job)
     clips = []
@@ -450,11 +455,11 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
                 text=marked(text, language)[0],
                 language=language,
                 there=now == sha256,
-                settled=settle_events(each.category, list(by.values()), adjudicated)
+                settled=merge_events(each.category, list(by.values()), adjudicated)
                 if decided
                 else None,
                 by=by,
-                third=decided and each.category not in each.said.first,
+                third=decided and each.category not in each.verdicts.first,
             )
         )
     return MarkedEvents(
@@ -466,11 +471,11 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
     )
 
 
-def _said(job: ReviewJob, occasion: ReviewAssignment.Occasion) -> dict[int, By]:
+def _own_events(job: ReviewJob, occasion: ReviewAssignment.Occasion) -> dict[int, By]:
     """Item -> what each reviewer said last of it, before any hint."""
     return {
-        item: {each.reviewer: events_of(each.answer) for each in given if each.category != UNSURE}
-        for item, given in own_answers(job, occasion).items()
+        item: {each.reviewer: events_of(each.answer) for each in answers if each.category != UNSURE}
+        for item, answers in own_answers(job, occasion).items()
     }
 
 

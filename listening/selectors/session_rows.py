@@ -62,12 +62,12 @@ class QuestionnaireRow(TypedDict):
 def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
     """The answers of a study, session by session in the order of arrival, read in pieces."""
     row = Study.objects.get(key=study)
-    asked = list(_asked(row))
+    occasions = list(_all_occasions(row))
     sessions = Session.objects.filter(study=row, pilot=False).exclude(questionnaires={})
     fields = sessions.order_by("pk").values_list("pk", "rater__code", "questionnaires")
-    for pk, rater, given in fields.iterator(chunk_size=2000):
-        for questionnaire, kept, task, block in asked:
-            stored = given.get(kept, {})
+    for pk, rater, answers in fields.iterator(chunk_size=2000):
+        for questionnaire, answer_key, task, block in occasions:
+            stored = answers.get(answer_key, {})
             for question in questionnaire["questions"]:
                 answer = stored.get("answers", {}).get(question["key"])
                 if answer is not None:
@@ -84,8 +84,8 @@ def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
                     }
 
 
-def _asked(study: Study) -> Iterator[tuple[dict[str, Any], str, str, int | None]]:
-    """Each questionnaire as often as it is asked, with the key of its answers, task and block."""
+def _all_occasions(study: Study) -> Iterator[tuple[dict[str, Any], str, str, int | None]]:
+    """Each occasion of each questionnaire, with the key of its answers, its task and block."""
     plans = plans_of(study.tasks.order_by("order"))
     for questionnaire in study.questionnaires:
         if not is_between(questionnaire):
@@ -191,16 +191,18 @@ def session_rows(study: str) -> Iterator[SessionRow]:
             yield session_row  # type: ignore[misc]  # its names are SessionRow's
 
 
-def _checks(asked: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[str, Any]:
+def _checks(checks: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         f"check_{check['key']}_{fact}": outcomes.get(check["key"], {}).get(fact)
-        for check in asked
+        for check in checks
         for fact in CHECK_FACTS
     }
 
 
-def _answers(questions: Sequence[Column], given: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(questions: Sequence[Column], stored: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        column.name: plain(given.get(column.kept, {}).get("answers", {}).get(column.question))
+        column.name: plain(
+            stored.get(column.answers_key, {}).get("answers", {}).get(column.question)
+        )
         for column in questions
     }

@@ -1,4 +1,4 @@
-"""Every trial of one session in order: what was heard and answered, how, and what others said."""
+"""Every trial of one session in order: its clips, answers, playback facts and others' answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class HeardClip:
 
 
 @dataclass(frozen=True)
-class Given:
+class ShownAnswer:
     """One answer, in the words of its scale, beside those of others."""
 
     question: str
@@ -85,13 +85,13 @@ class ShownTrial:
     expected: tuple[str, ...]
     passed: bool | None
     clips: tuple[HeardClip, ...]
-    answers: tuple[Given, ...]
+    answers: tuple[ShownAnswer, ...]
     reason: str
     typed: str  # how the reason came about, where that is known
     seconds: float | None
     needed_s: float | None  # that hearing the clips takes
     plays: int | None
-    heard: float | None
+    heard_fraction: float | None
     noticed: tuple[str, ...]  # what happened while it played
 
     @property
@@ -112,11 +112,11 @@ class ShownTrial:
 
     @property
     def heard_percent(self) -> int:
-        return round(100 * (self.heard or 0))
+        return round(100 * (self.heard_fraction or 0))
 
 
 @dataclass(frozen=True)
-class _Around:
+class _SessionRecords:
     """What belongs to the trials of a session, read at once."""
 
     tasks: Mapping[int, Task]
@@ -132,11 +132,11 @@ def session_trials(session: Session) -> list[ShownTrial]:
     trials = list(
         Trial.objects.filter(session=session).exclude(state=Trial.State.GONE).order_by("position")
     )
-    around = _around(session, trials)
-    return [_shown(trial, around) for trial in trials]
+    records = _load_records(session, trials)
+    return [_show_trial(trial, records) for trial in trials]
 
 
-def _around(session: Session, trials: list[Trial]) -> _Around:
+def _load_records(session: Session, trials: list[Trial]) -> _SessionRecords:
     wanted: set[int] = set()
     for trial in trials:
         wanted.update((trial.stimulus_id, *trial.others, *trial.context))
@@ -147,7 +147,7 @@ def _around(session: Session, trials: list[Trial]) -> _Around:
     for rating in Rating.objects.filter(trial__session=session).order_by("pk"):
         ratings[rating.trial_id].append(rating)
     reasons = Justification.objects.filter(trial__session=session)
-    return _Around(
+    return _SessionRecords(
         tasks={task.pk: task for task in Task.objects.filter(study=session.study_id)},
         criteria={criterion.pk: criterion for criterion in criteria},
         stimuli={stimulus.pk: stimulus for stimulus in stimuli},
@@ -157,13 +157,13 @@ def _around(session: Session, trials: list[Trial]) -> _Around:
     )
 
 
-def _shown(trial: Trial, around: _Around) -> ShownTrial:
-    task = around.tasks[trial.task_id]
+def _show_trial(trial: Trial, records: _SessionRecords) -> ShownTrial:
+    task = records.tasks[trial.task_id]
     parts = parts_of(task_rules(trial.task_id).method, trial)
-    clips = tuple(_clip(part, around.stimuli) for part in parts)
+    clips = tuple(_clip(part, records.stimuli) for part in parts)
     rated = [part for part in parts if part.role == "rated"]
     names = {part.stimulus: part.name for part in rated} if len(rated) > 1 else {}
-    reason = around.reasons.get(trial.pk)
+    reason = records.reasons.get(trial.pk)
     return ShownTrial(
         position=trial.position,
         task_key=task.key,
@@ -173,14 +173,16 @@ def _shown(trial: Trial, around: _Around) -> ShownTrial:
         expected=tuple(trial.expected),
         passed=trial.trap_passed,
         clips=clips,
-        answers=tuple(_given(each, around, names) for each in around.ratings.get(trial.pk, ())),
+        answers=tuple(
+            _show_answer(each, records, names) for each in records.ratings.get(trial.pk, ())
+        ),
         reason=reason.text if reason else "",
         typed=_typed(reason),
         seconds=None if trial.latency_ms is None else trial.latency_ms / 1000,
         needed_s=trial.needed_s,
         plays=trial.plays,
-        heard=trial.heard_fraction,
-        noticed=tuple(_noticed(trial.playback)),
+        heard_fraction=trial.heard_fraction,
+        noticed=tuple(_playback_events(trial.playback)),
     )
 
 
@@ -196,11 +198,11 @@ def _clip(part: Part, stimuli: Mapping[int, Stimulus]) -> HeardClip:
     )
 
 
-def _given(rating: Rating, around: _Around, names: Mapping[int, str]) -> Given:
-    criterion = around.criteria[rating.criterion_id]
-    others = around.others.get(rating.pk)
+def _show_answer(rating: Rating, records: _SessionRecords, names: Mapping[int, str]) -> ShownAnswer:
+    criterion = records.criteria[rating.criterion_id]
+    others = records.others.get(rating.pk)
     scale = Scale.from_dict(criterion.scale)
-    return Given(
+    return ShownAnswer(
         question=criterion.question,
         clip=names.get(rating.stimulus_id, ""),
         label=in_words(scale, rating.label),
@@ -224,10 +226,10 @@ def in_words(scale: Scale, label: str) -> str:
     """A stored label as raters read it: “4 Good”; several, one after the other."""
     words = {step.label: step.text for step in scale.steps}
     parts = label.split(JOINT) if scale.widget == "many" else [label]
-    said = (
+    words_of_parts = (
         part if words.get(part, part) in ("", part) else f"{part} {words[part]}" for part in parts
     )
-    return ", ".join(said)
+    return ", ".join(words_of_parts)
 
 
 def _typed(reason: Justification | None) -> str:
@@ -241,22 +243,22 @@ def _typed(reason: Justification | None) -> str:
     return ""
 
 
-def _noticed(playback: Mapping[str, Any]) -> list[str]:
-    found = [
+def _playback_events(playback: Mapping[str, Any]) -> list[str]:
+    events = [
         words.format(n=playback[name])
         for name, words in EVENTS.items()
         if isinstance(playback.get(name), int) and playback[name] > 0
     ]
     hidden = playback.get("hidden_ms")
     if isinstance(hidden, int | float) and hidden >= HIDDEN_SHOWN_MS:
-        found.append(f"the page was out of sight for {hidden / 1000:.0f} s")
+        events.append(f"the page was out of sight for {hidden / 1000:.0f} s")
     rate = playback.get("rate")
     if isinstance(rate, int | float) and rate != 1:
-        found.append(f"something forced {rate:g} times the speed on a clip")
+        events.append(f"something forced {rate:g} times the speed on a clip")
     if playback.get("translated") is True:
-        found.append("the browser had translated the page")
+        events.append("the browser had translated the page")
     if playback.get("driven") is True:
-        found.append("in a browser that a program drives")
+        events.append("in a browser that a program drives")
     if because := playback.get("skipped_because"):
-        found.append(f"could not be played: {str(because)[:200]}")
-    return found
+        events.append(f"could not be played: {str(because)[:200]}")
+    return events

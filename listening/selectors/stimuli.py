@@ -142,7 +142,7 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
 
 
 def _original(s: Stimulus) -> str:
-    return str(audio.local_place(s.original))
+    return str(audio.expected_path(s.original))
 
 
 class UnplayedClip(TypedDict):

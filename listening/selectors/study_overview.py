@@ -150,7 +150,7 @@ def overviews(studies: Iterable[Study], patience: Patience | None = None) -> lis
     now = timezone.now()
     activity = _activity([study.pk for study in studies], now - PACE)
     paid = _paid(studies)
-    found = []
+    rows = []
     for study in studies:
         finished, lately, last = activity.get(study.pk, (0, 0, None))
         wait = Patience(0) if patience is not None and finished > BIG else patience
@@ -158,7 +158,7 @@ def overviews(studies: Iterable[Study], patience: Patience | None = None) -> lis
         times = rating_times(study.key, wait)
         counts = progress or {"total": {"rated": 0, "planned": 0}, "sessions": {"simulated": 0}}
         by_status = {k: n for k, n in counts["sessions"].items() if k != "simulated"}
-        found.append(
+        rows.append(
             Overview(
                 study=study,
                 counted_at=_when_old(progress, now),
@@ -173,7 +173,7 @@ def overviews(studies: Iterable[Study], patience: Patience | None = None) -> lis
                 paid=paid.get(study.pk, ()),
             )
         )
-    return found
+    return rows
 
 
 def _when_old(progress: Mapping[str, Any] | None, now: datetime) -> datetime | None:
@@ -211,7 +211,7 @@ def _paid(studies: Iterable[Study]) -> dict[int, tuple[str, ...]]:
         .values_list("recruitment__study", "recruitment__currency")
         .annotate(sum=Sum(F("minor") + F("fees_minor")))
     )
-    found: dict[int, list[str]] = defaultdict(list)
+    sums_by_study: dict[int, list[str]] = defaultdict(list)
     for study, currency, minor in rows:
-        found[study].append(money(float(minor or Decimal(0)), currency))
-    return {study: tuple(sums) for study, sums in found.items()}
+        sums_by_study[study].append(money(float(minor or Decimal(0)), currency))
+    return {study: tuple(sums) for study, sums in sums_by_study.items()}

@@ -43,7 +43,7 @@ FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.
 SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
        s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
-       t.texts::text, t.translations::text, t.checks::text AS asked,
+       t.texts::text, t.translations::text, t.checks::text AS study_checks,
        t.questionnaires::text AS questions,
        t.completion_codes::text, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
@@ -258,7 +258,7 @@ class Sitting(Struct):
     language: str
     texts: str
     translations: str
-    asked: str
+    study_checks: str
     questions: str
     completion_codes: str
     break_every: int
@@ -344,7 +344,7 @@ def joined(spans: Sequence[Span], span: Span) -> list[Span]:
     return result
 
 
-def bytes_asked(trial: int, size: int) -> int:
+def required_bytes(trial: int, size: int) -> int:
     """Return how many bytes of a long clip of this size a rater must get before an answer."""
     task: int | None = Trial.objects.values_list("task_id", flat=True).filter(pk=trial).first()
     share = task_rules(task).playback.share if task else 1

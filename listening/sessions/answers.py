@@ -151,7 +151,7 @@ def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
     if not (yield Write(values, settles, goes_on)):
         raise Refused(LEASE_LOST)  # its block went to somebody else
     if ends_block:
-        yield from _close_block_steps(sitting, trial, rules, settled=settles)
+        yield from _close_block_steps(sitting, trial, rules, already_settled=settles)
     feedback = None
     if trains:
         right = bool(values["trap_passed"])
@@ -163,7 +163,7 @@ def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
 
 
 def _close_block_steps(
-    sitting: Sitting, trial: LoadedTrial, rules: TaskRules, *, settled: bool = False
+    sitting: Sitting, trial: LoadedTrial, rules: TaskRules, *, already_settled: bool = False
 ) -> Generator[Statement | InDjango, Any, None]:
     """Count a block whose last trial is dealt with, or hand it on where its traps failed.
 
@@ -176,7 +176,7 @@ def _close_block_steps(
         valid = judge_block(rules.traps, (yield Statement(OUTCOMES, of_block))).valid
     if not valid:
         yield from leases.give_back_steps(blocks)
-    elif not settled:
+    elif not already_settled:
         yield Statement(leases.SETTLED, {"blocks": blocks})
     if rules.asks_between:
         yield partial(_hold_for_questions, sitting.pk)
@@ -220,12 +220,12 @@ def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]
     return trial.left == 1
 
 
-def read_statement(asked: Sequence[tuple[str, str]]) -> Statement:
+def read_statement(pairs: Sequence[tuple[str, str]]) -> Statement:
     """Return the statement that reads all of these codes of sessions and of trials, in a row each.
 
     A trial's code is "" where only the session is asked for; see `decode_read`.
     """
-    sessions, codes = zip(*asked, strict=True)
+    sessions, codes = zip(*pairs, strict=True)
     looking = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
     return Statement(READ, {"sessions": [*sessions], "codes": [*codes], **looking})
 
@@ -335,8 +335,8 @@ def _scores(method: Method, scale: Scale, chosen: Sequence[str]) -> list[float |
         raise Refused(OUTSIDE_SCALE) from None
 
 
-def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | None) -> None:
-    text = str((given or {}).get("text", "")).strip()
+def _check_justification(rules: Mapping[str, Any], justification: Mapping[str, Any] | None) -> None:
+    text = str((justification or {}).get("text", "")).strip()
     shortest = max(int(rules.get("min_chars", 0)), 1)
     if rules.get("required") and len(text) < shortest:
         raise Refused(REASON_MISSING if shortest == 1 else REASON_TOO_SHORT, n=shortest)

@@ -55,7 +55,7 @@ class NoRoom(Exception):
 
 @dataclass(frozen=True)
 class Arrival:
-    """How a rater came: from Prolific with three ids, by the plain link, or as a script."""
+    """The entry of a rater: from Prolific with three ids, by the plain link, or as a script."""
 
     source: Source | None = None  # the way in, of those that the study names
     external_id: str = ""  # of another platform or panel: see Source.identity
@@ -97,7 +97,7 @@ def session_of(study: Study, arrival: Arrival) -> Session | None:
     return sessions.order_by("-started_at").first()
 
 
-def came_before(study: Study, arrival: Arrival) -> bool:
+def has_earlier_session(study: Study, arrival: Arrival) -> bool:
     """Whether who arrives began an earlier version of a study that keeps such raters out.
 
     Known by the id of a platform, by a panel's, or by the browser: as well as anybody is known.
@@ -142,7 +142,7 @@ def start(study: Study, arrival: Arrival) -> Session:
     existing = session_of(study, arrival)
     if existing is not None:
         return existing
-    if not arrival.pilot and came_before(study, arrival):
+    if not arrival.pilot and has_earlier_session(study, arrival):
         raise NoRoom("came_before")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind
@@ -338,7 +338,7 @@ def withdraw(session: Session) -> None:
             locked.trials.all().delete()
         SessionSummary.objects.filter(session=locked).delete()
         leases.settle(blocks)
-        _keep_place(locked)
+        _store_submission(locked)
         locked.rejected_because = KEPT_OF_WHY.get(locked.status, "")
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
@@ -353,7 +353,7 @@ def withdraw(session: Session) -> None:
             withdrawn.send(Session, study_id=study.pk, study_key=study.key)
 
 
-def _keep_place(session: Session) -> None:
+def _store_submission(session: Session) -> None:
     """The place at Prolific is known for pay alone, and leads to no session any more."""
     if not session.prolific_session:
         return

@@ -24,7 +24,7 @@ from listening.sessions.outcomes import WITHOUT_FACTS
 SHARED_FROM = 5  # ratings of a question: fewer say nothing of agreement
 AT_ONCE = 500  # sessions that a page brings up to date before it shows them
 KEPT_S = 3600
-USUAL_KEPT_S = 60
+USUAL_CACHE_S = 60
 AGREEMENT_BEHIND_S = 600
 JUDGED = ("rejected", "restored", "recruiting")  # events after which others are others
 
@@ -151,7 +151,7 @@ def bring_up_to_date(study: int) -> int:
     return left
 
 
-def count_due() -> list[str]:
+def count_stale_summaries() -> list[str]:
     """Counts what changed in any study, and all of it where agreement is behind: the beat's job."""
     counted = []
     for study in Study.objects.exclude(state=Study.State.DRAFT).only("key"):
@@ -177,10 +177,10 @@ def _is_behind(study: int) -> bool:
 
 def _between(study: int) -> tuple[datetime | None, datetime | None]:
     """When the oldest figures of a study were made, and when a trial was answered last."""
-    found = SessionSummary.objects.filter(session__study=study).aggregate(
+    times = SessionSummary.objects.filter(session__study=study).aggregate(
         oldest=Min("made_at"), newest=Max("answered_at")
     )
-    return found["oldest"], found["newest"]
+    return times["oldest"], times["newest"]
 
 
 USUAL = """
@@ -205,14 +205,14 @@ def usual(study: int) -> Usual:
     """What is usual in a study, to see one rater against it; at most a minute old."""
     name = f"usual/{study}"
     with suppress(RedisError):
-        kept: Usual | None = cache.get(name)
-        if kept is not None:
-            return kept
+        cached: Usual | None = cache.get(name)
+        if cached is not None:
+            return cached
     with connection.cursor() as cursor:
         cursor.execute(USUAL, {"study": study})
         ((timed, times, _, fits),) = cursor.fetchall()
     seconds = tuple(each / 1000 for each in times or () if each is not None)
-    found = Usual(timed, seconds, tuple(each for each in fits or () if each is not None))
+    figures = Usual(timed, seconds, tuple(each for each in fits or () if each is not None))
     with suppress(RedisError):
-        cache.set(name, found, timeout=USUAL_KEPT_S)
-    return found
+        cache.set(name, figures, timeout=USUAL_CACHE_S)
+    return figures

@@ -12,7 +12,7 @@ from listening.models import Study
 
 # Who listens now counts while they hold places; who left, withdrew or was screened out does not.
 COUNTS = """
-SELECT s.source, count(*) AS came,
+SELECT s.source, count(*) AS entered,
     count(*) FILTER (WHERE s.status = 'finished') AS finished,
     count(*) FILTER (WHERE s.status = 'started' AND EXISTS (
         SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.state = 1)) AS listening,
@@ -30,7 +30,7 @@ class SourceCounts:
     key: str  # "" for sessions that began when the study named no such source
     name: str
     quota: int = 0
-    came: int = 0
+    entered: int = 0
     finished: int = 0
     listening: int = 0
     screened: int = 0
@@ -48,7 +48,7 @@ def counts_of(study: Study) -> list[SourceCounts]:
 
 
 def _counts(key: str, source: Source | None, row: object) -> SourceCounts:
-    numbers = {n: getattr(row, n, 0) for n in ("came", "finished", "listening", "screened")}
+    numbers = {n: getattr(row, n, 0) for n in ("entered", "finished", "listening", "screened")}
     name = source.name if source else key or "Not named"
     return SourceCounts(key, name, source.quota if source else 0, **numbers)
 

@@ -15,16 +15,16 @@ from listening.common.secret_seeds import secret_seed
 from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
-    Place,
+    TrialPosition,
     asks_between,
-    due,
+    due_occasion,
     questionnaire_of,
 )
 from listening.design.questionnaires import (
     checked,
     has_screening,
     is_partly_answered,
-    part_asked,
+    next_part,
     screens_out,
     without_controls,
 )
@@ -71,15 +71,15 @@ def stage_of(
     when = {Session.Status.STARTED: "before", Session.Status.FINISHED: "after"}.get(
         Session.Status(status)
     )
-    asked = [questionnaire for questionnaire in questionnaires if questionnaire["when"] == when]
-    for questionnaire in asked if when == "before" else ():
+    forms = [questionnaire for questionnaire in questionnaires if questionnaire["when"] == when]
+    for questionnaire in forms if when == "before" else ():
         if questionnaire["key"] not in answered and has_screening(questionnaire):
             return Stage("questionnaire", questionnaire["key"])
     if when == "after" and between:
         return Stage("questionnaire", between.key)
-    for questionnaire in asked:
-        given = answered.get(questionnaire["key"])
-        if given is None or is_partly_answered(given):
+    for questionnaire in forms:
+        stored = answered.get(questionnaire["key"])
+        if stored is None or is_partly_answered(stored):
             return Stage("questionnaire", questionnaire["key"])
     if when != "before":
         return Stage("end")
@@ -103,12 +103,12 @@ def stage_of_session(session: Session) -> Stage:
 
 def occasion_of(session: Session) -> Occasion | None:
     """What is to be asked just now between tasks or blocks."""
-    asked = session.study.questionnaires
-    if not asks_between(asked):
+    forms = session.study.questionnaires
+    if not asks_between(forms):
         return None
     rows = session.trials.order_by("position").values_list("task__order", "block", "state")
-    trials = [Place(order + 1, block, state) for order, block, state in rows]
-    return due(asked, task_keys(session.study_id), trials, session.questionnaires)
+    trials = [TrialPosition(order + 1, block, state) for order, block, state in rows]
+    return due_occasion(forms, task_keys(session.study_id), trials, session.questionnaires)
 
 
 def task_keys(study: int) -> dict[int, str]:
@@ -160,10 +160,10 @@ def check_and_settings(
     checks: Sequence[Mapping[str, Any]], key: str, language: str
 ) -> tuple[Check, CheckSettings]:
     """A check of a study with its settings; NotAsked when the study has no such check."""
-    for asked in checks:
-        if asked["key"] == key:
+    for entry in checks:
+        if entry["key"] == key:
             check = check_named(key)
-            return check, check.settings(asked, language=language)
+            return check, check.settings(entry, language=language)
     raise NotAsked(key)
 
 
@@ -185,36 +185,36 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
     that is late must not undo a withdrawal's deletion.
     """
     locked = _locked(session)
-    check, asked = check_and_settings(locked.study.checks, key, locked.spoken)
+    check, settings = check_and_settings(locked.study.checks, key, locked.spoken)
     if stage_of_session(locked) != Stage("check", key):
         return locked
     attempt = attempt_of(locked.checks, key)
     if answer.get("attempt", attempt) != attempt:
         return locked  # judged already: its reply got lost and the page sent it again
-    outcome = _outcome(check, asked, check_seed(locked.code, key, attempt), _answers(answer))
-    failed_for_good = not outcome.passed and attempt >= asked.attempts
+    outcome = _outcome(check, settings, check_seed(locked.code, key, attempt), _answers(answer))
+    failed_for_good = not outcome.passed and attempt >= settings.attempts
     done = outcome.passed or failed_for_good
     locked.checks[key] = {**outcome.as_dict(), "attempts": attempt, "done": done}
-    if failed_for_good and asked.on_fail == "screen_out":
+    if failed_for_good and settings.on_fail == "screen_out":
         _screen_out(locked, f"check {key}: {outcome.right} of {outcome.total} right")
     _save(locked, "checks")
     return locked
 
 
-def _outcome(check: Check, asked: CheckSettings, seed: str, answers: list[str]) -> Outcome:
+def _outcome(check: Check, settings: CheckSettings, seed: str, answers: list[str]) -> Outcome:
     try:
-        return check.judge(asked, seed, answers)
+        return check.judge(settings, seed, answers)
     except ValueError as error:
         raise Incomplete(str(error)) from None
 
 
 def _answers(answer: Mapping[str, Any]) -> list[str]:
-    given = answer.get("answers", [])
-    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+    answers = answer.get("answers", [])
+    if not isinstance(answers, list) or not all(isinstance(each, str) for each in answers):
         raise NotAsked("answers")
     if "comfortable" in answer:
         return ["comfortable"] if answer["comfortable"] is True else []
-    return given
+    return answers
 
 
 @transaction.atomic
@@ -232,29 +232,29 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
     own = questionnaire_of(key)
     questionnaire = next(q for q in locked.study.questionnaires if q["key"] == own)
     kept_before = before["answers"] if before else {}
-    kept = kept_before | checked(part_asked_of(questionnaire, before), answers)
-    stored: dict[str, Any] = {"answers": kept, "at": timezone.now().isoformat()}
+    all_answers = kept_before | checked(next_part_of(questionnaire, before), answers)
+    stored: dict[str, Any] = {"answers": all_answers, "at": timezone.now().isoformat()}
     if own != key and (occasion := occasion_of(locked)):
         stored |= {"task": occasion.task_key, "block": occasion.blocks}
     locked.questionnaires[key] = stored
     if before is None and questionnaire["when"] == "before" and has_screening(questionnaire):
-        rest = part_asked(questionnaire, locked.questionnaires[key])
+        rest = next_part(questionnaire, locked.questionnaires[key])
         if rest["questions"]:
             locked.questionnaires[key]["partial"] = True
-    reason = screens_out(questionnaire, kept)
+    reason = screens_out(questionnaire, all_answers)
     if reason and locked.status == Session.Status.STARTED:
         _screen_out(locked, f"questionnaire {key}: {reason}")
     _save(locked, "questionnaires")
     return locked
 
 
-def part_asked_of(
+def next_part_of(
     questionnaire: Mapping[str, Any], answered: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     """The part of a questionnaire that comes next; after the trials nobody is screened out."""
     if questionnaire["when"] != "before":
         return questionnaire
-    return part_asked(questionnaire, answered)
+    return next_part(questionnaire, answered)
 
 
 def _is_repeat(before: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from listening.design.studyfile import StudyProblems
 from listening.studies.copying import copy_study, free_key
-from listening.studies.correcting import Place, correct_wording, places_of
+from listening.studies.correcting import CorrectableText, correct_wording, correctable_texts
 from listening.studies.creating import Looked, create_study, look_at
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
@@ -13,7 +13,7 @@ from listening.studies.pilots import (
     Pilot,
     count_pilots,
     delete_pilots,
-    door_seconds,
+    entry_seconds,
     pilots_of,
     promised_s,
 )
@@ -22,10 +22,10 @@ from listening.studies.states import change_state, close_study, open_study, paus
 
 __all__ = [
     "Contents",
+    "CorrectableText",
     "Finding",
     "Looked",
     "Pilot",
-    "Place",
     "ProblemsFound",
     "StudyError",
     "StudyProblems",
@@ -36,18 +36,18 @@ __all__ = [
     "contents_of",
     "copy_study",
     "correct_wording",
+    "correctable_texts",
     "count_pilots",
     "create_study",
     "delete_pilots",
     "delete_study",
-    "door_seconds",
+    "entry_seconds",
     "export_study",
     "free_key",
     "look_at",
     "open_study",
     "pause_study",
     "pilots_of",
-    "places_of",
     "promised_s",
     "rename_study",
     "study_as_file",

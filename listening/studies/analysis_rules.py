@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from listening.design.analysis_rules import key_of, rule_read
+from listening.design.analysis_rules import key_of, versioned_rule
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
 from listening.models import AnalysisRule, Hypothesis, Rater, Rating, SparedRater, Study
 from listening.models.study_log import COMMAND_LINE, note
@@ -60,11 +60,11 @@ def add(
     if not before:
         need_reason(why, f"{what} that is added after the study was opened")
     ratings = ratings_of(study)
-    made = kind.objects.create(
+    row = kind.objects.create(
         study=study, text=text, why=why, declared=before, ratings=ratings, by=by
     )
     decided = "before opening" if before else f"after {ratings:,} ratings were stored"
-    return made, {"decided": decided, **({"why": why} if why else {})}
+    return row, {"decided": decided, **({"why": why} if why else {})}
 
 
 def take_from_folder(
@@ -114,26 +114,32 @@ def add_hypothesis(study: Study, text: str, why: str = "", *, by: str = COMMAND_
             f"A hypothesis has at most {LONGEST_HYPOTHESIS:,} characters: shorten it, or make two. "
             "Nothing was changed."
         )
-    made, told = add(
+    hypothesis, details = add(
         *(row, Hypothesis, text, why, by),
         held="This hypothesis stands there already.",
         most=f"A study has at most {MOST_HYPOTHESES} hypotheses.",
         what="a hypothesis",
     )
-    note(row, "hypothesis_added", by, text=text, **told)
-    return made
+    note(row, "hypothesis_added", by, text=text, **details)
+    return hypothesis
 
 
 @transaction.atomic
 def end_hypothesis(study: Study, pk: int, because: str = "", *, by: str = COMMAND_LINE) -> str:
     """Taken back from now on, and its text; one that was declared stays in the definition."""
     row = Study.objects.select_for_update().get(pk=study.pk)
-    found = row.hypotheses.filter(pk=pk, ended_at=None).first()
-    if found is None:
+    hypothesis = row.hypotheses.filter(pk=pk, ended_at=None).first()
+    if hypothesis is None:
         raise StudyError("There is no such hypothesis. Nothing was changed.")
-    because = end(row, found, because, "taking a hypothesis back", by)
-    note(row, "hypothesis_ended", by, text=found.text, **({"because": because} if because else {}))
-    return found.text
+    because = end(row, hypothesis, because, "taking a hypothesis back", by)
+    note(
+        row,
+        "hypothesis_ended",
+        by,
+        text=hypothesis.text,
+        **({"because": because} if because else {}),
+    )
+    return hypothesis.text
 
 
 def hypotheses_from_folder(study: Study, texts: Iterable[str], by: str) -> None:
@@ -152,17 +158,17 @@ def add_rule(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) 
     """In force from now on; part of the definition where the study was not opened yet."""
     row = Study.objects.select_for_update().get(pk=study.pk)
     try:
-        text = rule_read(text)
+        text = versioned_rule(text)
     except ValueError as error:
         raise StudyError(f"{error}. Nothing was changed.") from None
-    made, told = add(
+    rule, details = add(
         *(row, AnalysisRule, text, why, by),
         held=f"The rule “{text}” is in force already.",
         most=f"A study has at most {MOST[AnalysisRule]} rules.",
         what="a rule",
     )
-    note(row, "rule_added", by, rule=text, **told)
-    return made
+    note(row, "rule_added", by, rule=text, **details)
+    return rule
 
 
 @transaction.atomic
@@ -194,22 +200,22 @@ def spare_rater(
     need_reason(because, "undoing an exclusion")
     if row.spared_raters.filter(rule=key, rater=rater).exists():
         raise StudyError("That is undone already. Nothing was changed.")
-    made = SparedRater.objects.create(
+    exception = SparedRater.objects.create(
         study=row, rule=key, rater=rater, because=because, ratings=ratings_of(row), by=by
     )
     note(row, "spared", by, rule=key, rater=rater.code, because=because)
-    return made
+    return exception
 
 
 @transaction.atomic
 def unspare_rater(study: Study, pk: int, *, by: str = COMMAND_LINE) -> None:
     """The rule holds for this rater again."""
     row = Study.objects.select_for_update().get(pk=study.pk)
-    spared = row.spared_raters.filter(pk=pk).select_related("rater").first()
-    if spared is None:
+    exception = row.spared_raters.filter(pk=pk).select_related("rater").first()
+    if exception is None:
         raise StudyError("There is no such exception. Nothing was changed.")
-    note(row, "spared_ended", by, rule=spared.rule, rater=spared.rater.code)
-    spared.delete()
+    note(row, "spared_ended", by, rule=exception.rule, rater=exception.rater.code)
+    exception.delete()
 
 
 def rules_from_folder(study: Study, rules: Iterable[Mapping[str, str]], by: str) -> None:
@@ -227,7 +233,7 @@ def rules_as_declared(study: Study) -> tuple[dict[str, str], ...]:
 
 def _check_key(key: str) -> None:
     try:
-        rule_read(key)
+        versioned_rule(key)
     except ValueError as error:
         if "no rule" in str(error):
             raise StudyError(f"{error}. Nothing was changed.") from None

@@ -97,8 +97,8 @@ def _copied(rows: models.QuerySet[Row], **changed: Any) -> dict[int, Row]:
         for name, value in changed.items():
             setattr(copy, name, value)
         new.append(copy)
-    made = rows.model._default_manager.bulk_create(new, batch_size=1000)
-    return {before.pk: after for before, after in zip(old, made, strict=True)}
+    copies = rows.model._default_manager.bulk_create(new, batch_size=1000)
+    return {before.pk: after for before, after in zip(old, copies, strict=True)}
 
 
 def _copy_material(source: Study, copy: Study) -> None:
@@ -116,10 +116,10 @@ def _copy_material(source: Study, copy: Study) -> None:
 
 def _copy_tasks(source: Study, copy: Study) -> None:
     for task in source.tasks.order_by("order"):
-        made = _fresh(task)
-        made.study = copy
-        made.save()
-        _copied(Criterion.objects.filter(task=task), task=made)
+        task_copy = _fresh(task)
+        task_copy.study = copy
+        task_copy.save()
+        _copied(Criterion.objects.filter(task=task), task=task_copy)
 
 
 def _copy_decided(source: Study, copy: Study) -> None:

@@ -19,15 +19,15 @@ from listening.design.definition import (
     changes,
     definition_of,
     kind_of,
-    of_kinds,
-    place_of,
+    path_title,
+    values_of_kinds,
 )
 from listening.design.kinds import Kind
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.study_toml import places_of_rubric, read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml, rubric_paths
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
@@ -42,7 +42,7 @@ VERSION = (
 
 
 @dataclass(frozen=True)
-class Place:
+class CorrectableText:
     """Words that raters read, and where they stand."""
 
     path: Path
@@ -55,17 +55,17 @@ class Place:
 
     @property
     def where(self) -> str:
-        return place_of(self.path)
+        return path_title(self.path)
 
 
-def places_of(study: Study) -> list[Place]:
+def correctable_texts(study: Study) -> list[CorrectableText]:
     """All words of a study that may be corrected, in the order of its definition."""
     with speaking(study.language):
-        found = [
-            Place(path, _said(path, str(words)), kind_of(path))
+        texts = [
+            CorrectableText(path, _translate(path, str(words)), kind_of(path))
             for path, words in correctable(study_as_file(study)).items()
         ]
-    return sorted(found, key=_as_met)  # a stable sort: all but texts stay in their order
+    return sorted(texts, key=_as_met)  # a stable sort: all but texts stay in their order
 
 
 def correctable(file: StudyFile) -> Definition:
@@ -73,12 +73,12 @@ def correctable(file: StudyFile) -> Definition:
 
     Not those of a task's rubric, which judges read, too: they change with the rubric alone.
     """
-    fixed = {("tasks", t.key, *place) for t in file.tasks for place in places_of_rubric(t)}
-    read = of_kinds(definition_of(file), *READ)
+    fixed = {("tasks", t.key, *place) for t in file.tasks for place in rubric_paths(t)}
+    read = values_of_kinds(definition_of(file), *READ)
     return {p: words for p, words in read.items() if PREFER_NOT not in p and p not in fixed}
 
 
-def _as_met(place: Place) -> tuple[int, int]:
+def _as_met(place: CorrectableText) -> tuple[int, int]:
     """Texts in the order in which raters meet them; the database keeps them in another."""
     first, *rest = place.path
     if first in ("title", "texts"):
@@ -86,7 +86,7 @@ def _as_met(place: Place) -> tuple[int, int]:
     return 1, 0
 
 
-def _said(path: Path, words: str) -> str:
+def _translate(path: Path, words: str) -> str:
     """Our own words in the study's language; those of its translations are the study's."""
     return words if "translations" in path or not words else gettext(words)
 
@@ -107,25 +107,27 @@ def correct_wording(
     words is a StudyProblems. Nothing but wording can change by it.
     """
     row = Study.objects.select_for_update().get(pk=study.pk)
-    changed = _asked_for(row, words, seen)
+    changed = _changed_texts(row, words, seen)
     _check(changed, reason, same_meaning)
     before = study_as_file(row)
     after = _corrected(before, changed)
     freeze_when_opened(row, by)
-    told = [{"place": place.where, "before": place.words, "after": text} for place, text in changed]
+    corrections = [
+        {"place": place.where, "before": place.words, "after": text} for place, text in changed
+    ]
     row.wording += 1
     _store(row, after)
-    frozen = freeze(row, after, by, told, reason.strip())
-    pairs = {each["place"]: {"from": each["before"], "to": each["after"]} for each in told}
+    frozen = freeze(row, after, by, corrections, reason.strip())
+    pairs = {each["place"]: {"from": each["before"], "to": each["after"]} for each in corrections}
     note(row, "corrected", by, revision=row.wording, reason=reason.strip(), **pairs)
     study.refresh_from_db()
     return frozen
 
 
-Changed = list[tuple[Place, str]]
+Changed = list[tuple[CorrectableText, str]]
 
 
-def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Changed:
+def _changed_texts(study: Study, words: Mapping[str, str], seen: int | None) -> Changed:
     if study.state == Study.State.DRAFT:
         raise StudyError("The study was not opened yet: change the draft itself.")
     if study.state == Study.State.CLOSED:
@@ -134,7 +136,7 @@ def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Chan
         raise StudyError(
             "Somebody corrected the wording meanwhile. Nothing was changed: look at it again."
         )
-    places = {place.name: place for place in places_of(study)}
+    places = {place.name: place for place in correctable_texts(study)}
     if unknown := [name for name in words if name not in places]:
         raise StudyError(_not_wording(unknown[0]))
     clean = {name: text.replace("\r\n", "\n").strip() for name, text in words.items()}
@@ -147,8 +149,8 @@ def _asked_for(study: Study, words: Mapping[str, str], seen: int | None) -> Chan
 def _not_wording(name: str) -> str:
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
     return (
-        f"“{place_of(path)}” is not a text of this study that you can change: questions and scales "
-        f"stay as they are after raters have answered. {VERSION}"
+        f"“{path_title(path)}” is not a text of this study that you can change: questions and "
+        f"scales stay as they are after raters have answered. {VERSION}"
     )
 
 
@@ -160,11 +162,11 @@ def _check(changed: Changed, reason: str, same_meaning: bool) -> None:
             )
     if not reason.strip():
         raise StudyError("Say why it is corrected: the report names the reason.")
-    asked = [place.where for place, _ in changed if place.kind == Kind.ASKED]
-    if asked and not same_meaning:
+    questions = [place.where for place, _ in changed if place.kind == Kind.ASKED]
+    if questions and not same_meaning:
         raise StudyError(
-            f"“{asked[0]}” is what raters are asked. Confirm that it still means the same; another "
-            f"question is another measurement. {VERSION}"
+            f"“{questions[0]}” is what raters are asked. Confirm that it still means the same; "
+            f"another question is another measurement. {VERSION}"
         )
     paths = [place.path for place, _ in changed]
     consent = [path for path in paths if path[-2:] == ("texts", "consent")]
@@ -191,7 +193,7 @@ def _corrected(before: StudyFile, changed: Changed) -> StudyFile:
     strange += [path for path, text in wanted.items() if differ.get(path, ("", ""))[1] != text]
     if strange:
         raise StudyError(
-            f"“{place_of(strange[0])}” cannot be changed by a correction alone. {VERSION}"
+            f"“{path_title(strange[0])}” cannot be changed by a correction alone. {VERSION}"
         )
     return read
 
@@ -250,15 +252,15 @@ def _entry(at: Any, name: str) -> Any:
 
 def _put_label(own: dict[str, Any], of_task: Mapping[str, Any], label: str, text: str) -> None:
     """The words of one answer, where this scale's options have them."""
-    given = {**of_task, **own}
-    if "choices" in given:
-        own["choices"] = [_choice(choice, label, text) for choice in given["choices"]]
-    elif label == "0" and given.get("absent"):
+    options = {**of_task, **own}
+    if "choices" in options:
+        own["choices"] = [_choice(choice, label, text) for choice in options["choices"]]
+    elif label == "0" and options.get("absent"):
         own["absent"] = text
-    elif label == "tie" and given.get("tie"):
+    elif label == "tie" and options.get("tie"):
         own["tie"] = text
     else:
-        own["names"] = {**given.get("names", {}), label: text}
+        own["names"] = {**options.get("names", {}), label: text}
 
 
 def _choice(choice: Any, label: str, text: str) -> Any:
@@ -280,8 +282,11 @@ def _store(study: Study, file: StudyFile) -> None:
         row.justification, row.translations = entry.justification, entry.translations
         row.save()
         method = method_named(entry.method)
-        for criterion, asked in zip(row.criteria.order_by("order"), entry.criteria, strict=True):
-            criterion.question, criterion.help_text = asked.question, asked.help_text
-            criterion.options = asked.options
-            criterion.scale = method.scale({**entry.options, **asked.options}).as_dict()
+        for criterion, written in zip(row.criteria.order_by("order"), entry.criteria, strict=True):
+            criterion.question, criterion.help_text = (
+                written.question,
+                written.help_text,
+            )
+            criterion.options = written.options
+            criterion.scale = method.scale({**entry.options, **written.options}).as_dict()
             criterion.save()

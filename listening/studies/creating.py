@@ -126,14 +126,14 @@ def _as_folder(source: Path, sent: bool) -> Iterator[tuple[Path, list[str]]]:
         with tempfile.TemporaryDirectory(prefix="earnest-import-") as space:
             ignored: list[str] = []
             problems = (
-                studyfile.unpack_sent(source, Path(space), ignored)
+                studyfile.unpack_upload(source, Path(space), ignored)
                 if sent
                 else studyfile.unpack(source, Path(space), ignored=ignored)
             )
             if problems:
                 raise StudyProblems(problems)
-            said = [studyfile.ignored_files(ignored)] if ignored else []
-            yield studyfile.study_folder(Path(space)), said
+            notes = [studyfile.ignored_files(ignored)] if ignored else []
+            yield studyfile.study_folder(Path(space)), notes
     else:
         raise StudyError(f"{source} is neither a folder nor a file. Check the path.")
 
@@ -198,8 +198,8 @@ class _Shelf:
 
 def _draws(file: StudyFile) -> dict[str, Any]:
     """What tasks drew, for the log: the rule, the seed and what was left out, in words."""
-    told = draws_of(file.tasks)
-    return {"draws": told} if told else {}
+    lines = draws_of(file.tasks)
+    return {"draws": lines} if lines else {}
 
 
 def _check_key(key: str, replace: bool) -> None:

@@ -149,10 +149,10 @@ def why_not(study: Study) -> str:
     if study.state in RUNS:
         return f"The study “{study.key}” is {study.state}. Close it first."
     ledger = LedgerEntry.objects.filter(recruitment__study=study).exists()
-    came = Submission.objects.filter(recruitment__study=study).exists()
+    has_submissions = Submission.objects.filter(recruitment__study=study).exists()
     unsent = (Recruitment.State.PLANNED, Recruitment.State.DISCARDED)
     at_prolific = study.recruitments.exclude(state__in=unsent).exists()
-    if ledger or came:
+    if ledger or has_submissions:
         return (
             "People were paid through this study, and its decisions and payments are kept. Archive "
             f"it; {command(f'erase_personal_data {study.key}')} forgets who took part."

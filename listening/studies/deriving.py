@@ -100,11 +100,11 @@ def _sound(
     trimming: Trimming,
 ) -> dict[str, Any]:
     """What a derived Stimulus keeps: the served clip with its context, the original without it."""
-    heard = [lines[line.stimulus] for line in recipe.heard]
+    heard = [lines[line.stimulus] for line in recipe.heard_lines]
     with tempfile.TemporaryDirectory(prefix="earnest-join-") as folder:
         try:
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
-            kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
+            rated_fields = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
             span = trimming.span_of_joined(audio.probed(clip))
             # Faded ends have low frequencies again.
             cut_hz = study.low_cut_hz if span is not None else None
@@ -113,7 +113,7 @@ def _sound(
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)
     return {
-        **kept,
+        **rated_fields,
         "served": served,
         "served_sha256": served_sha256,
         "duration_s": span.duration_s if span else spans[-1][1],
@@ -130,7 +130,7 @@ def _clip(
     """What raters hear, made of the lines' served copies; and when each line of it is heard."""
     parts = recipe.parts(lambda key: audio.local_path(lines[key].served))
     if len(parts) == 1 and isinstance(parts[0], Path):
-        return parts[0], [(0.0, lines[recipe.heard[0].stimulus].duration_s)]
+        return parts[0], [(0.0, lines[recipe.heard_lines[0].stimulus].duration_s)]
     spans = audio.join(parts, target)
     sounds = zip(parts, spans, strict=True)
     return target, [span for part, span in sounds if isinstance(part, Path)]

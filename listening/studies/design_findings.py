@@ -12,7 +12,7 @@ from listening.checks import check_named
 from listening.common.languages import name_of
 from listening.design.blocks import material_of
 from listening.design.draft_toml import FAILED
-from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
+from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
 from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.study_toml import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
@@ -37,10 +37,10 @@ HEADPHONES = ("huggins", "antiphase", "stereo")
 def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
     """`study` holds what its settings make."""
     return [
-        *_about_texts(study, length),
-        *_about_time(study, length),
-        *_about_headphones(study),
-        *_about_ends(study),
+        *_check_texts(study, length),
+        *_check_time(study, length),
+        *_check_headphones(study),
+        *_check_ends(study),
         *task_findings(study),
     ]
 
@@ -50,11 +50,11 @@ def task_findings(study: StudyFile) -> list[Finding]:
     return [
         finding
         for n, task in enumerate(study.tasks, start=1)
-        for finding in _about_task(study, task, f"tasks[{n}]")
+        for finding in _check_task(study, task, f"tasks[{n}]")
     ]
 
 
-def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
+def _check_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if not study.texts.get("consent"):
         yield warning(
             "There is no consent text.",
@@ -69,19 +69,19 @@ def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
             "study.texts.contact",
             "Write an address.",
         )
-    yield from _about_translated_consent(study)
+    yield from _check_translated_consent(study)
     for name, place, text in _texts_of(study):
-        for said in said_minutes(text):
-            if contradicts(said, length.minutes):
+        for minutes in stated_minutes(text):
+            if contradicts(minutes, length.minutes):
                 yield warning(
-                    f"{name} says {_range(said)} minutes, but a session takes about "
+                    f"{name} says {_range(minutes)} minutes, but a session takes about "
                     f"{length.minutes} ({_parts(length)}).",
                     f"Write {UNFILLED} in the place of the number, and the right one stands there.",
                     place,
                 )
 
 
-def _about_translated_consent(study: StudyFile) -> Iterator[Finding]:
+def _check_translated_consent(study: StudyFile) -> Iterator[Finding]:
     """Who chooses another language must be able to read what they agree to."""
     if not study.texts.get("consent"):
         return
@@ -111,8 +111,8 @@ def _texts_of(study: StudyFile) -> Iterator[tuple[str, str, str]]:
             yield name, place, str(texts.get(key, ""))
 
 
-def _range(said: tuple[int, int]) -> str:
-    low, high = said
+def _range(minutes: tuple[int, int]) -> str:
+    low, high = minutes
     return str(low) if low == high else f"{low} to {high}"
 
 
@@ -121,7 +121,7 @@ def _parts(length: SessionLength) -> str:
     return ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
 
 
-def _about_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
+def _check_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if length.minutes > LONG_MINUTES and not study.break_every:
         yield warning(
             f"A session takes about {length.minutes} minutes, and no break is offered.",
@@ -131,10 +131,10 @@ def _about_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
         )
 
 
-def _about_headphones(study: StudyFile) -> Iterator[Finding]:
+def _check_headphones(study: StudyFile) -> Iterator[Finding]:
     """Texts that ask for headphones, and nothing that tests for them."""
-    asked = "headphones" in " ".join(study.texts.values()).casefold()
-    if asked and not any(check["key"] in HEADPHONES for check in study.checks):
+    asks_for_headphones = "headphones" in " ".join(study.texts.values()).casefold()
+    if asks_for_headphones and not any(check["key"] in HEADPHONES for check in study.checks):
         names = ", ".join(check_named(key).title for key in HEADPHONES)
         yield warning(
             "The texts ask for headphones, and no check tests for them.",
@@ -143,7 +143,7 @@ def _about_headphones(study: StudyFile) -> Iterator[Finding]:
         )
 
 
-def _about_ends(study: StudyFile) -> Iterator[Finding]:
+def _check_ends(study: StudyFile) -> Iterator[Finding]:
     why = asks_for_faint_sounds(study.tasks, study.conditions)
     if why and study.ends == ALIKE:
         yield warning(
@@ -158,9 +158,9 @@ def _about_ends(study: StudyFile) -> Iterator[Finding]:
 # --- Tasks ----------------------------------------------------------------------------------------
 
 
-def _about_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
+def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
     material = material_of(study, task)
-    yield from _about_anchors(study, task, {ref.condition for ref in material})
+    yield from _check_anchors(study, task, {ref.condition for ref in material})
     systems = {ref.condition for ref in material}
     if len(systems) == 1 and method_named(task.method).estimand.comparison == ONE_CLIP:
         yield warning(
@@ -186,12 +186,12 @@ def _about_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
             f"{place}.ratings_per_stimulus",
             "Raise it, unless you have very many clips.",
         )
-    yield from _about_guessers(study, task, place)
-    yield from _about_rubric(task, place)
-    yield from _about_kinds(study, task, {ref.item for ref in material})
+    yield from _check_guessing(study, task, place)
+    yield from _check_rubric(task, place)
+    yield from _check_trap_kinds(study, task, {ref.item for ref in material})
 
 
-def _about_rubric(task: TaskEntry, place: str) -> Iterator[Finding]:
+def _check_rubric(task: TaskEntry, place: str) -> Iterator[Finding]:
     """A rubric of one's own that is not here any more, as it was when the study was made."""
     if OPTION not in task.options:
         return
@@ -207,7 +207,7 @@ def _about_rubric(task: TaskEntry, place: str) -> Iterator[Finding]:
         )
 
 
-def _about_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator[Finding]:
+def _check_trap_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator[Finding]:
     """Questions that name the kind of their clip, of sentences that have none."""
     if not any(KIND in each.question + each.help_text for each in task.criteria):
         return
@@ -225,7 +225,7 @@ def _about_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator
         )
 
 
-def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterator[Finding]:
+def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterator[Finding]:
     """Scores on a scale without a fixed point are not those of another study."""
     method = method_named(task.method)
     roles = {c.role for c in study.conditions if c.key in rated}
@@ -249,7 +249,7 @@ def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
         )
 
 
-def _about_guessers(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
+def _check_guessing(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
     if method_named(task.method).screen == "parallel":
         return
     try:

@@ -88,7 +88,7 @@ def rule_of(study: Any) -> Rule:
     return Rule(study.erase_after_days, study.erase_on, study.erase_reasons)
 
 
-def due_at(study: Study) -> datetime | None:
+def erasure_date(study: Study) -> datetime | None:
     """From when on it is due; None where no date is set, or it is known only at the end."""
     rule = rule_of(study)
     if rule.on is not None:
@@ -197,8 +197,8 @@ class Erased:
         return [(words[name], count) for name, count in asdict(self).items()]
 
     def __str__(self) -> str:
-        found = [f"{count:,} {words}" for words, count in self.rows() if count]
-        return "; ".join(found) or "nothing"
+        parts = [f"{count:,} {words}" for words, count in self.rows() if count]
+        return "; ".join(parts) or "nothing"
 
 
 def due_studies() -> list[Study]:
@@ -206,7 +206,7 @@ def due_studies() -> list[Study]:
     dated = Q(erase_after_days__isnull=False) | Q(erase_on__isnull=False)
     closed = Study.objects.filter(dated, state=Study.State.CLOSED, erased_at__isnull=True)
     now = timezone.now()
-    return [study for study in closed if (at := due_at(study)) is not None and at <= now]
+    return [study for study in closed if (at := erasure_date(study)) is not None and at <= now]
 
 
 def erase(study: Study, *, dry_run: bool = False, by: str = COMMAND_LINE) -> Erased:
@@ -275,8 +275,8 @@ class _Parts:
     def _trials(self, statement: str) -> list[Any]:
         """Rows of a statement about the trials whose playback facts do not stay as they are."""
         with connection.cursor() as cursor:
-            kept = list(AFTER_ERASURE)
-            cursor.execute(statement, {"study": self.study.pk, "kept": kept})
+            names = list(AFTER_ERASURE)
+            cursor.execute(statement, {"study": self.study.pk, "kept": names})
             return cursor.fetchall() if cursor.description else []
 
     def _answered(self) -> list[tuple[Session, int]]:
@@ -310,18 +310,18 @@ class _Parts:
         BonusBatch.objects.filter(recruitment__study=self.study).update(before={})
 
 
-def _without_words(given: dict[str, Any], words: dict[str, set[str]]) -> int:
+def _without_words(questionnaires: dict[str, Any], words: dict[str, set[str]]) -> int:
     """Takes the answers to such questions out; how many there were."""
     count = 0
-    for kept, stored in given.items():
+    for answer_key, stored in questionnaires.items():
         answers = stored.get("answers", {})
-        for question in words.get(questionnaire_of(kept), set()) & set(answers):
+        for question in words.get(questionnaire_of(answer_key), set()) & set(answers):
             del answers[question]
             count += 1
     return count
 
 
-def erase_due() -> list[str]:
+def erase_due_studies() -> list[str]:
     """What the clock says, once a day; what cannot be yet is tried again, and the pages say why."""
     done = []
     for study in due_studies():

@@ -11,7 +11,7 @@ CLIPS, TEXTS = "stimuli.csv", "stimuli.csv, text"  # places beside those of stud
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: a problem stops the launch, a warning does not.
+    """One finding: a problem stops the launch, a warning does not.
 
     `what` holds for readers of the page and of the study folder alike, and names no key of
     study.toml. `remedy` is for the folder, `on_page` for the pages where it is another one.

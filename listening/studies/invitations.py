@@ -59,11 +59,11 @@ def invite(study: Study, source: Source, text: str) -> tuple[int, int]:
     new = 0
     with transaction.atomic():
         for own_id, email in people.items():
-            invitation, made = Invitation.objects.get_or_create(
+            invitation, created = Invitation.objects.get_or_create(
                 study=study, source=source.key, own_id=own_id, defaults={"email": email}
             )
-            new += made
-            if not made and email and invitation.email != email:
+            new += created
+            if not created and email and invitation.email != email:
                 invitation.email = email
                 invitation.save(update_fields=["email"])
     return new, len(people) - new

@@ -23,7 +23,7 @@ MEASURED_FROM = 20  # sessions that finished
 MEASURED_MOST = 500  # the newest: more would tell the same, and take long to measure
 AWAY_S = 600.0  # who does nothing for so long has left, and that time counts as nobody's
 MEASURED_EVERY_S = 120
-KEPT_S = 30 * 86_400  # in Valkey, for all processes; made again where it is gone
+CACHE_S = 30 * 86_400  # in Valkey, for all processes; made again where it is gone
 _one_at_a_time = Lock()
 # From the first page to the end, without the times that nothing came in.
 SECONDS = """
@@ -52,14 +52,14 @@ def session_length(study: Study) -> SessionLength:
     """The one figure for pages, texts, plans and recruiting."""
     if study.state == Study.State.DRAFT:
         return _estimated(study.pk)
-    estimated = kept_estimate(study)
+    estimated = cached_estimate(study)
     count, minutes = _measured(study.pk, int(time.monotonic() // MEASURED_EVERY_S))
     if count < MEASURED_FROM or not minutes:
         return replace(estimated, measured_sessions=count)
     return replace(estimated, measured_minutes=minutes, measured_sessions=count)
 
 
-def kept_estimate(study: Study) -> SessionLength:
+def cached_estimate(study: Study) -> SessionLength:
     """Nothing that it rests on changes once a study is open, but for corrected texts.
 
     It is asked for at the opening: no rater waits until every clip of a large study is read.
@@ -70,14 +70,14 @@ def kept_estimate(study: Study) -> SessionLength:
 
 @lru_cache(maxsize=512)
 def _estimate_of(link: str, wording: int, study: int) -> SessionLength:
-    kept = None
+    estimate = None
     with suppress(RedisError):
-        kept = cache.get(_name(link, wording))
-    if kept is None:
-        kept = _estimated(study)
+        estimate = cache.get(_name(link, wording))
+    if estimate is None:
+        estimate = _estimated(study)
         with suppress(RedisError):
-            cache.set(_name(link, wording), kept, KEPT_S)
-    return cast(SessionLength, kept)
+            cache.set(_name(link, wording), estimate, CACHE_S)
+    return cast(SessionLength, estimate)
 
 
 def _name(link: str, wording: int) -> str:
@@ -101,7 +101,7 @@ def _measured(study: int, _period: int) -> tuple[int, float | None]:
     return int(count), None if minutes is None else float(minutes)
 
 
-def seconds_taken(sessions: list[int]) -> dict[int, float]:
+def session_seconds(sessions: list[int]) -> dict[int, float]:
     """How long each of these sessions took that have ended, as `session_length` measures."""
     with connection.cursor() as cursor:
         cursor.execute(SECONDS.format(sessions=NAMED), [AWAY_S, sessions])

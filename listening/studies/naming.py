@@ -77,21 +77,21 @@ def archive_study(study: Study, *, archived: bool = True, by: str = COMMAND_LINE
     study.archived_at = row.archived_at
 
 
-def filtered(studies: QuerySet[Study], asked: Mapping[str, str]) -> QuerySet[Study]:
+def filtered(studies: QuerySet[Study], query: Mapping[str, str]) -> QuerySet[Study]:
     """Those that are asked for; what is no state, tag or order narrows nothing."""
-    studies = studies.filter(archived_at__isnull=not asked.get("archived"))
-    for word in asked.get("q", "").split():
+    studies = studies.filter(archived_at__isnull=not query.get("archived"))
+    for word in query.get("q", "").split():
         in_names = Q(key__icontains=word) | Q(title__icontains=word) | Q(name__icontains=word)
         studies = studies.filter(
             in_names | Q(tags__contains=[word.casefold()]) | Q(owner__username__iexact=word)
         )
-    if asked.get("state") in Study.State.values:
-        studies = studies.filter(state=asked["state"])
-    if asked.get("tag"):
-        studies = studies.filter(tags__contains=[asked["tag"]])
-    if asked.get("project", "").isdecimal():
-        studies = studies.filter(project=int(asked["project"][:9]))
-    return studies.order_by(*SORTS.get(asked.get("sort", ""), SORTS["newest"]))
+    if query.get("state") in Study.State.values:
+        studies = studies.filter(state=query["state"])
+    if query.get("tag"):
+        studies = studies.filter(tags__contains=[query["tag"]])
+    if query.get("project", "").isdecimal():
+        studies = studies.filter(project=int(query["project"][:9]))
+    return studies.order_by(*SORTS.get(query.get("sort", ""), SORTS["newest"]))
 
 
 def tags_of(studies: QuerySet[Study]) -> list[str]:

@@ -19,12 +19,12 @@ from listening.models.study_log import COMMAND_LINE, note
 from listening.sessions.lifecycle import delete_session, deleting_ratings
 from listening.studies.deleting import STATEMENTS
 from listening.studies.findings import StudyError
-from listening.studies.length import seconds_taken
+from listening.studies.length import session_seconds
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """One try: how far it came, how long it took, and what was answered."""
+    """One preview session: its progress, its duration and its answers."""
 
     code: str  # of its session's page
     rater: str
@@ -44,7 +44,7 @@ def pilots_of(study: Study) -> list[Pilot]:
     sessions = list(
         study.sessions.filter(pilot=True).select_related("rater").order_by("-started_at", "-pk")
     )
-    took = seconds_taken([each.pk for each in sessions])
+    took = session_seconds([each.pk for each in sessions])
     return [
         Pilot(
             each.code,
@@ -85,14 +85,14 @@ def _answer(rating: Any, trial: Trial) -> str:
     return f"{of}{rating.criterion.key}: {rating.label}"
 
 
-def door_seconds(study: Study) -> float:
+def entry_seconds(study: Study) -> float:
     """What of the estimate is spent before the consent, where a session's own time begins."""
     return reading_s(study.texts.get("welcome", ""), study.texts.get("consent", ""))
 
 
 def promised_s(study: Study, length: SessionLength) -> float:
     """The estimate of what a try is timed: from the consent to the end."""
-    return 60 * length.estimated_minutes - door_seconds(study)
+    return 60 * length.estimated_minutes - entry_seconds(study)
 
 
 def delete_pilots(study: Study, code: str = "", *, by: str = COMMAND_LINE) -> int:

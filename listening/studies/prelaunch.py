@@ -42,23 +42,23 @@ def check_study(study: Study) -> list[Finding]:
     file = derive(file).added_to(file)
     findings = [
         *design_findings(file, session_length(study)),
-        *_about_sets(study),
-        *_about_gaps(study),
-        *_about_hidden_references(study),
-        *_about_known_traps(study, stimuli),
-        *_about_files(stimuli),
-        *_about_loudness(rated),
-        *_about_target(study, stimuli),
-        *_about_formats(rated),
-        *_about_lengths(rated),
-        *_about_duplicates(rated),
-        *_about_traps(stimuli, _stimuli_of_tasks(study, stimuli)),
-        *_about_leaks(study),
+        *_check_sets(study),
+        *_check_gaps(study),
+        *_check_hidden_references(study),
+        *_check_known_traps(study, stimuli),
+        *_check_files(stimuli),
+        *_check_loudness(rated),
+        *_check_target(study, stimuli),
+        *_check_formats(rated),
+        *_check_lengths(rated),
+        *_check_duplicates(rated),
+        *_check_traps(stimuli, _stimuli_of_tasks(study, stimuli)),
+        *_check_leaks(study),
     ]
     return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
 
 
-def _about_sets(study: Study) -> Iterator[Finding]:
+def _check_sets(study: Study) -> Iterator[Finding]:
     """Blocks are made even: where the size does not divide the trials, sets of traps are short.
 
     One clip less in ten, as a draft's own fit leaves it (17 clips beside 18), is no finding.
@@ -92,26 +92,26 @@ def _set_of(plan: TrapPlan, rated: int) -> float:
     return rated / plan.sets_for(rated)
 
 
-def _about_gaps(study: Study) -> Iterator[Finding]:
+def _check_gaps(study: Study) -> Iterator[Finding]:
     """A condition that some items lack is judged on other items than the rest."""
-    made = set(study.conditions.filter(derived=True).values_list("key", flat=True))
+    derived = set(study.conditions.filter(derived=True).values_list("key", flat=True))
     for task in study.tasks.filter(allow_missing=True):
         spoken: dict[str, set[int]] = defaultdict(set)
         for ref in material_of(task):
-            if ref.condition not in made:
+            if ref.condition not in derived:
                 spoken[ref.condition].add(ref.item)
-        asked = study.items.filter(pk__in=set().union(*spoken.values())).order_by("pk")
+        items = study.items.filter(pk__in=set().union(*spoken.values())).order_by("pk")
         for condition, own in sorted(spoken.items()):
-            if missing := [item.key for item in asked if item.pk not in own]:
+            if missing := [item.key for item in items if item.pk not in own]:
                 yield warning(
                     f"In the task “{task.key}”, the condition “{condition}” is missing for "
-                    f"{len(missing)} of {len(asked)} items: {quoted(missing)}.",
+                    f"{len(missing)} of {len(items)} items: {quoted(missing)}.",
                     "Add its clips, or remember that its results rest on fewer items.",
                     CLIPS,
                 )
 
 
-def _about_hidden_references(study: Study) -> Iterator[Finding]:
+def _check_hidden_references(study: Study) -> Iterator[Finding]:
     """What a study gives up that does not hide the reference among the rated clips."""
     for place, task in _tasks_of(study):
         if not method_named(task.method).playback(task.options).hidden_reference:
@@ -126,12 +126,12 @@ def _about_hidden_references(study: Study) -> Iterator[Finding]:
             )
 
 
-def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """Traps that a rater recognises: by their text, or because they were an example before."""
     kinds = {s.key: s.trap for s in stimuli}
     for place, task in _tasks_of(study):
-        asked = {kind["kind"]: kind for kind in task.traps.get("kinds", ())}
-        written = [name for name, kind in asked.items() if kind.get("text")]
+        kinds_by_name = {kind["kind"]: kind for kind in task.traps.get("kinds", ())}
+        written = [name for name, kind in kinds_by_name.items() if kind.get("text")]
         if written and not task.show_text:
             yield warning(
                 f"In the task “{task.key}” only traps of the kind {quoted(written)} show a text, "
@@ -141,7 +141,7 @@ def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Fi
                 "Tick it, so that every clip shows its text.",
             )
         before = [entry["stimulus"] for entry in (*task.examples, *task.training)]
-        if heard := [key for key in before if kinds.get(key) in asked]:
+        if heard := [key for key in before if kinds.get(key) in kinds_by_name]:
             yield warning(
                 f"{quoted(heard)} is an example or practice of the task “{task.key}” and a trap "
                 "too.",
@@ -152,7 +152,7 @@ def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Fi
             )
 
 
-def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """Both copies are there and whole; each original is decoded once more for its sound.
 
     What was made of lines sounds as they do, so that only the lines are named.
@@ -188,7 +188,7 @@ def _by_condition(stimuli: Iterable[Stimulus]) -> dict[str, list[Stimulus]]:
     return dict(groups)
 
 
-def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """Louder sounds better: conditions that differ by level are compared by level."""
     levels = {
         key: median(known)
@@ -210,7 +210,7 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
         )
 
 
-def _about_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """Clips that one loudness for all does not reach."""
     target = study.loudness_lufs
     if target is None:
@@ -234,7 +234,7 @@ def _about_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding
         )
 
 
-def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     groups = _by_condition(stimuli)
     facts: tuple[tuple[str, str, str, str, Callable[[Stimulus], int]], ...] = (
         (
@@ -259,7 +259,7 @@ def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             )
 
 
-def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """A condition whose clips are several times as long as the others' of the same items."""
     by_item: dict[int, list[float]] = defaultdict(list)
     for s in stimuli:
@@ -287,7 +287,7 @@ def _stimuli_of_tasks(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulu
     ]
 
 
-def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iterator[Finding]:
     """A trap that differs from all rated clips in length, level or rate is known for one."""
     kinds = sorted({s.trap for s in stimuli if s.trap})
     for kind in kinds if rated else ():
@@ -306,7 +306,7 @@ def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
             )
 
 
-def _about_leaks(study: Study) -> Iterator[Finding]:
+def _check_leaks(study: Study) -> Iterator[Finding]:
     """What the bytes that raters get say about systems, as a script would find it."""
     leaking = study_leaks(study)
     of_bytes = [str(leak) for leak in leaking if not leak.is_of_sound]
@@ -390,7 +390,7 @@ def _served_rate_hz(s: Stimulus) -> int:
     return s.study.sample_rate_hz or s.sample_rate_hz
 
 
-def _about_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+def _check_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     same: dict[str, list[str]] = defaultdict(list)
     for s in stimuli:
         same[s.sha256].append(s.key)

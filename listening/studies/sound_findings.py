@@ -62,11 +62,11 @@ def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
         "The two channels are in antiphase and cancel each other on a loudspeaker",
         "Invert one channel, or save one as mono.",
     )
-    yield from _about_rates(facts)
-    yield from _about_lengths({n: each.length_note for n, each in facts.items()})
+    yield from _check_rates(facts)
+    yield from _check_lengths({n: each.length_note for n, each in facts.items()})
 
 
-def _about_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
+def _check_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
     """Few clips of a low rate: all are brought to the lowest, so that none shows its system."""
     rates = sorted({each.sample_rate_hz for each in facts.values()})
     if len(rates) < 2 or rates[0] >= SPEECH_HZ:
@@ -83,11 +83,11 @@ def _about_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
         )
 
 
-def _about_lengths(notes: dict[str, str]) -> Iterator[Finding]:
-    told = [f"“{name}”: {note}" for name, note in notes.items() if note]
-    if told:
-        more = [f"And {len(told) - NAMED} more clips."] if len(told) > NAMED else []
-        named = " ".join([*told[:NAMED], *more])
+def _check_lengths(notes: dict[str, str]) -> Iterator[Finding]:
+    remarks = [f"“{name}”: {note}" for name, note in notes.items() if note]
+    if remarks:
+        more = [f"And {len(remarks) - NAMED} more clips."] if len(remarks) > NAMED else []
+        named = " ".join([*remarks[:NAMED], *more])
         yield warning(
             f"Lengths that headers do not state, or state otherwise. {named}",
             "Listen to these clips to the end, and save them again as FLAC or WAV.",
@@ -99,7 +99,7 @@ def _if_any(
     names: Sequence[str],
     what: str,
     remedy: str,
-    made: Callable[[str, str, str], Finding] = warning,
+    make_finding: Callable[[str, str, str], Finding] = warning,
 ) -> Iterator[Finding]:
     if names:
-        yield made(f"{what}: {quoted(names)}.", remedy, CLIPS)
+        yield make_finding(f"{what}: {quoted(names)}.", remedy, CLIPS)

@@ -18,7 +18,7 @@ from listening.models import Rating, Study, StudyDefinition
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.exporting import study_as_file
 from listening.studies.findings import Finding, ProblemsFound, StudyError
-from listening.studies.length import kept_estimate
+from listening.studies.length import cached_estimate
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
@@ -91,11 +91,11 @@ def open_study(
     *,
     anyway: bool = False,
     by: str = COMMAND_LINE,
-    found: Sequence[Finding] | None = None,
+    findings: Sequence[Finding] | None = None,
 ) -> int:
     """Lets raters in; plans blocks the first time, and deletes the tries of a draft.
 
-    `anyway` opens in spite of found problems. `found` is what `check_study` has just said: every
+    `anyway` opens in spite of problems. `findings` is what `check_study` has just said: every
     clip is decoded for it, which need not be done twice.
     """
     from listening.sessions.allocation import plan_study
@@ -104,7 +104,7 @@ def open_study(
     if row.state == Study.State.CLOSED:
         raise StudyError(f"The study “{row.key}” is closed and cannot be opened again.")
     if row.state == Study.State.DRAFT and not anyway:
-        findings = check_study(row) if found is None else found
+        findings = check_study(row) if findings is None else findings
         serious = [f for f in findings if f.level == "problem"]
         if serious:
             raise ProblemsFound(serious)
@@ -114,9 +114,9 @@ def open_study(
     row.opened_at = row.opened_at or timezone.now()
     _move(study, row, Study.State.OPEN)
     frozen = freeze_when_opened(row, by)
-    told = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
-    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **told)
-    transaction.on_commit(partial(kept_estimate, row))
+    details = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
+    note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **details)
+    transaction.on_commit(partial(cached_estimate, row))
     return planned
 
 

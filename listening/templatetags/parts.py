@@ -15,8 +15,8 @@ register = Library()
 @register.simple_tag(takes_context=True)
 def part(context: Any, template: str) -> SafeString:
     """As `include`, but made once per language: a template may use nothing but `study_lang`."""
-    made = _part.__wrapped__ if settings.DEBUG else _part
-    return made(template, get_language() or "", str(context.get("study_lang", "")))
+    render = _part.__wrapped__ if settings.DEBUG else _part
+    return render(template, get_language() or "", str(context.get("study_lang", "")))
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from config.missing_packages import failure
 from listening.common.ages import CLOCK_SKEW_S, in_last_s
-from listening.common.job_queues import taken_until
+from listening.common.job_queues import processed_until
 from listening.common.signals import job_lost
 from listening.models import requested_jobs
 from listening.models.requested_jobs import MESSAGE, WORKER
@@ -159,7 +159,7 @@ def heal(queue: Queue) -> int:
     lost: list[int] = []
     if queued.exists():
         later = timezone.now() + timedelta(seconds=CLOCK_SKEW_S)  # set before the clock went back
-        overdue = queued.filter(Q(heartbeat_at__lt=taken_until("gpu")) | Q(heartbeat_at__gt=later))
+        overdue = queued.filter(Q(heartbeat_at__lt=processed_until("gpu")) | Q(heartbeat_at__gt=later))
         lost = [pk for pk in overdue.values_list("pk", flat=True) if is_free(pk)]
     for why, pks in ((WORKER, dead), (MESSAGE, lost)):
         for pk in pks:

@@ -15,7 +15,7 @@ from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Session, Stimulus, Trial
 from listening.sessions.outcomes import code_at_end
-from listening.sessions.simulated_raters.knowledge import known_to_raters
+from listening.sessions.simulated_raters.knowledge import rater_knowledge
 from listening.sessions.task_rules import parts_of
 from listening.studies import create_study, open_study
 from tests.browser.small import small_copy
@@ -41,7 +41,7 @@ def take(
         open_study(study, anyway=True)
         watches.append(Watch(web.url))
         page = watches[-1].over(new_page(**device))
-        known = known_to_raters(study)
+        known = rater_knowledge(study)
         done = Walker(page, f"{web.url}/r/{study.link}/", known, seed=len(name)).take()
         session = Session.objects.get(code=done.session)
         latencies_ms = session.trials.values_list("latency_ms", flat=True)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from listening.models import Rating, Session, Study
 from listening.sessions.simulated_raters import Kind, Truth, send_crowd
-from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.knowledge import rater_knowledge, roles_of
 from listening.sessions.simulated_raters.opinions import drawn_qualities
 from tests.browser.axe import Report
 from tests.browser.gate import Gate
@@ -71,7 +71,7 @@ def test_a_crowd_is_watched_while_it_comes(page, study, web):
     give_sound(study)
     landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
     truth = Truth(1, drawn_qualities(roles_of(study), 1))
-    known, kinds = known_to_raters(study), [Kind.CAREFUL] * 6
+    known, kinds = rater_knowledge(study), [Kind.CAREFUL] * 6
 
     def crowd():
         return asyncio.run(send_crowd(web.url, landing, known, truth, kinds, concurrency=2))

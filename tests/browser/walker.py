@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Locator, Page, expect
 
 from listening.design.questionnaires import PREFER_NOT
-from listening.sessions.simulated_raters.scripted_rater import Known
+from listening.sessions.simulated_raters.scripted_rater import RaterKnowledge
 
 NEW = "#stage > :not([data-walked]):not(.view-wait):not(.loading)"
 TAKEN = "el => { el.dataset.walked = 'yes'; return el.className }"
@@ -66,7 +66,7 @@ class Walker:
     """Goes from the landing page to the end; `look` sees the page at every stage."""
 
     def __init__(
-        self, page: Page, landing: str, known: Known, *, seed: int = 0, look: Look = ignore
+        self, page: Page, landing: str, known: RaterKnowledge, *, seed: int = 0, look: Look = ignore
     ) -> None:
         self.page = page
         self.landing = landing

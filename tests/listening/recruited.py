@@ -102,7 +102,7 @@ class Person:
 
 def rows(recruitment: Recruitment) -> dict[str, deciding.Row]:
     """Submission at Prolific -> its row on the desk."""
-    found = deciding.rows_of_desk(recruitment)
+    found = deciding.desk_rows(recruitment)
     return {row.submission.prolific_id: row for row in found if row.submission}
 
 

@@ -15,7 +15,7 @@ from listening.sessions.answers import answer_steps
 from listening.web.rater import answer_endpoint
 from listening.web.rater.answer_endpoint import AnswerEndpoint
 from listening.web.rater.session_ownership import remember
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import ATT_TRAPS, FACTS, an_answer, arrive, current, make_study
 from tests.listening.sample_questionnaire import about
 
@@ -28,7 +28,7 @@ FLOODING = {}  # codes of sessions
 @pytest.fixture
 def session():
     session = arrive(make_study())
-    state_of(session, own=False)  # its task's rules are known to this process now
+    session_state(session, own=False)  # its task's rules are known to this process now
     return session
 
 
@@ -136,7 +136,7 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
     assert list(Rating.objects.values_list("label", "score", "counts")) == [("4", 4.0, True)]
     assert list(Justification.objects.values_list("text", "keystrokes")) == [("flat", 4)]
     assert (told["stored"], told["repeat"], told["feedback"]) == (True, False, None)
-    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert told["state"] == json.loads(json.dumps(session_state(session, own=False)))
 
 
 @pytest.mark.medium
@@ -168,12 +168,12 @@ def state_told(session, headers=()):
 
 def test_a_state_is_told_as_the_view_tells_it(session):
     sent(session, body_for(session))
-    assert state_told(session) == json.loads(json.dumps(state_of(session, own=False)))
+    assert state_told(session) == json.loads(json.dumps(session_state(session, own=False)))
 
 
 def test_who_has_questions_first_is_told_them_by_the_door():
     session = arrive(make_study(questionnaires=[about()]))
-    expected = json.loads(json.dumps(state_of(session, own=False)))
+    expected = json.loads(json.dumps(session_state(session, own=False)))
     assert (expected["stage"], state_told(session)) == ("questionnaire", expected)
 
 
@@ -204,7 +204,7 @@ def two_blocks(**fields):
         task={"method": "att", "traps": ATT_TRAPS, "blocks_per_rater": 2, **TWO, **fields},
     )
     session = arrive(study)
-    state_of(session, own=False)
+    session_state(session, own=False)
     first = current(session).block
     while session.trials.filter(state="planned", block=first).count() > 1:
         trial = current(session)
@@ -221,7 +221,7 @@ def test_the_last_answer_of_a_block_settles_it_with_the_answer(judges):
     told = sent(session, body_for(session, answers={"0": label}))
     first.refresh_from_db()
     assert (first.state, first.lease_until, first.session) == (Block.State.DONE, None, session)
-    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert told["state"] == json.loads(json.dumps(session_state(session, own=False)))
     assert told["state"]["progress"]["done"] == 13
 
 
@@ -253,7 +253,7 @@ def test_a_block_that_failed_its_traps_is_handed_on_with_its_last_answer():
     first.refresh_from_db()
     assert (first.state, first.session) == (Block.State.OPEN, None)
     assert not Rating.objects.filter(counts=True).exists()
-    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert told["state"] == json.loads(json.dumps(session_state(session, own=False)))
 
 
 @pytest.mark.medium
@@ -262,7 +262,7 @@ def test_a_block_that_failed_its_traps_is_handed_on_with_its_last_answer():
 def test_the_last_answer_ends_the_session_and_its_own_browser_alone_gets_the_code(own, short):
     codes = {"complete": "DONE1", "partial": "PART1", "needs_review": "LOOK1"}
     session = arrive(make_study(completion_codes=codes))
-    state_of(session, own=False)
+    session_state(session, own=False)
     while session.trials.filter(state="planned").count() > 1:
         lifecycle.record_answer(session, an_answer(current(session)))
     Session.objects.filter(pk=session.pk).update(short=short)
@@ -278,7 +278,7 @@ def test_the_last_answer_ends_the_session_and_its_own_browser_alone_gets_the_cod
     assert (session.status, session.review, trial.state) == (ended, "", "answered")
     assert session.finished_at >= trial.answered_at
     assert trial.block.state == Block.State.DONE
-    assert told["state"] == json.loads(json.dumps(state_of(session, own=own)))
+    assert told["state"] == json.loads(json.dumps(session_state(session, own=own)))
     assert bool(told["state"]["end"]["code"]) is own
 
 
@@ -287,13 +287,13 @@ def test_who_skipped_much_is_marked_for_a_look_at_the_end(session):
     told = sent(session, body_for(session))
     session.refresh_from_db()
     assert (session.status, session.review) == (Session.Status.FINISHED, "skips")
-    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert told["state"] == json.loads(json.dumps(session_state(session, own=False)))
 
 
 @pytest.mark.medium
 def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypatch):
     sessions_ = [arrive(study) for study in [make_study()] for _ in range(6)]
-    state_of(sessions_[0], own=False)
+    session_state(sessions_[0], own=False)
     written = []
     store = answer_endpoint._written
 
@@ -307,7 +307,7 @@ def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypat
     trials = [current(session) for session in sessions_]
     told = sent_at_once(bodies)
     for session, state in zip(sessions_, told, strict=True):
-        assert state["state"] == json.loads(json.dumps(state_of(session, own=False)))
+        assert state["state"] == json.loads(json.dumps(session_state(session, own=False)))
     assert [t.ratings.get().label for t in trials] == labels
     assert sum(written) == 6
     assert len(written) < 4
@@ -318,7 +318,7 @@ def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, tria
     """Even where the shape of an answer let it through."""
     study = make_study()
     raters = [arrive(study) for _ in range(4)]
-    state_of(raters[0], own=False)
+    session_state(raters[0], own=False)
     read = AnswerEndpoint._read
 
     async def with_odd_code(endpoint, asked):
@@ -334,7 +334,7 @@ def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, tria
 def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(table):
     study = make_study()
     one, other = arrive(study), arrive(study)
-    state_of(one, own=False)
+    session_state(one, own=False)
     trial = current(one)
     pk = {"session": one.pk, "block": trial.block_id, "trial": trial.pk}[table]
     with other_connection() as busy, busy.transaction():

@@ -75,10 +75,10 @@ def all_long(monkeypatch) -> None:
 def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Path):
     one = clip(tmp_path / "a.flac", speech(1))
     data = appearance_of(one)
-    appearance.recent_copies.kept.clear()  # it is made again
+    appearance.recent_copies.entries.clear()  # it is made again
     assert appearance_of(one) == data
-    appearance.recent_copies.kept.clear()
-    appearance.beginnings.kept.clear()
+    appearance.recent_copies.entries.clear()
+    appearance.beginnings.entries.clear()
     assert appearance_of(one) == data
     others = [appearance_of(replace(one, token=f"t{n}")) for n in range(5)]
     assert len({len(each) for each in (data, *others)}) > 3
@@ -244,13 +244,13 @@ def test_a_long_clip_is_a_file_of_the_same_sound(tmp_path: Path, monkeypatch, se
     sound = sound_of(one)
     monkeypatch.setattr(appearance, "LONGEST_KEPT", 1000)
     monkeypatch.setattr(appearance, "recent_samples", Recent(0))
-    appearance.recent_copies.kept.clear()
-    appearance.beginnings.kept.clear()
+    appearance.recent_copies.entries.clear()
+    appearance.beginnings.entries.clear()
     path = appearance_of(one)
     again = soundfile.read(path, dtype="int16")[0]
     assert len(again) == len(sound)
     assert np.abs(again.astype(int) - sound).max() <= 80  # the noise is another one
-    assert not appearance.recent_samples.kept
+    assert not appearance.recent_samples.entries
     shut = settings.MEDIA_FILE_MODE, settings.MEDIA_FOLDER_MODE, settings.MEDIA_FOLDER_MODE
     assert tuple(p.stat().st_mode & 0o777 for p in (path, path.parent, folder())) == shut
 
@@ -274,7 +274,7 @@ def test_no_more_is_kept_than_there_is_room_for():
         recent.get("a")
     assert recent.bytes == 3000
     recent.add("d", "d", 1000)
-    assert list(recent.kept) == ["c", "a", "d"]  # b was used longest ago
+    assert list(recent.entries) == ["c", "a", "d"]  # b was used longest ago
     assert recent.bytes == 3000
 
 

@@ -52,7 +52,7 @@ def sent(monkeypatch, db):
 def until(monkeypatch):
     """Up to when the queues have lost or given out what was sent; all of it, at first."""
     found = {"analysis": EMPTY, "default": EMPTY}
-    monkeypatch.setattr(job_queues, "taken_until", found.__getitem__)
+    monkeypatch.setattr(job_queues, "processed_until", found.__getitem__)
     return found
 
 
@@ -222,7 +222,7 @@ def test_what_is_older_than_the_oldest_message_of_a_queue_is_in_it_no_more(
     queue_of_its_own, monkeypatch
 ):
     def age_s() -> float:
-        return (datetime.now(UTC) - job_queues.taken_until(queue_of_its_own)).total_seconds()
+        return (datetime.now(UTC) - job_queues.processed_until(queue_of_its_own)).total_seconds()
 
     def send(seconds_ago: float) -> None:
         long_ago = timezone.now().timestamp() - seconds_ago
@@ -239,7 +239,7 @@ def test_what_is_older_than_the_oldest_message_of_a_queue_is_in_it_no_more(
 
 def test_of_a_queue_that_cannot_be_looked_into_only_its_emptiness_is_known(monkeypatch):
     def age_s() -> float:
-        return (datetime.now(UTC) - job_queues.taken_until("analysis")).total_seconds()
+        return (datetime.now(UTC) - job_queues.processed_until("analysis")).total_seconds()
 
     states = [job_queues.QueueState("analysis", None, None)]
     monkeypatch.setattr(job_queues, "queue_states", lambda: states)  # as of RabbitMQ

@@ -12,12 +12,18 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from listening.design.occasions import Place, TaskPlan, due, occasions_of, trials_until
+from listening.design.occasions import (
+    TaskPlan,
+    TrialPosition,
+    due_occasion,
+    occasions_of,
+    trials_until,
+)
 from listening.models import Block, Rating, Session, Study
 from listening.sessions import allocation, leases, lifecycle, stages
 from listening.sessions.stages import AnsweredAlready
 from listening.sessions.task_rules import Refused
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import add_task as factory_task
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 from tests.listening.test_stages import AFTER, questionnaire, stage
@@ -135,24 +141,24 @@ def test_no_trial_is_answered_while_a_questionnaire_is_to_be_filled_in():
 @pytest.mark.medium
 def test_the_page_has_the_next_clips_but_may_not_play_them():
     session = arrive(a_study(EFFORT, blocks=1))
-    held = [each.get("held", False) for each in state_of(session, own=True)["trials"]]
+    held = [each.get("held", False) for each in session_state(session, own=True)["trials"]]
     assert held == [False, False, True]
     answer_all(session, stop_after=2)
-    shown = state_of(session, own=True)
+    shown = session_state(session, own=True)
     assert (shown["stage"], shown["questionnaire"]["key"]) == ("questionnaire", "effort@1")
     assert shown["questionnaire"]["place"] == "Questions · 2 of 4 done"
     assert [each["task"] for each in shown["trials"]] == [1, 1]
     assert all(each["held"] for each in shown["trials"])
     assert "att" not in str(shown["questionnaire"])
     fill_in(session, "effort@1")
-    assert [each.get("held") for each in state_of(session, own=True)["trials"]] == [None, None]
+    assert [each.get("held") for each in session_state(session, own=True)["trials"]] == [None, None]
 
 
 def test_the_form_is_said_in_the_language_of_the_session():
     words = {"zh-Hans": {"questionnaires": {"effort": {"title": "费力程度"}}}}
     session = arrive(a_study(EFFORT, blocks=1, translations=words), language="zh-Hans")
     answer_all(session, stop_after=2)
-    form = state_of(session, own=True)["questionnaire"]
+    form = session_state(session, own=True)["questionnaire"]
     assert form["title"] == "费力程度"
     assert form["place"].startswith("问卷")
 
@@ -329,7 +335,7 @@ def test_who_is_rejected_half_way_is_asked_no_more():
     answer_all(session, stop_after=2)
     lifecycle.reject(session, "no reason")
     assert stage(session) == "end"
-    assert state_of(session, own=True)["trials"] == []
+    assert session_state(session, own=True)["trials"] == []
 
 
 def test_a_study_without_such_a_form_asks_the_database_no_more(django_assert_num_queries):
@@ -344,10 +350,10 @@ TASKS = {1: "mos", 2: "att"}
 PLANS = [TaskPlan("mos", 3), TaskPlan("att", 1)]
 
 
-def places(text: str) -> list[Place]:
+def places(text: str) -> list[TrialPosition]:
     """“1a 1.” are trials of task 1: block a, answered; a point after the block: still planned."""
     return [
-        Place(int(word[0]), ord(word[1]), "planned" if word.endswith(".") else "answered")
+        TrialPosition(int(word[0]), ord(word[1]), "planned" if word.endswith(".") else "answered")
         for word in text.split()
     ]
 
@@ -366,7 +372,7 @@ def places(text: str) -> list[Place]:
     ],
 )
 def test_what_is_due(trials, answered, found):
-    asked = due([PAUSE, EFFORT], TASKS, places(trials), answered)
+    asked = due_occasion([PAUSE, EFFORT], TASKS, places(trials), answered)
     assert (asked.key if asked else None) == found
 
 

@@ -17,7 +17,7 @@ from listening.models import Session, Study
 from listening.selectors import rating_rows, session_columns, session_rows
 from listening.sessions import lifecycle, stages
 from listening.sessions.simulated_raters import Kind, Truth, send_crowd
-from listening.sessions.simulated_raters.knowledge import known_to_raters
+from listening.sessions.simulated_raters.knowledge import rater_knowledge
 from listening.studies import create_study
 from tests.factories import an_answer, arrive, current, kept_keys, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
@@ -193,7 +193,7 @@ def test_scripted_raters_answer_at_every_occasion(web: WebProcess, transactional
     landing = f"/r/{study.link}/?simulate={token}"
     summary = asyncio.run(
         send_crowd(
-            web.url, landing=landing, known=known_to_raters(study), truth=truth, kinds=kinds,
+            web.url, landing=landing, known=rater_knowledge(study), truth=truth, kinds=kinds,
             concurrency=4,
         )
     )  # fmt: skip

@@ -19,7 +19,7 @@ from listening.recruitment.evidence import evidence_of
 from listening.sessions import allocation
 from listening.sessions.simulated_raters import Kind, Truth, send_crowd
 from listening.sessions.simulated_raters.browser import Browser, Unreachable, read_page
-from listening.sessions.simulated_raters.knowledge import known_clips, known_to_raters, truth_file
+from listening.sessions.simulated_raters.knowledge import clips_by_copy, rater_knowledge, truth_file
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
 
@@ -57,7 +57,7 @@ def landing_of(study: Study, token: str | None = None) -> str:
 
 
 def send(web: str, study: Study, kinds: list[Kind], **fields):
-    arguments = {"landing": landing_of(study), "known": known_to_raters(study), **fields}
+    arguments = {"landing": landing_of(study), "known": rater_knowledge(study), **fields}
     return asyncio.run(send_crowd(web, truth=TRUTH, kinds=kinds, concurrency=8, **arguments))
 
 
@@ -186,7 +186,7 @@ def test_without_a_valid_token_the_server_refuses_such_haste(web, study):
 
 @pytest.mark.medium
 def test_a_clip_that_is_not_recognised_ends_the_rater_with_a_sentence(web, study):
-    known = replace(known_to_raters(study), clip_of=lambda code, url: None)
+    known = replace(rater_knowledge(study), clip_of=lambda code, url: None)
     (report,) = send(web, study, [Kind.CAREFUL], known=known).reports
     assert (report.end, report.acknowledged) == ("failed", set())
     assert "not among the study's stimuli" in report.why
@@ -241,8 +241,8 @@ def test_the_command_says_why_it_cannot_start(web, study, tmp_path):
 @pytest.mark.medium
 def test_the_command_fails_when_something_unexpected_happened(web, study, monkeypatch):
     monkeypatch.setattr(
-        "listening.management.commands.simulate_raters.known_to_raters",
-        lambda study: replace(known_to_raters(study), clip_of=lambda code, url: None),
+        "listening.management.commands.simulate_raters.rater_knowledge",
+        lambda study: replace(rater_knowledge(study), clip_of=lambda code, url: None),
     )
     with pytest.raises(CommandError) as error:
         simulate(web, "--raters", "2")
@@ -325,5 +325,5 @@ def test_a_clip_that_is_rated_and_a_trap_is_answered_as_rated(study):
     rated = study.stimuli.filter(trap="").first()
     study.stimuli.filter(trap="human").update(served_sha256=rated.served_sha256)
     for stimulus in (rated, study.stimuli.filter(trap="human").first()):
-        known = known_clips(study)[stimulus.served]
+        known = clips_by_copy(study)[stimulus.served]
         assert (known.stimulus, known.expected) == (rated.key, frozenset())

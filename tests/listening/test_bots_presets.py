@@ -15,7 +15,7 @@ from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Rating, Session, Study, Trial
 from listening.sessions.simulated_raters import Kind, Truth, drawn_qualities, send_crowd
-from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.knowledge import rater_knowledge, roles_of
 from listening.sessions.simulated_raters.opinions import Opinions
 from listening.sessions.simulated_raters.scripted_rater import Summary
 from listening.sessions.task_rules import parts_of
@@ -52,7 +52,7 @@ def send(web: str, study: Study, monkeypatch: pytest.MonkeyPatch) -> Summary:
     raters = RATERS if study.task_plan == "all" else study.tasks.count()
     truth = Truth(5, drawn_qualities(roles_of(study), 5))
     token = signing.dumps(study.key, salt="simulate")
-    landing, known = f"/r/{study.link}/?simulate={token}", known_to_raters(study)
+    landing, known = f"/r/{study.link}/?simulate={token}", rater_knowledge(study)
     kinds = [Kind.CAREFUL] * raters
     at_once = 3 if study.task_plan == "all" else 1  # two who arrive at once may get one task
     return asyncio.run(send_crowd(web, landing, known, truth, kinds, concurrency=at_once))

@@ -9,7 +9,7 @@ from django.test import Client
 from listening.design.duration import SessionLength
 from listening.models import Study
 from listening.studies.length import session_length
-from listening.web.rater.page_facts import door_facts
+from listening.web.rater.page_facts import entry_facts
 from tests.factories import make_study
 from tests.listening.test_researcher_pages import words_of
 
@@ -41,7 +41,7 @@ def asked(screen_out: list[str]) -> dict[str, Any]:
 def test_headphones_are_needed_where_their_lack_screens_out(
     fields: dict[str, Any], headphones: str
 ) -> None:
-    assert door_facts(a_study(**fields), SessionLength(5))["headphones"] == headphones
+    assert entry_facts(a_study(**fields), SessionLength(5))["headphones"] == headphones
 
 
 def shown(client: Client, study: Study, ids: dict[str, str] | None = None) -> str:

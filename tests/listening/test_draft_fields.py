@@ -14,9 +14,9 @@ from pydantic import Field
 from listening.common.languages import speaking
 from listening.design import draft_fields
 from listening.design.consent import composed
-from listening.design.draft_fields import UnknownField, put, shown
+from listening.design.draft_fields import UnknownField, field_value, put
 from listening.design.studyfile import schema
-from listening.drafts.journal import changed_places, who_changed, written_down
+from listening.drafts.journal import add_to_journal, changed_places, who_changed
 from listening.models import Draft
 from listening.web.researcher.draft_fields import question_fields, rater_fields
 from tests.listening.test_drafts import ada, begun, fill, save  # noqa: F401
@@ -48,11 +48,11 @@ def table() -> dict[str, Any]:
 )
 def test_a_field_shows_what_was_put_and_is_gone_when_taken_back(name: str, value: Any) -> None:
     top = table()
-    before = json.loads(json.dumps(top)), shown(top, name)
+    before = json.loads(json.dumps(top)), field_value(top, name)
     put(top, name, value)
-    assert shown(top, name) == value
+    assert field_value(top, name) == value
     put(top, name, "usual" if name.endswith("reasons") else type(value)())
-    assert shown(top, name) == before[1]
+    assert field_value(top, name) == before[1]
 
 
 def test_who_is_screened_out_is_asked() -> None:
@@ -62,7 +62,7 @@ def test_who_is_screened_out_is_asked() -> None:
     assert form["use"] == ["device"]
     assert form["questions"] == [{"key": "listening_device", "screen_out": ["loudspeaker"]}]
     put(top, "forms.device", False)
-    assert (top["questionnaires"], shown(top, "screen.loudspeaker")) == ([], False)
+    assert (top["questionnaires"], field_value(top, "screen.loudspeaker")) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_field_added_to_the_schema_is_shown_and_changed_by_the_editor(
 
     assert "7" not in control()
     put(top, f"{prefix}.rooms", "7")
-    assert shown(top, f"{prefix}.rooms") == "7"
+    assert field_value(top, f"{prefix}.rooms") == "7"
     assert "7" in control()
     with pytest.raises(UnknownField):
         put(top, f"{prefix}.roms", "7")
@@ -151,7 +151,7 @@ def test_languages_and_ways_in_are_added_once() -> None:
 def test_the_journal_knows_a_part_by_what_it_lies_in() -> None:
     old, new = {"a": {"b": [1, 2], "c": "x"}}, {"a": {"b": [1], "c": "y"}}
     assert list(changed_places(old, new)) == ["a.b", "a.c"]
-    journal = written_down({"a.b.0": [3, "ada"]}, ["a.b", "a.c"], 5, "ben")
+    journal = add_to_journal({"a.b.0": [3, "ada"]}, ["a.b", "a.c"], 5, "ben")
     assert journal == {"a.b": [5, "ben"], "a.c": [5, "ben"]}
     assert who_changed(journal, "a.b.0", 4) == "ben"
     assert who_changed(journal, "a", 4) == "ben"

@@ -13,7 +13,7 @@ import tomli_w
 
 from listening.audio import Facts
 from listening.checks.check import check_named, names_of
-from listening.design.draft_context import heard
+from listening.design.draft_context import rated_rows
 from listening.design.draft_fields import fields_of_table, put
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
@@ -229,7 +229,7 @@ class Editor:
         self.top["conditions"] = [{"key": key, "role": role} for key, role in roles.items()]
         if kind == "mos":
             mark(self.top, self.rows, "tacotron", "trap")
-        fit_to(self.top, self.rows, {}, heard(self.top, self.rows))
+        fit_to(self.top, self.rows, {}, rated_rows(self.top, self.rows))
         self.top["sources"] = [{"key": "link", "kind": "link"}]
         put(self.top, "checks.huggins", True)
         put(self.top, "study.translations.de.title", "Wie natürlich?")

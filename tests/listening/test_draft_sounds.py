@@ -368,7 +368,7 @@ def test_a_sound_that_a_busy_server_did_not_decode_is_looked_at_again(ada, tmp_p
 
 def test_archives_that_are_unpacked_at_once_leave_each_other_alone(ada, tmp_path, monkeypatch):
     draft, data = begun(ada), sound(tmp_path)
-    unpack = files.unpack_sent
+    unpack = files.unpack_upload
 
     def with_another_meanwhile(archive, into, ignored):
         problems = unpack(archive, into, ignored)
@@ -382,6 +382,6 @@ def test_archives_that_are_unpacked_at_once_leave_each_other_alone(ada, tmp_path
             opened.writestr(name, content)
         return file.getvalue()
 
-    monkeypatch.setattr(files, "unpack_sent", with_another_meanwhile)
+    monkeypatch.setattr(files, "unpack_upload", with_another_meanwhile)
     assert send(ada, draft, "a.zip", zipped("a.wav", data)).json() == {"done": True, "problem": ""}
     assert set(files.uploaded(draft)) == {"a.wav", "b.wav"}

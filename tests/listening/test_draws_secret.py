@@ -11,7 +11,7 @@ from django.db import transaction
 from listening.methods import PlannedTrial, method_named
 from listening.models import Session, Study
 from listening.sessions.task_rules import parts_of
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,9 @@ def test_the_truth_of_abx_does_not_follow_from_the_ids_on_the_page() -> None:
             rng=Random(trial.code),
         )
         guessed.append(told == parts_of(abx, trial))
-    assert state_of(session, own=True)["trials"][0]["id"] == session.trials.get(position=1).code
+    assert (
+        session_state(session, own=True)["trials"][0]["id"] == session.trials.get(position=1).code
+    )
     assert len(guessed) == 40
     assert 0 < sum(guessed) < 40
 

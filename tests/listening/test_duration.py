@@ -13,8 +13,8 @@ from listening.design.duration import (
     contradicts,
     estimate,
     reading_s,
-    said_minutes,
     screens,
+    stated_minutes,
 )
 from listening.models import Rater, Session, Study, Trial
 from listening.selectors import session_length
@@ -96,7 +96,7 @@ def test_presets_say_what_is_computed_and_nothing_else(name):
     for key in ("welcome", "consent"):
         text = source.length.fill(source.file.texts.get(key, ""))
         assert "{minutes}" not in text
-        for said in said_minutes(text):
+        for said in stated_minutes(text):
             assert said == (source.length.minutes, source.length.minutes)
     assert 2 <= source.length.minutes <= 30
 
@@ -113,7 +113,7 @@ def test_presets_say_what_is_computed_and_nothing_else(name):
     ],
 )
 def test_lengths_in_a_text_are_found(text, said):
-    assert said_minutes(text) == said
+    assert stated_minutes(text) == said
 
 
 @pytest.mark.parametrize(

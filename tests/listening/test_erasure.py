@@ -121,9 +121,9 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     answer_all(session)
     ratings = Rating.objects.count()
     closed(study, 29.9)
-    assert erasure.erase_due() == []
+    assert erasure.erase_due_studies() == []
     closed(study, 30.1)
-    assert erasure.erase_due() == [
+    assert erasure.erase_due_studies() == [
         f"{study.key}: 1 ids of Prolific or of another source; "
         "1 sessions: submission, address, browser, device"
     ]
@@ -131,7 +131,7 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     kept = (session.prolific_session, session.origin, session.device, session.rater.prolific_id)
     assert kept == ("", "", "", None)
     assert Rating.objects.count() == ratings > 0
-    assert erasure.erase_due() == []  # once
+    assert erasure.erase_due_studies() == []  # once
 
 
 @pytest.mark.medium
@@ -148,7 +148,7 @@ def test_an_erasure_leaves_of_playback_what_says_nothing_of_the_device():
         Trial.objects.filter(pk=odd.pk).update(playback={"skipped_because": "me"})
     closed(study, 1)
     assert erasure.erase(study, dry_run=True).trials == 2
-    assert "2 trials: what the page reported of the device" in erasure.erase_due()[0]
+    assert "2 trials: what the page reported of the device" in erasure.erase_due_studies()[0]
     first.refresh_from_db()
     assert first.playback == stays
     assert "Tezcatlipoca" not in everything_stored()
@@ -163,7 +163,7 @@ def test_a_rater_of_another_study_is_still_known_there():
         leave(each)
     closed(study, 1)
     assert erasure.erase(study, dry_run=True).ids_kept == 1
-    assert len(erasure.erase_due()) == 1
+    assert len(erasure.erase_due_studies()) == 1
     assert Rater.objects.get().prolific_id == "a1" * 12
     erasure.erase(closed(other, 1))
     assert Rater.objects.get().prolific_id is None
@@ -172,7 +172,7 @@ def test_a_rater_of_another_study_is_still_known_there():
 def test_studies_without_a_date_are_never_erased():
     arrive(closed_study := make_study(), prolific_id="a1" * 12)
     closed(closed_study, 10_000)
-    assert erasure.erase_due() == []
+    assert erasure.erase_due_studies() == []
 
 
 @pytest.mark.medium

@@ -13,7 +13,7 @@ from listening.sessions import lifecycle
 from listening.sessions.answer_statements import record_fetch
 from listening.sessions.answers import FASTEST
 from listening.sessions.task_rules import Refused
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import CLIP_S, an_answer, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def fetch_clip(url: str, cookies: dict[str, str]) -> None:
 def fetch(session: Session, count: int = 1) -> None:
     """Every clip of the next trials, as their page does."""
     cookies = dict([audio.clip_cookie(session)])
-    for trial in state_of(session, own=True)["trials"][:count]:
+    for trial in session_state(session, own=True)["trials"][:count]:
         for url in trial["clips"]:
             fetch_clip(url, cookies)
 
@@ -69,7 +69,7 @@ def test_who_fetched_no_clip_is_not_believed_however_long_it_took(session):
 def test_a_clip_sent_to_another_session_is_not_this_ones(session):
     other = arrive(session.study, simulated=False)
     for one, another in ((session, other), (other, session)):
-        (trial, *_) = state_of(one, own=True)["trials"]
+        (trial, *_) = session_state(one, own=True)["trials"]
         fetch_clip(trial["clips"][0], dict([audio.clip_cookie(another)]))
     passes(3600)
     assert answer(session) == "not_fetched"
@@ -77,7 +77,7 @@ def test_a_clip_sent_to_another_session_is_not_this_ones(session):
 
 def test_every_clip_of_a_comparison_is_needed():
     session = arrive(make_study(conditions=2, task={"method": "cmos"}), simulated=False)
-    (trial, *_) = state_of(session, own=True)["trials"]
+    (trial, *_) = session_state(session, own=True)["trials"]
     cookies = dict([audio.clip_cookie(session)])
     assert len(trial["clips"]) == 2
     for left, url in ((1, trial["clips"][0]), (0, trial["clips"][1])):
@@ -138,7 +138,7 @@ def test_who_needs_less_time_than_the_clips_last_is_looked_at_first(session):
         assert answer(session) == "stored"
     session.refresh_from_db()
     assert (session.status, session.review) == ("finished", "pace")
-    assert state_of(session, own=True)["end"]["outcome"] == "needs_review"
+    assert session_state(session, own=True)["end"]["outcome"] == "needs_review"
 
 
 @pytest.mark.medium
@@ -172,7 +172,7 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
     options = {"heard": heard} if heard else {}
     task = {"method": "rank", "options": options}
     session = arrive(make_study(task=task), simulated=False)
-    (shown, *_) = (state := state_of(session, own=True))["trials"]
+    (shown, *_) = (state := session_state(session, own=True))["trials"]
     assert state["tasks"][0]["playback"]["share"] == share
     assert state["tasks"][0]["heard_out"] is (share == 1)
     labels = {f"0.{place}": str(place + 1) for place in range(3)}
@@ -199,7 +199,9 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
 def test_where_the_reference_comes_first_an_answer_must_say_that_it_did():
     options = {"reference": "cond-0", "reference_first": True}
     session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)
-    rated = [part["role"] == "rated" for part in state_of(session, own=True)["trials"][0]["parts"]]
+    rated = [
+        part["role"] == "rated" for part in session_state(session, own=True)["trials"][0]["parts"]
+    ]
     labels = {f"0.{place}": "50" for place, each in enumerate(rated) if each}
 
     def tried(**playback):
@@ -223,7 +225,7 @@ def test_what_a_study_chooses_of_playback_is_what_its_page_is_told():
     chosen = {"restart": True, "reference_first": True, "hidden_reference": False}
     options = {"reference": "cond-0", "heard": 0.3, "waveform": "reference", **chosen}
     session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)
-    state = state_of(session, own=True)
+    state = session_state(session, own=True)
     told = {"share": 0.3, "waveform": True, **chosen}
     assert state["tasks"][0]["playback"] == told
     roles = [[part["role"] for part in trial["parts"]] for trial in state["trials"]]

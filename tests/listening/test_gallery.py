@@ -17,7 +17,7 @@ from django.test import Client
 
 from listening.audio import local_path
 from listening.checks import Check
-from listening.design.occasions import asks_between, kept_as
+from listening.design.occasions import answer_keys, asks_between
 from listening.design.presets import Preset, write_preset
 from listening.design.questionnaires import READY_MADE, has_screening
 from listening.design.studyfile.questionnaire_tables import plans_of
@@ -212,7 +212,7 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     assert stages.count("check") == len(file.checks)
     split = sum(has_screening(each) for each in file.questionnaires if each["when"] == "before")
     plans = plans_of(file.tasks)
-    kept = [key for each in file.questionnaires for key, _ in kept_as(each, plans)]
+    kept = [key for each in file.questionnaires for key, _ in answer_keys(each, plans)]
     assert stages.count("questionnaire") == len(kept) + split
     between = asks_between(file.questionnaires)
     assert stages.count("trial") == (len(file.tasks) if between else 1)

@@ -186,7 +186,7 @@ def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under
     path = f"/studies/{study.key}/invitations/lab/"
     assert "Sending 2 emails, requested at" in client.get(path).content.decode()
     study.invitations.get(own_id="p2").delete()
-    monkeypatch.setattr(job_queues, "taken_until", lambda queue: timezone.now())
+    monkeypatch.setattr(job_queues, "processed_until", lambda queue: timezone.now())
     assert send_lost() == 1
     assert [("ada@" in mail, "bob@" in mail) for mail in server.taken] == [(True, False)]
     page = client.get(path).content.decode()

@@ -131,7 +131,7 @@ def test_what_is_no_annotation_hinders_no_other(study):
         job, [good, *others, annotated(task, chose("verdict", "Fits"), half, id=8)], by="a"
     )
     assert dict(back.stored) == dict(back.new) == {"Reviewer 1": 1, "Reviewer 2": 0}
-    assert back.left["annotations: The phase or the note is none."] == 1
+    assert back.skipped["annotations: The phase or the note is none."] == 1
     assert Verdict.objects.get().category == "fit"
 
 

@@ -17,7 +17,7 @@ from listening.audio.appearance import sample_appearance
 from listening.audio.leaks import (
     FACTS,
     MARKS,
-    KnownAgain,
+    RecognisedClips,
     Sighting,
     Verdict,
     facts_of,
@@ -197,7 +197,7 @@ def test_a_leak_says_what_it_names_and_what_it_mistakes():
     assert str(Verdict("“a”", "bits_per_sample", 9, 10, 1, 40, 1e-9)) == (
         "“a”: the size of the file per sample (names 9 of 10, mistakes 1 of 40 others)"
     )
-    assert str(KnownAgain("samples", 9, 10, 0.0, 1e-9)) == (
+    assert str(RecognisedClips("samples", 9, 10, 0.0, 1e-9)) == (
         "any clip, known again: the number of samples (in 9 of 10 pairs)"
     )
 

@@ -8,8 +8,8 @@ import pytest
 
 from listening.methods import Method, PlannedTrial, method_named
 from listening.sessions import lifecycle
-from listening.web.rater.page_facts import shown_roles
-from listening.web.rater.state import state_of
+from listening.web.rater.page_facts import page_roles
+from listening.web.rater.state import session_state
 from tests import factories
 
 RATED, VERSUS = 11, 22
@@ -23,7 +23,7 @@ def test_shown_roles_are_the_same_in_both_orders_and_for_every_draw(key: str) ->
         tuple(
             zip(
                 [p.name for p in parts],
-                shown_roles(parts),
+                page_roles(parts),
                 strict=True,
             )
         )
@@ -39,7 +39,7 @@ def test_exactly_one_part_of_a_pair_is_shown_as_rated(key: str) -> None:
     trial = PlannedTrial(1, "", (RATED,), VERSUS)
     for versus_first in (False, True):
         parts = method_named(key).parts(trial, versus_first=versus_first, rng=Random(1))
-        assert shown_roles(parts).count("rated") == 1
+        assert page_roles(parts).count("rated") == 1
 
 
 @pytest.mark.django_db
@@ -49,6 +49,6 @@ def test_the_state_of_a_comparison_does_not_tell_the_rated_clip() -> None:
     firsts = set(session.trials.values_list("versus_first", flat=True))
     assert firsts == {True, False}
     while (trial := factories.current(session)) is not None:
-        shown = state_of(session, own=True)["trials"][0]
+        shown = session_state(session, own=True)["trials"][0]
         assert [part["role"] for part in shown["parts"]] == ["versus", "rated"]
         lifecycle.record_answer(session, factories.an_answer(trial, "1"))

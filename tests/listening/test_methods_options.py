@@ -331,7 +331,7 @@ def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> No
         method.playback(watched)
         method.columns(WITH_REFERENCE, watched)
         list(method.trials(WITH_REFERENCE, watched))
-        for option in watched.asked:
+        for option in watched.used:
             assert f"`{option}" in methods + folder
             assert option in Options.model_fields
 

@@ -28,7 +28,7 @@ from listening.common.sound_files import AudioError
 from listening.common.sound_files.layout import mp3_parts
 from listening.common.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
 from listening.design.studyfile import CSV, TOML, read_folder, read_sent_folder, unpack
-from listening.design.studyfile.archive import FROM_THE_WEB, unpack_sent
+from listening.design.studyfile.archive import FROM_THE_WEB, unpack_upload
 from tests.listening.folders import make_folder
 
 LOOPS = 60  # so many times the loop below is what a parser may take: some 2 s on a usual machine
@@ -233,7 +233,7 @@ def test_a_small_archive_with_a_costly_table_is_read_soon(tmp_path):
     into.mkdir()
 
     def read():
-        assert unpack_sent(tmp_path / "a.zip", into, []) == []
+        assert unpack_upload(tmp_path / "a.zip", into, []) == []
         said = "\n".join(map(str, read_folder(into).problems))
         assert "A key has more than 16 parts" in said
         assert "There are 1000000 columns" in said
@@ -383,10 +383,10 @@ def test_a_large_archive_is_unpacked_apart_as_here(tmp_path, monkeypatch):
     archive.write_bytes(zip_of({"a/b.txt": b"b", "__MACOSX/x": b"x"}))
     into.mkdir()
     ignored: list[str] = []
-    assert unpack_sent(archive, into, ignored) == []
+    assert unpack_upload(archive, into, ignored) == []
     assert ((into / "a/b.txt").read_bytes(), ignored) == (b"b", ["__MACOSX/x"])
     archive.write_bytes(b"no zip" + b"PK\5\6" + b"\xff" * 18)
-    assert len(unpack_sent(archive, into, ignored)) == 1
+    assert len(unpack_upload(archive, into, ignored)) == 1
 
 
 @pytest.mark.parametrize(

@@ -307,7 +307,7 @@ def test_raters_of_lfs_and_nvv_read_what_the_judges_read(tmp_path: Path) -> None
         assert shared.lines.replace("{dimension}", "$kind") in prompt
         assert shared.instructions(scale=task.method == "mos") in task.instructions
         asked = {c.key: (c.question, c.help_text) for c in task.criteria}
-        for each in shared.asked:
+        for each in shared.questions:
             assert asked[each.key] == (each.question, each.help_text)
         if shared.points and task.method == "mos":
             assert shared.scale in prompt

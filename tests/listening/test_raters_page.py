@@ -222,14 +222,16 @@ def test_figures_are_counted_again_when_a_session_goes_on_ends_or_others_rate(st
     long_ago = timezone.now() - timedelta(hours=1)
     SessionSummary.objects.update(made_at=long_ago)
     Session.objects.update(finished_at=long_ago - timedelta(hours=1))
-    assert session_summaries.count_due() == ["voices"]  # answers came after the figures were made
-    assert session_summaries.count_due() == []
+    assert session_summaries.count_stale_summaries() == [
+        "voices"
+    ]  # answers came after the figures were made
+    assert session_summaries.count_stale_summaries() == []
     Trial.objects.update(answered_at=long_ago - timedelta(hours=1))
     session_summaries.count_sessions([session.pk])
     SessionSummary.objects.update(made_at=long_ago)
-    assert session_summaries.count_due() == []  # nothing changed since
+    assert session_summaries.count_stale_summaries() == []  # nothing changed since
     note(study, "rejected", "somebody", raters=["r-another"])
-    assert session_summaries.count_due() == ["voices"]
+    assert session_summaries.count_stale_summaries() == ["voices"]
 
 
 def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(

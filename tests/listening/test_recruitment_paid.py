@@ -12,7 +12,7 @@ from listening.recruitment import deciding, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.selectors import pay_of_sessions, session_rows
 from listening.studies import StudyError
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from listening.web.session_decisions import mark_pay
 from tests.factories import arrive, make_study
 from tests.listening.recruited import CODES, Person, bonuses, make_published
@@ -150,7 +150,7 @@ def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     syncing.sync(recruitment)
     assert person.row().status == "SCREENED OUT"
     Session.objects.filter(pk=person.session.pk).update(status="screened")
-    end = state_of(Session.objects.get(pk=person.session.pk), own=True)["end"]
+    end = session_state(Session.objects.get(pk=person.session.pk), own=True)["end"]
     assert "Prolific pays you for the way to here" in end["next"]
     assert ledger.money_of(recruitment).screened_out_minor == 30
 

@@ -8,8 +8,8 @@ from listening.recruitment import deciding
 from listening.recruitment import plan as plans
 from listening.recruitment.deciding import (
     PAID,
-    Place,
-    mismatches_of,
+    SubmissionFacts,
+    find_mismatches,
     propose,
     rejection_ground,
 )
@@ -167,8 +167,8 @@ def known(**changes) -> Evidence:
     return replace(usual, **changes)
 
 
-def place(status="AWAITING REVIEW", code="AAAA2222", **fields) -> Place:
-    return Place(status, code, codes=CODES, **fields)
+def place(status="AWAITING REVIEW", code="AAAA2222", **fields) -> SubmissionFacts:
+    return SubmissionFacts(status, code, codes=CODES, **fields)
 
 
 @pytest.mark.parametrize("code", ["NOCODE", "", "whatever", "AAAA2222"])
@@ -278,7 +278,7 @@ def test_three_deviations_below_the_mean_need_enough_sessions_and_a_bound_above_
     ],
 )
 def test_what_does_not_fit_is_named(at_prolific, here, kinds):
-    found = mismatches_of(at_prolific, "P1", here)
+    found = find_mismatches(at_prolific, "P1", here)
     assert [each.kind for each in found] == kinds
     offered = propose(at_prolific, here)
     for each in found:

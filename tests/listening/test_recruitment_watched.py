@@ -67,8 +67,8 @@ def test_sessions_and_submissions_are_compared(double: Double) -> None:
     assert [m.kind for m in found[nocode.submission].mismatches] == ["wrong_code"]
     assert found[nocode.submission].proposal.decision == "approve"
     assert [m.kind for m in found[lost.submission].mismatches] == ["no_session"]
-    strangers = [row for row in deciding.rows_of_desk(recruitment) if row.submission is None]
-    assert [row.known.session for row in strangers] == [forged.pk]
+    strangers = [row for row in deciding.desk_rows(recruitment) if row.submission is None]
+    assert [row.evidence.session for row in strangers] == [forged.pk]
     assert strangers[0].mismatches[0].kind == "unknown_submission"
 
 
@@ -80,7 +80,7 @@ def test_a_withdrawn_rater_is_known_for_pay_alone(double: Double) -> None:
     person.hand_in(None)
     syncing.sync(recruitment)
     row = rows(recruitment)[person.submission]
-    assert row.known is None
+    assert row.evidence is None
     assert row.submission.withdrew
     assert row.submission.session is None
     assert "withdrew" in row.proposal.because
@@ -134,11 +134,11 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     expected: dict[str, list[str]] = {each.submission: [] for each in people}
     expected |= {nocode.submission: ["wrong_code"], quiet.submission: ["no_session"]}
     assert kinds == expected
-    assert [row for row in deciding.rows_of_desk(recruitment) if row.submission is None] == []
+    assert [row for row in deciding.desk_rows(recruitment) if row.submission is None] == []
     assert (plain.row().child_study, worked.row().child_study) == ("", child)
     assert left.session.blocks.filter(state=1).count() == 0
     assert withdrew.row().withdrew
-    assert syncing._about(recruitment.connection, child) == [recruitment]
+    assert syncing._recruitments_named(recruitment.connection, child) == [recruitment]
 
     assert deciding.approve_many(recruitment, "ada") == 3
     for minor, person in ((50, plain), (70, worked), (90, left)):
@@ -166,7 +166,7 @@ def test_a_made_up_address_is_asked_about_once_a_day(
     syncing.sync(recruitment)
     syncing.sync(recruitment)
     assert sorted(asked) == ["a" * 24, "b" * 24]
-    strangers = [row for row in deciding.rows_of_desk(recruitment) if row.submission is None]
+    strangers = [row for row in deciding.desk_rows(recruitment) if row.submission is None]
     assert [row.mismatches[0].kind for row in strangers] == ["unknown_submission"] * 2
 
 

@@ -124,7 +124,7 @@ def test_a_list_of_parts_whose_people_are_approved_before_it_is_paid(double: Dou
     with pytest.raises(RecruitmentError, match="still be paying"):
         paying.pay_again(BonusBatch.objects.get(pk=batch.pk))
     BonusBatch.objects.filter(pk=batch.pk).update(
-        paying_at=batch.paying_at - paying.settled_after()
+        paying_at=batch.paying_at - paying.settling_time()
     )
     assert paying.pay_again(BonusBatch.objects.get(pk=batch.pk)) == 2
     pay_all(double, recruitment, presses=3)

@@ -14,7 +14,7 @@ from listening import review
 from listening.models import Item, Stimulus, Study
 from listening.review import Plan, ReviewError
 from listening.review.claiming import reviewers_progress
-from listening.review.clip_results import clip_results, leave_out, left_out_now, take_in_again
+from listening.review.clip_results import clip_results, current_exclusions, leave_out, take_in_again
 from listening.review.kinds import Mark
 from listening.review.shares import Share
 from listening.review.training import set_gold
@@ -250,18 +250,18 @@ def test_a_system_is_left_out_with_a_reason_and_taken_in_again(client):
         assert words in shown, words
     form = {"job": job.pk, "what": "stimulus", "name": "cond-1_item-0", "because": "Cut."}
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "leave-out"})
-    assert set(left_out_now(study)) == {("stimulus", "cond-1_item-0")}
+    assert set(current_exclusions(study)) == {("stimulus", "cond-1_item-0")}
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "take-in-again"})
     with pytest.raises(ReviewError, match="Say why"):
         leave_out(study, "condition", "cond-1", " ", by="ada")
     with pytest.raises(ReviewError, match="no condition"):
         leave_out(study, "condition", "cond-9", "It mumbles.", by="ada")
     leave_out(study, "condition", "cond-1", "Two voices in most clips.", by="ada")
-    assert {key: row.because for key, row in left_out_now(study).items()} == {
+    assert {key: row.because for key, row in current_exclusions(study).items()} == {
         ("condition", "cond-1"): "Two voices in most clips."
     }
     take_in_again(study, "condition", "cond-1", "Judged anew.", by="ada")
-    assert left_out_now(study) == {}
+    assert current_exclusions(study) == {}
     assert study.left_out.count() == 4
 
 

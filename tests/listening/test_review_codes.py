@@ -14,7 +14,7 @@ from listening.review import Plan, ReviewError, codebook
 from listening.review.claiming import reviewers_progress
 from listening.review.codebook import BadCodebook
 from listening.review.kinds.kind import BadVerdict, kind_named
-from listening.review.rules import RULES, Said, decide_codes
+from listening.review.rules import RULES, ItemVerdicts, decide_codes
 from listening.selectors import rating_rows, review_verdicts
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_review_desk import ask, desk_of
@@ -96,11 +96,11 @@ def test_an_answer_has_codes_of_the_book_and_places_that_exist():
 
 
 def test_each_code_is_decided_by_the_rule_alone():
-    said = Said(["a|b", "b", "b|c"], wanted=3)
+    said = ItemVerdicts(["a|b", "b", "b|c"], wanted=3)
     assert decide_codes(RULES["majority"], said) == "b"
     assert decide_codes(RULES["all_agree"], said) == "b"
-    assert decide_codes(RULES["adjudicated"], Said(["a|b", "b"], third=["a|b"])) == "a|b"
-    assert decide_codes(RULES["majority"], Said(["a"])) == ""
+    assert decide_codes(RULES["adjudicated"], ItemVerdicts(["a|b", "b"], third=["a|b"])) == "a|b"
+    assert decide_codes(RULES["majority"], ItemVerdicts(["a"])) == ""
 
 
 def test_the_preset_has_four_families_and_fourteen_attributes_and_codebooks_travel():

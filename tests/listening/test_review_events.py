@@ -10,7 +10,7 @@ import pytest
 from listening import review
 from listening.models import Item, Study
 from listening.review import Plan
-from listening.review.clip_marks import Event, settle_events, types_heard
+from listening.review.clip_marks import Event, event_types, merge_events
 from listening.selectors import marked_events
 from metrics.core.vocalisations import Vocalisation
 from metrics.models import MetricScore
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 
 def test_types_hold_by_majority_and_places_are_the_middle_of_theirs():
     one, two, three = [Event("laugh", 2)], [Event("laugh", 4)], [Event("sigh", 9)]
-    assert settle_events("laugh", [one, two, three], []) == [Event("laugh", 2)]
-    assert settle_events("laugh", [one, two, [Event("laugh", 9)]], []) == [Event("laugh", 4)]
+    assert merge_events("laugh", [one, two, three], []) == [Event("laugh", 2)]
+    assert merge_events("laugh", [one, two, [Event("laugh", 9)]], []) == [Event("laugh", 4)]
     twice = [Event("laugh", 1), Event("laugh", 8)]
     again = [Event("laugh", 9), Event("laugh", 3)]
-    assert settle_events(types_heard(twice), [twice, again, one], []) == twice
-    assert settle_events("cough", [one, three], [Event("cough", 5)]) == [Event("cough", 5)]
-    assert settle_events("none", [[], [], one], []) == []
+    assert merge_events(event_types(twice), [twice, again, one], []) == twice
+    assert merge_events("cough", [one, three], [Event("cough", 5)]) == [Event("cough", 5)]
+    assert merge_events("none", [[], [], one], []) == []
 
 
 @pytest.fixture
@@ -134,12 +134,12 @@ def test_nothing_shows_what_was_asked_for_and_bad_marks_are_refused(study):
     job = job_of(study)
     who = reviewer(job)
     given = review.give_next(who, 1)
-    (seen,) = kind_named("events").seen(job, given)
+    (seen,) = kind_named("events").show_items(job, given)
     assert seen["units"] == ["so", "that", "is", "what", "you", "call", "a", "good", "one"]
     assert "laugh" not in str({**seen, "types": []})
     assert len(seen["types"]) == 45
     study.conditions.update(attributes={"nvv_types": "Laughs; sigh"})
-    assert kind_named("events").seen(job, given)[0]["types"] == ["laugh", "sigh"]
+    assert kind_named("events").show_items(job, given)[0]["types"] == ["laugh", "sigh"]
     wrong = (
         {"events": [{"type": "laugh", "position": None, "seconds": None}], "unsure": False},
         {"events": [{"type": "", "position": 1}], "unsure": False},

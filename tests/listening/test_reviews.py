@@ -12,8 +12,8 @@ from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, St
 from listening.review import Plan, ReviewError
 from listening.review.claiming import disputed_items, job_progress, reviewers_progress
 from listening.review.outcomes import outcomes_of
-from listening.review.rules import RULES, Said
-from listening.review.training import kept_back, set_gold
+from listening.review.rules import RULES, ItemVerdicts
+from listening.review.training import set_gold, training_notice
 from listening.selectors import rating_rows, ratings_state, review_verdicts
 from listening.sessions.lifecycle import delete_simulated
 from tests.factories import answer_all, arrive, make_study
@@ -114,7 +114,7 @@ def test_who_misses_the_pass_mark_of_the_training_waits_until_somebody_lets_them
     review.store(bad, said(given))
     review.store(bad, said(given, "unfit"))  # they were told by then
     assert review.give_next(bad, 20) == []
-    assert kept_back(job, bad).startswith("50% of the training items must be right")
+    assert training_notice(job, bad).startswith("50% of the training items must be right")
     assert [each.gold_right for each in reviewers_progress(job).values()] == [0]
     review.store(good, said(review.give_next(good, 20)[:1], "unfit"))
     review.store(good, said(review.give_next(good, 20)))
@@ -299,7 +299,7 @@ def test_the_ratings_have_the_verdict_of_the_rule_and_change_their_mark(study):
 )
 @pytest.mark.medium
 def test_a_rule_turns_verdicts_into_one_or_leaves_it_open(rule, first, talk, third, comes_to):
-    assert RULES[rule].decide(Said(first, talk, third)) == comes_to
+    assert RULES[rule].decide(ItemVerdicts(first, talk, third)) == comes_to
 
 
 @pytest.mark.medium

@@ -80,7 +80,7 @@ def test_a_task_has_the_words_of_its_rubric_and_they_survive_writing(tmp_path: P
 
 def test_of_several_criteria_each_is_asked_as_the_rubric_asks(tmp_path: Path) -> None:
     (task,) = the_study(tmp_path / "one", TAGS).tasks
-    asked = shared_rubric("nvv_tags.v2")[1].asked
+    asked = shared_rubric("nvv_tags.v2")[1].questions
     assert [c.key for c in task.criteria] == [each.key for each in asked]
     assert [c.question for c in task.criteria] == [each.question for each in asked]
     assert [bool(c.options) for c in task.criteria] == [False, False, True, True, False]

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from listening.design.questionnaires import Incorrect, has_screening, part_asked, visible
+from listening.design.questionnaires import Incorrect, has_screening, next_part, visible
 from listening.models import Session, Study
 from listening.sessions.stages import AnsweredAlready, record_questionnaire, stage_of_session
 from tests.factories import arrive, make_study
@@ -129,9 +129,9 @@ def test_forms_without_a_screening_part_stay_whole(whole):
 
 
 def test_both_parts_together_are_the_form():
-    first = part_asked(LONG, None)
+    first = next_part(LONG, None)
     for given in ({"wears": "yes", "hears": "yes"}, {"wears": "no"}):
-        rest = part_asked(LONG, {"answers": given})
+        rest = next_part(LONG, {"answers": given})
         asked = {q["key"] for part in (first, rest) for q in part["questions"]}
         shown = {q["key"] for q in visible(LONG["questions"], given)}
         assert shown <= asked

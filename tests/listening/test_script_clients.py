@@ -9,7 +9,7 @@ from listening.models import Session
 from listening.recruitment.evidence import evidence_of
 from listening.sessions import lifecycle
 from listening.sessions.outcomes import review_words
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import an_answer, current, make_study
 from tests.listening.test_fetches import fetch, passes
 
@@ -56,7 +56,7 @@ def test_real_time_alone_is_no_evidence_of_a_person():
     ]
     assert session.review == "facts scripts"
     assert review_words(session.review)[1] == "answered although the scripts of the page never ran"
-    assert state_of(session, own=True)["end"]["outcome"] == "needs_review"
+    assert session_state(session, own=True)["end"]["outcome"] == "needs_review"
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_every_timeline_refers_to_the_right_lines_in_order(
             if line.stimulus:
                 recording = recordings[line.stimulus]
                 assert (recording.condition, recording.item) == (whose, item.key)
-        times = [(float(n), n + 0.5) for n in range(len(recipe.heard))]
+        times = [(float(n), n + 0.5) for n in range(len(recipe.heard_lines))]
         timeline = recipe.timeline(times)
         assert [line["stimulus"] for line in timeline] == [r.stimulus for r in recipe.lines]
         assert [(x["start_s"], x["end_s"]) for x in timeline if x["stimulus"]] == times

@@ -15,7 +15,7 @@ from listening.selectors import unplayed_clips
 from listening.sessions import leases, lifecycle
 from listening.sessions.outcomes import code_at_end
 from listening.sessions.task_rules import Refused
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
@@ -80,7 +80,7 @@ def test_a_skipped_trial_is_marked_with_its_reason_and_has_no_rating(study):
     assert trial.answered_at is not None
     assert not Rating.objects.exists()
     assert current(session).position == trial.position + 1
-    assert state_of(session, own=True)["progress"] == {"done": 1, "total": 5}
+    assert session_state(session, own=True)["progress"] == {"done": 1, "total": 5}
 
 
 @pytest.mark.medium
@@ -115,7 +115,7 @@ def test_the_session_ends_complete_though_clips_were_skipped(study):
     skip(session)
     session.refresh_from_db()
     assert session.status == "finished"
-    end = state_of(session, own=True)["end"]
+    end = session_state(session, own=True)["end"]
     assert (end["outcome"], end["code"]) == ("complete", code_at_end(session))
     assert not session.blocks.exists()
 
@@ -324,7 +324,7 @@ def test_a_refused_skip_says_why_and_where_the_session_stands(client, study):
 
 def end_of(session: Session) -> tuple[str, str, str]:
     session.refresh_from_db()
-    end = state_of(session, own=True)["end"]
+    end = session_state(session, own=True)["end"]
     return session.status, session.review, end["outcome"]
 
 
@@ -336,7 +336,7 @@ def test_who_skips_many_clips_ends_with_the_code_for_a_review(study):
         skip(session)
     answer_all(session)
     assert end_of(session) == ("finished", "skips", "needs_review")
-    end = state_of(session, own=True)["end"]
+    end = session_state(session, own=True)["end"]
     assert (end["code"], end["return_url"][-7:]) == ("LOOK", "cc=LOOK")
 
 
@@ -363,7 +363,7 @@ def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study)
     while current(session) is not None:
         skip(session)
     session.refresh_from_db()
-    assert state_of(session, own=True)["end"]["code"] == "C"
+    assert session_state(session, own=True)["end"]["code"] == "C"
 
 
 @pytest.mark.medium

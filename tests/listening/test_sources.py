@@ -15,7 +15,7 @@ from listening.sessions.lifecycle import Arrival, NoRoom
 from listening.sessions.source_quotas import counts_of
 from listening.studies import close_study
 from listening.studies.erasure import erase
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import answer_all, make_study
 from tests.listening.folders import TOML, make_folder, problems_of, the_problem
 
@@ -59,7 +59,7 @@ def end_of(session: Session) -> dict:
     Rater.objects.filter(pk=session.rater_id).update(simulated=True)
     answer_all(session)
     session.refresh_from_db()
-    return state_of(session, own=True)["end"]
+    return session_state(session, own=True)["end"]
 
 
 @pytest.mark.medium
@@ -159,7 +159,7 @@ def test_a_quota_counts_who_finished_and_who_listens(study):
     lifecycle.withdraw(first)
     enter(study, source="lab", participant="3")
     lab = counts_of(study)[0]
-    assert (lab.came, lab.listening, lab.finished, lab.is_full) == (3, 2, 0, True)
+    assert (lab.entered, lab.listening, lab.finished, lab.is_full) == (3, 2, 0, True)
     study.sessions.filter(status=Session.Status.STARTED).update(status=Session.Status.FINISHED)
     assert "The study is complete" in door(study, source="lab", participant="4")
     assert "The study is complete" not in door(study, source="class", student="3")

@@ -16,7 +16,7 @@ from listening.sessions import leases, lifecycle, stages
 from listening.sessions.outcomes import code_at_end
 from listening.sessions.stages import NotAsked, attempt_of, check_seed, stage_of_session
 from listening.sessions.task_rules import Refused
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.config.helpers import PATIENCE_S
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
@@ -122,11 +122,11 @@ def test_without_anything_around_the_first_stage_is_a_trial():
 
 
 def test_the_page_is_told_of_the_one_stage_that_is_asked(session):
-    shown = state_of(session, own=True)
+    shown = session_state(session, own=True)
     assert (shown["stage"], shown["questionnaire"]["key"]) == ("questionnaire", "about")
     assert (shown["check"], shown["trials"], shown["end"]) == (None, [], None)
     fill_in(session, "about")
-    shown = state_of(session, own=True)
+    shown = session_state(session, own=True)
     assert (shown["stage"], shown["check"]["key"]) == ("check", "volume")
     assert (shown["questionnaire"], shown["trials"], shown["end"]) == (None, [], None)
 
@@ -187,7 +187,7 @@ def test_an_attempt_is_kept_with_what_was_right_and_new_sounds_follow(session):
     assert (kept["passed"], kept["right"], kept["total"]) == (False, 0, 3)
     assert (kept["attempts"], kept["done"], kept["truths"]) == (1, False, first)
     assert stage(session) == "check huggins"
-    shown = state_of(session, own=True)["check"]
+    shown = session_state(session, own=True)["check"]
     assert (shown["attempt"], shown["attempts"]) == (2, 2)
     assert shown["feedback"] == check_named("huggins").advice
 
@@ -205,7 +205,7 @@ def test_the_last_failed_attempt_screens_out_and_gives_the_places_back(session):
     assert session.finished_at is not None
     assert not Block.objects.exclude(state=Block.State.OPEN).exists()
     assert set(session.trials.values_list("state", flat=True)) == {"gone"}
-    end = state_of(session, own=True)["end"]
+    end = session_state(session, own=True)["end"]
     assert (end["outcome"], end["code"]) == ("screened_out", code_at_end(session))
     assert end["debrief"] == ""
 
@@ -343,7 +343,7 @@ def test_an_answer_may_screen_out_before_the_trials(session):
     assert session.status == "screened"
     assert session.rejected_because == "questionnaire about: hearing: no"
     assert not Block.objects.exclude(state=Block.State.OPEN).exists()
-    assert state_of(session, own=True)["end"]["outcome"] == "screened_out"
+    assert session_state(session, own=True)["end"]["outcome"] == "screened_out"
 
 
 def test_the_same_answer_after_the_trials_takes_nothing_away(session):
@@ -353,7 +353,7 @@ def test_the_same_answer_after_the_trials_takes_nothing_away(session):
     session.refresh_from_db()
     assert (session.status, stage(session)) == ("finished", "end")
     assert Rating.objects.filter(counts=True).count() == 5
-    assert state_of(session, own=True)["end"]["code"] == code_at_end(session)
+    assert session_state(session, own=True)["end"]["code"] == code_at_end(session)
 
 
 @pytest.mark.medium
@@ -405,7 +405,7 @@ def test_who_was_screened_out_does_not_get_another_try_by_withdrawing():
     lifecycle.withdraw(session)
     again = arrive(study, prolific_id="p", prolific_session="t", simulated=False)
     assert again.pk == session.pk
-    assert state_of(lifecycle.refresh(again), own=True)["end"]["outcome"] == "withdrawn"
+    assert session_state(lifecycle.refresh(again), own=True)["end"]["outcome"] == "withdrawn"
 
 
 def test_who_withdrew_from_the_trials_may_come_again_where_raters_may():
@@ -424,7 +424,7 @@ def test_a_screened_rater_who_comes_back_sees_the_end_and_no_new_session():
         fill_in(session, "about", "no")
         again = arrive(study, prolific_id=f"p{may_come}", prolific_session="t", simulated=False)
         assert again.pk == session.pk
-        assert state_of(lifecycle.refresh(again), own=True)["end"]["outcome"] == "screened_out"
+        assert session_state(lifecycle.refresh(again), own=True)["end"]["outcome"] == "screened_out"
 
 
 @pytest.mark.medium

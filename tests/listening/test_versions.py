@@ -24,7 +24,7 @@ from listening.studies import (
     correcting,
     create_study,
 )
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 from tests.factories import answer_all, arrive, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
 from tests.listening.test_researcher_pages import page_of, words_of
@@ -161,7 +161,7 @@ def test_the_database_lets_nobody_change_or_delete_a_definition(study):
 @pytest.mark.medium
 def test_a_correction_reaches_raters_from_then_on_and_sessions_tell_which_words_they_read(study):
     early = arrive(study)
-    asked = state_of(early, own=True)["tasks"][0]["criteria"][0]
+    asked = session_state(early, own=True)["tasks"][0]["criteria"][0]
     assert (asked["question"], asked["scale"]["steps"][-1]["text"]) == ("How natural?", "No speech")
     answer_all(early, stop_after=1)
     words = {
@@ -174,7 +174,7 @@ def test_a_correction_reaches_raters_from_then_on_and_sessions_tell_which_words_
     assert (frozen.revision, frozen.ratings, study.wording) == (1, 1, 1)
     late = arrive(study)
     for session in (early, late):
-        scale = state_of(session, own=True)["tasks"][0]["criteria"][0]
+        scale = session_state(session, own=True)["tasks"][0]["criteria"][0]
         texts = [step["text"] for step in scale["scale"]["steps"]]
         assert scale["question"] == "How natural is it?"
         assert texts[-2:] == ["Splendid", "No speech in it"]
@@ -244,7 +244,7 @@ def test_every_place_that_is_offered_can_be_corrected(name):
     """All at once, through the import, in every preset: labels stay, words change."""
     file = read_study_toml((PRESET_FOLDER / name / "study.toml").read_bytes(), Notebook())
     places = [
-        correcting.Place(path, str(words), kind_of(path))
+        correcting.CorrectableText(path, str(words), kind_of(path))
         for path, words in correcting.correctable(file).items()
     ]
     wanted = {place.path: f"{place.words[:30]} x" for place in places}

@@ -54,7 +54,7 @@ def channel_to(url: str, kind: str = "webhook", *, user=None, events=tuple(KINDS
 def tell() -> list[str]:
     """What the beat does every 30 seconds; the states of what was tried."""
     sending.dispatch()
-    return [sending.deliver(pk) for pk in sending.due()]
+    return [sending.deliver(pk) for pk in sending.due_deliveries()]
 
 
 def fill(study: Study) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study(monkeypatch):
-    monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr("listening.audio.expected_path", lambda name: f"/nowhere/{name}")
     return make_study(conditions=2, items=2, task={"block_size": 2})
 
 
@@ -243,7 +243,7 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     monkeypatch.setattr("metrics.web.page.heard_stimuli", None)
     assert "1 × Broke" in text(owner.get(url))  # kept: nothing is read again
     monkeypatch.undo()
-    monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr("listening.audio.expected_path", lambda name: f"/nowhere/{name}")
     MetricScore.objects.update(value=2.345, reason="", failed=False)
     assert "2.345" in text(owner.get(url))
     MetricScore.objects.update(value=3.456, computed_at=timezone.now())

@@ -68,9 +68,9 @@ def test_reading_a_study_fetches_nothing(far):
 
 def work(names):
     metric = (make_metric("length_s"),)
-    last = str(store.place_of(names[-1]))
+    last = str(store.stored_path(names[-1]))
     voice = Material(reference_path=last, reference_audio_path=last)
-    clips = [Clip(str(store.place_of(name)), name, name) for name in names[:-1]]
+    clips = [Clip(str(store.stored_path(name)), name, name) for name in names[:-1]]
     return [(clip, metric) for clip in clips[:-1]] + [
         (Clip(clips[-1].path, "x", "x", voice), metric)
     ]
@@ -96,7 +96,7 @@ def test_where_audio_is_at_hand_the_work_stays_whole(far):
 
 
 def test_the_cache_lets_go_of_what_was_wanted_longest_ago_but_not_of_what_is_in_use(far, settings):
-    paths = [store.place_of(name) for name in far]
+    paths = [store.stored_path(name) for name in far]
     audio.bring(map(str, paths[:5]))
     for age, path in enumerate(paths[:5], 1):
         then = time.time() - 3600 * age
@@ -111,8 +111,8 @@ def test_the_cache_lets_go_of_what_was_wanted_longest_ago_but_not_of_what_is_in_
 
 def test_a_file_that_is_gone_stops_no_other(far):
     gone = str(store.folder() / "originals/00/ffffffffffffffffffffffffffffffff.wav")
-    assert audio.bring([gone, str(store.place_of(far[0]))]) == 2
-    assert store.place_of(far[0]).exists()
+    assert audio.bring([gone, str(store.stored_path(far[0]))]) == 2
+    assert store.stored_path(far[0]).exists()
     assert not Path(gone).exists()
 
 

@@ -33,7 +33,7 @@ def study(tmp_path, monkeypatch):
     """A study of three clips whose originals lie in the test's folder."""
     study = Study.objects.create(owner=make_user(), key="real", title="Real", seed=1)
     condition = Condition.objects.create(study=study, key="c")
-    monkeypatch.setattr("listening.audio.local_place", lambda name: tmp_path / name)
+    monkeypatch.setattr("listening.audio.expected_path", lambda name: tmp_path / name)
     for clip in CLIPS:
         path = tmp_path / f"{clip}.flac"
         shutil.copyfile(reference.path(clip), path)
@@ -213,7 +213,7 @@ def test_a_shard_whose_message_was_lost_is_queued_again_but_not_one_that_waits(
     shard = run.shards.get()
     queue.clear()
     oldest = {"gpu": shard.heartbeat_at - timedelta(seconds=1)}
-    monkeypatch.setattr(runs, "taken_until", oldest.__getitem__)
+    monkeypatch.setattr(runs, "processed_until", oldest.__getitem__)
     assert runs.heal(queue.append) == 0  # it waits behind others, however long
     oldest["gpu"] = shard.heartbeat_at + timedelta(seconds=1)
     assert runs.heal(queue.append) == 1

@@ -19,7 +19,7 @@ CLIPPED, OFFSET = {"clipped": "8 % of its samples"}, {"dc_offset": "its mean is 
 @pytest.fixture
 def study(monkeypatch):
     """Two conditions of two clips, scores 1 to 4; the first is clipped, the last two shifted."""
-    monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr("listening.audio.expected_path", lambda name: f"/nowhere/{name}")
     study = make_study(conditions=2, items=2, task={"block_size": 2})
     metric = make_metric("srmr")
     warnings = [CLIPPED, {}, OFFSET, OFFSET]

@@ -115,7 +115,7 @@ def _terms(arguments: Mapping[str, Any]) -> StudyTerms:
 def _dataset(arguments: Mapping[str, Any], terms: StudyTerms) -> Dataset:
     from analysis.ratings.published import publish_ratings
     from analysis.report.writers.datasets import Dataset
-    from listening.selectors import heard_clips, questions_in_words, rating_rows, scripted_raters
+    from listening.selectors import questions_in_words, rating_rows, scripted_raters, study_clips
 
     key = arguments["study"]
     ratings = publish_ratings(
@@ -135,7 +135,7 @@ def _dataset(arguments: Mapping[str, Any], terms: StudyTerms) -> Dataset:
         title=terms["title"],
         language=terms["language"],
         ratings=ratings,
-        clips=list(heard_clips(key)),
+        clips=list(study_clips(key)),
         ratings_licence=terms["ratings_licence"],
         audio_licence=terms["audio_licence"],
         notes=list(_notes(arguments, terms, ratings)),

@@ -158,10 +158,10 @@ def _frames(file: BinaryIO, size: int) -> Iterator[Frame]:
         frame = _head(file, at)
         if frame is None or (kind is not None and frame.kind != kind):
             behind = _after_tag(file, at, size)
-            found = behind if behind > at else _resync(file, at + 1, size, begun)
-            if found is None:
+            next_at = behind if behind > at else _resync(file, at + 1, size, begun)
+            if next_at is None:
                 return
-            at = found
+            at = next_at
             kind = None
             misses += 1
             continue
@@ -355,7 +355,7 @@ def _wave_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
             return [*parts, part]
         end, follows = min(
             (_after_chunks(file, at, size, data.order) for at in {end, end - data.stated % 2}),
-            key=lambda found: size - found[0],
+            key=lambda candidate: size - candidate[0],
         )  # some programs forget the byte that makes an odd size even
         if follows[:4] in (b"RIFF", b"RF64", b"BW64") and follows[8:12] == b"WAVE":
             parts.append(replace(part, stop=end))
@@ -509,7 +509,7 @@ def _webm_is_cut(file: BinaryIO, at: int, size: int) -> bool:
 
 def _flac_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
     """FLAC; one part for each head. A head without total is read by FFmpeg, to the end."""
-    starts = [*_places(file, FLAC_HEAD, start, size)]
+    starts = [*_mark_positions(file, FLAC_HEAD, start, size)]
     if not starts:
         return [Part(start, size)]
     parts = []
@@ -519,16 +519,16 @@ def _flac_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
     return parts
 
 
-def _places(file: BinaryIO, mark: bytes, start: int, size: int) -> Iterator[int]:
+def _mark_positions(file: BinaryIO, mark: bytes, start: int, size: int) -> Iterator[int]:
     """Where the mark stands in a file."""
     keep = len(mark) - 1
     at, before = start, b""
     while at < size:
         data = before + _read(file, at, PIECE)
-        found = data.find(mark)
-        while found >= 0:
-            yield at - len(before) + found
-            found = data.find(mark, found + 1)
+        offset = data.find(mark)
+        while offset >= 0:
+            yield at - len(before) + offset
+            offset = data.find(mark, offset + 1)
         at += len(data) - len(before)
         before = data[-keep:]
 
@@ -542,10 +542,10 @@ def _ogg_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
     while at < size:
         head = _read(file, at, OGG_HEAD)
         if head[:4] != b"OggS":
-            found = next(_places(file, b"OggS", at, size), None)
-            if found is None:
+            next_page = next(_mark_positions(file, b"OggS", at, size), None)
+            if next_page is None:
                 break
-            at = found
+            at = next_page
             continue
         table = file.read(head[26]) if len(head) == OGG_HEAD else b""
         length = OGG_HEAD + len(table) + sum(table)

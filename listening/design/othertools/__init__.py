@@ -1,7 +1,7 @@
 """Studies of other tools read into study folders; what is not taken over is named, line by line."""
 
-from listening.design.othertools.conversion import CannotTake, Taken
+from listening.design.othertools.conversion import CannotTake, Conversion
 from listening.design.othertools.p808 import P808Files, p808_study
 from listening.design.othertools.webmushra import read_config, webmushra_study
 
-__all__ = ["CannotTake", "P808Files", "Taken", "p808_study", "read_config", "webmushra_study"]
+__all__ = ["CannotTake", "Conversion", "P808Files", "p808_study", "read_config", "webmushra_study"]

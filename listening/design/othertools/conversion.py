@@ -22,7 +22,7 @@ class CannotTake(ValueError):
 
 
 @dataclass
-class Taken:
+class Conversion:
     """A study folder to be written, and what its researcher is told about it."""
 
     top: Table  # study.toml
@@ -30,7 +30,7 @@ class Taken:
     sounds: dict[str, Path] = field(default_factory=dict)  # where a sound goes, and what it is of
     anchors: dict[str, tuple[Path, str]] = field(default_factory=dict)  # to be made, and of what
     guessed: list[str] = field(default_factory=list)  # what the other tool does not say
-    left: list[str] = field(default_factory=list)  # what is not taken over, and why
+    omitted: list[str] = field(default_factory=list)  # what is not taken over, and why
 
     def clip(self, condition: str, item: str, source: Path, **more: str) -> str:
         """A row of a sound that is copied; its id."""
@@ -58,10 +58,10 @@ def slug(name: str) -> str:
 
 def once(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
     """The name, with a number where it is known already."""
-    number, found = 2, name
-    while found in known:
-        found, number = f"{name}-{number}", number + 1
-    return found
+    number, candidate = 2, name
+    while candidate in known:
+        candidate, number = f"{name}-{number}", number + 1
+    return candidate
 
 
 def plain_text(html: str) -> tuple[str, list[str]]:
@@ -105,19 +105,19 @@ def file_below(folder: Path, path: str) -> Path | None:
     if not path or path.startswith("/") or ".." in Path(path).parts:
         return None
     try:
-        found = folder / path
-        return found if found.is_file() else None
+        file = folder / path
+        return file if file.is_file() else None
     except (OSError, ValueError):  # a name that no file can have
         return None
 
 
 def sounds_below(folder: Path) -> dict[str, list[Path]]:
     """The sound files below a folder, by name."""
-    found: dict[str, list[Path]] = {}
+    paths: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower().lstrip(".") in EXTENSIONS and path.is_file():
-            found.setdefault(path.name, []).append(path)
-    return found
+            paths.setdefault(path.name, []).append(path)
+    return paths
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 from listening.common.spreadsheets import TableError, read_table
 from listening.design.othertools.conversion import (
     CannotTake,
+    Conversion,
     Table,
-    Taken,
     file_below,
     listed,
     slug,
@@ -61,7 +61,7 @@ class P808Files:
     pattern: str = ""  # a regular expression whose groups are the condition
 
 
-def p808_study(files: P808Files, audio: Path, begun: Table, *, raters: int) -> Taken:
+def p808_study(files: P808Files, audio: Path, begun: Table, *, raters: int) -> Conversion:
     """The study; `begun` is study.toml with the one task of the method, by the preset p808."""
     return _Reader(files, audio, begun, raters).read()
 
@@ -73,17 +73,17 @@ def _clips(count: int) -> str:
 class _Reader:
     def __init__(self, files: P808Files, audio: Path, begun: Table, raters: int) -> None:
         self.files, self.raters, self.top = files, raters, begun
-        self.taken = Taken(begun)
-        self.known = sounds_below(audio)
+        self.conversion = Conversion(begun)
+        self.sounds_by_name = sounds_below(audio)
         self.audio = audio
         self.missing: list[str] = []
         self.values = self.settings()
         (self.task,) = begun["tasks"]
 
-    def read(self) -> Taken:
+    def read(self) -> Conversion:
         clips = self.table("clips")
         if self.files.method not in IN_PAIRS and any(row["reference"] for row in clips):
-            self.taken.left.append("the references of clips: only dcr and ccr play them")
+            self.conversion.omitted.append("the references of clips: only dcr and ccr play them")
             clips = [{**row, "reference": ""} for row in clips]
         pairs = [(self.sound(row["clip"]), self.sound(row["reference"])) for row in clips]
         more = {name: self.table(name) for name in ("training", "gold", "trapping")}
@@ -98,7 +98,7 @@ class _Reader:
         self.practised([sound for _, sound in heard["training"] if sound])
         self.trapped({name: heard[name] for name in ("gold", "trapping")})
         self.fit()
-        return self.taken
+        return self.conversion
 
     # --- Files ------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class _Reader:
         for section in parser.sections():
             if section in own:
                 values |= dict(parser.items(section))
-                self.taken.left += [
+                self.conversion.omitted += [
                     f"[{section}] {name}: {_why(name)}"
                     for name in parser.options(section)
                     if name not in TAKEN
@@ -122,14 +122,14 @@ class _Reader:
             else:
                 other = section.endswith("_html")
                 why = "it is of another method" if other else STORAGE
-                self.taken.left.append(f"[{section}]: {why}")
+                self.conversion.omitted.append(f"[{section}]: {why}")
         return values
 
     def number(self, name: str) -> int:
-        given = self.values.get(name, str(DEFAULTS.get(name, 0)))
-        if not given.strip().isdecimal():
-            raise CannotTake(f"{name} is “{given}”. Write a whole number.")
-        return int(given)
+        text = self.values.get(name, str(DEFAULTS.get(name, 0)))
+        if not text.strip().isdecimal():
+            raise CannotTake(f"{name} is “{text}”. Write a whole number.")
+        return int(text)
 
     def table(self, name: str) -> list[dict[str, str]]:
         text = getattr(self.files, name)
@@ -142,7 +142,7 @@ class _Reader:
             table = read_table(text, short_rows=True)
         except TableError as error:
             raise CannotTake(f"The table of {name} cannot be read: {error}.") from None
-        self.taken.guessed += [f"table of {name}: {note.rstrip('.')}" for note in table.notes]
+        self.conversion.guessed += [f"table of {name}: {note.rstrip('.')}" for note in table.notes]
         rows = [row for _, row in table.records()]
         needed = [clip, *([answer] if answer else [])]
         if name == "clips" and self.files.method in IN_PAIRS:
@@ -153,17 +153,21 @@ class _Reader:
         columns = {clip: "clip", answer: "answer", reference: "reference"}
         for column in rows[0]:
             if column not in columns:
-                self.taken.left.append(f"column “{column}” of the table of {name}: it has no place")
+                self.conversion.omitted.append(
+                    f"column “{column}” of the table of {name}: it has no place"
+                )
         read = [
             {"clip": (row[clip] or "").strip(), "answer": (row.get(answer) or "").strip(),
              "reference": (row.get(reference) or "").strip()}
             for row in rows
         ]  # fmt: skip
-        kept = list({tuple(row.items()): row for row in read if row["clip"]}.values())
-        if len(kept) < len(read):
+        unique = list({tuple(row.items()): row for row in read if row["clip"]}.values())
+        if len(unique) < len(read):
             why = "empty, or the same as another row"
-            self.taken.left.append(f"{len(read) - len(kept):,} rows of the table of {name}: {why}")
-        return kept
+            self.conversion.omitted.append(
+                f"{len(read) - len(unique):,} rows of the table of {name}: {why}"
+            )
+        return unique
 
     def sound(self, url: str) -> Path | None:
         """The clip of an address: by the longest end of its path that is below the folder."""
@@ -177,11 +181,11 @@ class _Reader:
         for start in range(len(parts)):
             if (below := file_below(self.audio, "/".join(parts[start:]))) is not None:
                 return below
-        found = self.known.get(parts[-1] if parts else "", [])
-        if len(found) == 1:
-            return found[0]
-        told = "several of this name" if found else "none of this name"
-        self.missing.append(f"{url} ({told})")
+        namesakes = self.sounds_by_name.get(parts[-1] if parts else "", [])
+        if len(namesakes) == 1:
+            return namesakes[0]
+        reason = "several of this name" if namesakes else "none of this name"
+        self.missing.append(f"{url} ({reason})")
         return None
 
     # --- Rows -------------------------------------------------------------------------------------
@@ -192,10 +196,12 @@ class _Reader:
         cells = self.cells([clip for clip, _ in pairs])
         for clip, reference in pairs:
             condition, item = cells[clip]
-            self.taken.clip(condition, item, clip)
-            known = any(r["item"] == item and r["condition"] == REFERENCE for r in self.taken.rows)
+            self.conversion.clip(condition, item, clip)
+            known = any(
+                r["item"] == item and r["condition"] == REFERENCE for r in self.conversion.rows
+            )
             if reference and not known:
-                self.taken.clip(REFERENCE, item, reference)
+                self.conversion.clip(REFERENCE, item, reference)
         if len({condition for condition, _ in cells.values()}) * len(
             {item for _, item in cells.values()}
         ) > len(cells):
@@ -208,18 +214,18 @@ class _Reader:
             return self.by_pattern(clips, pattern)
         names = {clip.relative_to(self.audio).as_posix(): clip for clip in clips}
         try:
-            found = scan(names)
+            scanned = scan(names)
         except UnclearNames as unclear:
             raise CannotTake(
                 f"Which condition a clip is of is not plain from its name. {unclear.what} Give "
                 "--condition-pattern, as condition_pattern of the toolkit: a regular expression "
                 "whose groups are the condition, such as '_c(?P<condition>[0-9]+)_'."
             ) from None
-        if found.ignored:
-            odd = listed([f"“{path}” {why}" for path, why in found.ignored])
+        if scanned.ignored:
+            odd = listed([f"“{path}” {why}" for path, why in scanned.ignored])
             raise CannotTake(f"Not all names are alike: {odd}. Give --condition-pattern.")
-        self.taken.guessed.append(f"conditions by the names of files: {found.how}")
-        return {names[path]: cell for cell, path in found.cells.items()}
+        self.conversion.guessed.append(f"conditions by the names of files: {scanned.how}")
+        return {names[path]: cell for cell, path in scanned.cells.items()}
 
     def by_pattern(self, clips: list[Path], pattern: str) -> dict[Path, tuple[str, str]]:
         try:
@@ -231,12 +237,12 @@ class _Reader:
         cells: dict[Path, tuple[str, str]] = {}
         odd: list[str] = []
         for clip in clips:
-            found = expression.search(clip.name)
-            if found is None:
+            match = expression.search(clip.name)
+            if match is None:
                 odd.append(clip.name)
                 continue
-            condition = "-".join(group for group in found.groups() if group)
-            cells[clip] = condition, slug(_without(clip.stem, found).strip("-_ ."))
+            condition = "-".join(group for group in match.groups() if group)
+            cells[clip] = condition, slug(_without(clip.stem, match).strip("-_ ."))
         if odd:
             raise CannotTake(f"The pattern “{pattern}” does not fit {listed(odd)}.")
         twice = len(cells) - len(set(cells.values()))
@@ -251,13 +257,13 @@ class _Reader:
         if not sounds:
             return
         if self.files.method in IN_PAIRS:
-            self.taken.left.append(
+            self.conversion.omitted.append(
                 f"{len(sounds)} training clips: in pairs their references would be needed, too; "
                 "add [[tasks.training]] by hand"
             )
             return
         self.task["training"] = [
-            {"stimulus": self.taken.clip("training", clip.stem, clip, trap="training")}
+            {"stimulus": self.conversion.clip("training", clip.stem, clip, trap="training")}
             for clip in sounds
         ]
         self.conditions_for_traps("training")
@@ -268,11 +274,11 @@ class _Reader:
             count = self.number(f"number_of_{'gold_clips' if name == 'gold' else name}_per_session")
             if not rows or not count:
                 if rows:
-                    self.taken.left.append(f"the {name} clips: a session has 0 of them")
+                    self.conversion.omitted.append(f"the {name} clips: a session has 0 of them")
                 continue
             for row, sound in rows:
                 if sound:
-                    self.taken.clip(name, sound.stem, sound, trap=name, expected=row["answer"])
+                    self.conversion.clip(name, sound.stem, sound, trap=name, expected=row["answer"])
             kind: dict[str, Any] = {"kind": name, "count": count}
             kinds.append(kind | ({"tolerance": 1} if name == "gold" else {}))
             self.conditions_for_traps(name)
@@ -283,7 +289,7 @@ class _Reader:
                 for kind in kinds:
                     kind["criterion"] = "overall"
         if any(kind["kind"] == "gold" for kind in kinds):
-            self.taken.guessed.append(
+            self.conversion.guessed.append(
                 "an answer to a gold clip may be off by one point, as in P.808"
             )
 
@@ -292,13 +298,13 @@ class _Reader:
 
     def fit(self) -> None:
         task = self.task
-        rated = [row for row in self.taken.rows if not row.get("trap")]
+        rated = [row for row in self.conversion.rows if not row.get("trap")]
         items = {row["item"] for row in rated}
         task["conditions"] = list(dict.fromkeys(row["condition"] for row in rated))
         if task["block_size"] > len(items):
             task["repeat_items"] = True
         task["ratings_per_stimulus"] = self.raters
-        self.taken.guessed.append(
+        self.conversion.guessed.append(
             f"the toolkit's files have no number of ratings (it is set at the recruiting site): "
             f"every clip is to get {self.raters} (--raters)"
         )
@@ -313,21 +319,21 @@ class _Reader:
             if not 0 <= amount < math.inf:
                 raise CannotTake(f"{PAYMENT} is “{paid}”. Write a number such as 0.5.")
             self.top["study"]["payment"] = {"by": "us", "currency": "USD", "per_session": amount}
-            self.taken.guessed.append(f"{PAYMENT} is in USD, as at Mechanical Turk")
-        self.taken.guessed.append(
+            self.conversion.guessed.append(f"{PAYMENT} is in USD, as at Mechanical Turk")
+        self.conversion.guessed.append(
             "texts, checks and questions are those of the preset p808, not of your HIT's HTML: "
             "read them, and put in your consent"
         )
 
 
-def _without(stem: str, found: re.Match[str]) -> str:
+def _without(stem: str, match: re.Match[str]) -> str:
     """The name of a file without what tells its condition."""
-    kept = list(stem)
-    for group in range(1, found.re.groups + 1):
-        start, end = found.span(group)
+    characters = list(stem)
+    for group in range(1, match.re.groups + 1):
+        start, end = match.span(group)
         for place in range(max(start, 0), min(end, len(stem))):
-            kept[place] = ""
-    return "".join(kept)
+            characters[place] = ""
+    return "".join(characters)
 
 
 def _why(name: str) -> str:

@@ -14,8 +14,8 @@ from listening.common.spreadsheets import strict_number
 from listening.design.anchors import LABELS
 from listening.design.othertools.conversion import (
     CannotTake,
+    Conversion,
     Table,
-    Taken,
     file_below,
     listed,
     once,
@@ -32,7 +32,7 @@ FEWEST, MOST = 2, 11  # points that the method mos may have
 class Reader(Protocol):
     """What goes through the pages of a configuration."""
 
-    taken: Taken
+    conversion: Conversion
 
     def leave(self, table: Table, name: str, taken: tuple[str, ...]) -> None: ...
 
@@ -49,11 +49,13 @@ def likert_task(reader: Reader, page: Table, name: str) -> None:
     scale = scale_of(page, name)
     if page["type"] == "likert_multi_stimulus":
         why = "raters answer about one clip at a time, in an order of their own"
-        reader.taken.left.append(f"all clips of page “{name}” on one screen: {why}")
-    told = json.dumps(scale, ensure_ascii=False, sort_keys=True)
-    tasks = [task for task in reader.taken.top["tasks"] if task["key"].startswith("likert")]
+        reader.conversion.omitted.append(f"all clips of page “{name}” on one screen: {why}")
+    scale_json = json.dumps(scale, ensure_ascii=False, sort_keys=True)
+    tasks = [task for task in reader.conversion.top["tasks"] if task["key"].startswith("likert")]
     same = [
-        t["key"] for t in tasks if json.dumps(_of(t), ensure_ascii=False, sort_keys=True) == told
+        t["key"]
+        for t in tasks
+        if json.dumps(_scale_fields(t), ensure_ascii=False, sort_keys=True) == scale_json
     ]
     key = same[0] if same else f"likert-{len(tasks) + 1}"
     task = reader.task_for(key, page, name, **scale)
@@ -63,7 +65,7 @@ def likert_task(reader: Reader, page: Table, name: str) -> None:
     reader.stimuli(page, name, reader.item(name), key)
 
 
-def _of(task: Table) -> Table:
+def _scale_fields(task: Table) -> Table:
     return {"method": task["method"], "options": task["options"]}
 
 
@@ -91,11 +93,11 @@ def scale_of(page: Table, name: str) -> Table:
 KINDS = {"text": "text", "long_text": "text", "number": "number", "likert": "one"}
 
 
-def questionnaire(asked: Any) -> tuple[Table, list[str]]:
+def questionnaire(fields: Any) -> tuple[Table, list[str]]:
     """The questionnaire, and what of it is not taken over."""
     questions: list[Table] = []
     left: list[str] = []
-    for each in asked if isinstance(asked, list) else []:
+    for each in fields if isinstance(fields, list) else []:
         kind = KINDS.get(str(each.get("type"))) if isinstance(each, dict) else None
         if kind is None:
             left.append(f"a question of the last page ({each}): Earnest has no such kind")
@@ -111,25 +113,25 @@ def questionnaire(asked: Any) -> tuple[Table, list[str]]:
 
 def _question(each: Table, kind: str, key: str, left: list[str]) -> Table:
     words = " ".join(str(each.get("label") or each.get("name") or key).split())
-    found: Table = {"key": key[:40], "question": words[:500], "kind": kind}
+    question: Table = {"key": key[:40], "question": words[:500], "kind": kind}
     if is_true(each.get("optional")):
-        found["required"] = False
+        question["required"] = False
     if kind == "number":
         for name, limit in (("low", "min"), ("high", "max")):
             number = strict_number(each.get(limit, ""))
             if number is not None:
-                found[name] = int(number) if number.is_integer() else number
+                question[name] = int(number) if number.is_integer() else number
     if each["type"] == "text":
-        found["longest"] = 120
+        question["longest"] = 120
     if kind == "one":
         answers = [r for r in each.get("response") or [] if isinstance(r, dict)]
-        found["options"] = [
+        question["options"] = [
             {"value": str(r.get("value")), "text": str(r.get("label") or r.get("value"))}
             for r in answers
         ]
     if "default" in each:
         left.append(f"the default of the question “{key}”: nothing is answered before it is asked")
-    return found
+    return question
 
 
 LOOSE = re.compile(r"^(\s*(?:-\s+)*)([A-Za-z_][\w ]*):\s+(?![|>'\"\[{&*!])(.*(?:: | #).*)$")
@@ -190,11 +192,11 @@ def read_config(text: str) -> tuple[Table, int]:
     return read, loose
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}: {json.dumps(found[3].strip(), ensure_ascii=False)}"
+def _quoted(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}: {json.dumps(match[3].strip(), ensure_ascii=False)}"
 
 
-def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Taken:
+def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Conversion:
     """The study; CannotTake where a sound is missing or nothing is asked that Earnest asks."""
     return _Reader(config, root, consent, raters).read()
 
@@ -216,14 +218,14 @@ class _Reader:
         study: Table = {"key": slug(str(config.get("testId") or title)), "title": title}
         study |= {"language": str(config.get("language") or "en"), "lease_minutes": 60}
         study |= {"ends": "as_is", "texts": {"consent": consent}}
-        self.taken = Taken({"study": study, "conditions": [], "tasks": []})
+        self.conversion = Conversion({"study": study, "conditions": [], "tasks": []})
         self.fields: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.items: dict[str, str] = {}
         self.missing: list[str] = []
         self.rated: dict[str, list[Rated]] = defaultdict(list)  # by task
         self.intro: list[str] = []
 
-    def read(self) -> Taken:
+    def read(self) -> Conversion:
         self.leave(self.config, "the study", ("testname", "testId", "language", "pages"))
         for page in self.pages(self.config["pages"], random=False):
             self.page(page)
@@ -232,17 +234,18 @@ class _Reader:
                 f"Sound files that are not there: {listed(self.missing)}. Paths "
                 f"are looked up below “{self.root}”: name webMUSHRA's own folder with --root."
             )
-        tasks = self.taken.top["tasks"]
+        tasks = self.conversion.top["tasks"]
         if not tasks:
             raise CannotTake(
                 "No page of it asks what a method of Earnest asks (mushra, likert_single_stimulus, "
-                "likert_multi_stimulus). " + " ".join(f"{line}." for line in self.taken.left)
+                "likert_multi_stimulus). "
+                + " ".join(f"{line}." for line in self.conversion.omitted)
             )
         for task in tasks:
             for item, condition, sound in self.placed(task["key"]):
-                self.taken.clip(condition, item, sound, dimension=task["key"])
+                self.conversion.clip(condition, item, sound, dimension=task["key"])
         self.fit(tasks)
-        return self.taken
+        return self.conversion
 
     def placed(self, task: str) -> list[Rated]:
         """The clips of a task by item and condition: labels, or file names where all are alike."""
@@ -255,7 +258,7 @@ class _Reader:
         named = [name for name in folders if len(folders[name]) > 1]
         if named and set.intersection(*(folders[name] for name in folders)):
             labels, apart = listed(list(folders)), listed(sorted(set.union(*folders.values())))
-            self.taken.guessed.append(
+            self.conversion.guessed.append(
                 f"conditions of the task {task} are the labels of stimuli ({labels}), though each "
                 f"of {listed(named)} has clips of several folders ({apart}): check that a label is "
                 "one system"
@@ -267,29 +270,34 @@ class _Reader:
         label = f"all {len(clips)} clips of the task {task} have the label “{clips[0].label}”"
         names = {clip.sound.relative_to(self.root).as_posix(): clip for clip in clips}
         try:
-            found = scan(names)
+            scanned = scan(names)
         except UnclearNames:
-            found = None
-        if found is None or found.ignored or len(names) < len(clips) or len(found.systems) < 2:
-            self.taken.guessed.append(
+            scanned = None
+        if (
+            scanned is None
+            or scanned.ignored
+            or len(names) < len(clips)
+            or len(scanned.systems) < 2
+        ):
+            self.conversion.guessed.append(
                 f"{label} and are one condition: give stimuli the names of their systems if there "
                 "are several"
             )
             return clips
-        self.taken.guessed.append(
-            f"{label}, so conditions ({listed(found.systems)}) and items are read from the names "
-            f"of files: {found.how}"
+        self.conversion.guessed.append(
+            f"{label}, so conditions ({listed(scanned.systems)}) and items are read from the names "
+            f"of files: {scanned.how}"
         )
-        cells = {path: cell for cell, path in found.cells.items()}
+        cells = {path: cell for cell, path in scanned.cells.items()}
         return [Rated(cells[path][1], cells[path][0], names[path].sound) for path in names]
 
     def fit(self, tasks: list[Table]) -> None:
-        conditions = {row["condition"] for row in self.taken.rows}
-        known = self.taken.top["conditions"]
+        conditions = {row["condition"] for row in self.conversion.rows}
+        known = self.conversion.top["conditions"]
         known += [{"key": key} for key in sorted(conditions - {c["key"] for c in known})]
         for task in tasks:
             task["ratings_per_stimulus"] = self.raters
-            own = [row for row in self.taken.rows if row["dimension"] == task["key"]]
+            own = [row for row in self.conversion.rows if row["dimension"] == task["key"]]
             task["conditions"] = list(dict.fromkeys(row["condition"] for row in own))
             items = {row["item"] for row in own}
             task["block_size"] = len(items) if task["method"] == "mushra" else len(own)
@@ -298,16 +306,18 @@ class _Reader:
             if task["block_size"] > len(items):
                 task["repeat_items"] = True
             task["dimensions"] = [task["key"]]
-        self.taken.guessed.append(
+        self.conversion.guessed.append(
             f"webMUSHRA has no number of raters: every clip is to get {self.raters} ratings "
             "(--raters), each rater gets all screens of a task"
         )
-        if "welcome" not in self.taken.top["study"]["texts"]:
-            self.taken.guessed.append("no page says welcome: [study.texts] has no welcome")
+        if "welcome" not in self.conversion.top["study"]["texts"]:
+            self.conversion.guessed.append("no page says welcome: [study.texts] has no welcome")
         if not any(name == "consent" for name, _ in self.items.items()):
-            self.taken.guessed.append("the consent is Earnest's: replace it by your board's")
+            self.conversion.guessed.append("the consent is Earnest's: replace it by your board's")
         for (field, why), places in self.fields.items():
-            self.taken.left.append(f"{field} ({listed(list(dict.fromkeys(places)))}): {why}")
+            self.conversion.omitted.append(
+                f"{field} ({listed(list(dict.fromkeys(places)))}): {why}"
+            )
 
     def pages(self, node: Any, *, random: bool) -> Iterator[Table]:
         """Every page, in the order of the file."""
@@ -315,14 +325,14 @@ class _Reader:
         if len(fixed) > 1 and not random and "random" not in node:
             names = listed([str(p.get("id")) for p in fixed])
             why = "Earnest draws an order of the screens for every rater"
-            self.taken.left.append(f"the fixed order of the pages {names}: {why}")
+            self.conversion.omitted.append(f"the fixed order of the pages {names}: {why}")
         for each in node:
             if isinstance(each, list):
                 yield from self.pages(each, random=random or "random" in node)
             elif isinstance(each, dict):
                 yield each
             elif each != "random":
-                self.taken.left.append(f"“{each}” among the pages: no page is called so")
+                self.conversion.omitted.append(f"“{each}” among the pages: no page is called so")
 
     def page(self, page: Table) -> None:
         kind, name = str(page.get("type")), str(page.get("id") or page.get("name") or "?")
@@ -334,14 +344,16 @@ class _Reader:
             likert_task(self, page, name)
         else:
             why = OTHER_TESTS.get(kind, "Earnest has no such page")
-            self.taken.left.append(f"page “{name}” ({kind}): {why}")
+            self.conversion.omitted.append(f"page “{name}” ({kind}): {why}")
 
     # --- Pages of words ---------------------------------------------------------------------------
 
     def text(self, page: Table, name: str) -> str:
         words, lost = words_of(str(page.get("content") or ""))
         if lost:
-            self.taken.left.append(f"page “{name}”: {', '.join(lost)} in its text; only words stay")
+            self.conversion.omitted.append(
+                f"page “{name}”: {', '.join(lost)} in its text; only words stay"
+            )
         return words
 
     def generic(self, page: Table, name: str) -> None:
@@ -352,7 +364,7 @@ class _Reader:
     def consent(self, page: Table, name: str) -> None:
         self.leave(page, name, ("type", "id", "name", "content"))
         self.items["consent"] = name
-        self.taken.top["study"]["texts"]["consent"] = self.text(page, name)
+        self.conversion.top["study"]["texts"]["consent"] = self.text(page, name)
 
     def volume(self, page: Table, name: str) -> None:
         self.leave(page, name, ("type", "id", "name", "content"))
@@ -361,42 +373,48 @@ class _Reader:
             "title": str(page.get("name") or ""),
             "text": self.text(page, name),
         }
-        self.taken.top["study"]["checks"] = [{k: v for k, v in check.items() if v}]
+        self.conversion.top["study"]["checks"] = [{k: v for k, v in check.items() if v}]
 
     def finish(self, page: Table, name: str) -> None:
         self.leave(page, name, ("type", "id", "name", "content", "questionnaire"))
         if words := self.text(page, name):
-            self.taken.top["study"]["texts"]["end"] = words
-        if asked := page.get("questionnaire"):
-            found, left = questionnaire(asked)
-            self.taken.top["questionnaires"] = [found] if found else []
-            self.taken.left += left
+            self.conversion.top["study"]["texts"]["end"] = words
+        if fields := page.get("questionnaire"):
+            form, left = questionnaire(fields)
+            self.conversion.top["questionnaires"] = [form] if form else []
+            self.conversion.omitted += left
 
     # --- Pages that are rated ---------------------------------------------------------------------
 
     def task_for(self, key: str, page: Table, name: str, **more: Any) -> Table:
         """The task of this key; begun with the words of its first page."""
         words = self.text(page, name)
-        tasks: list[Table] = self.taken.top["tasks"]
+        tasks: list[Table] = self.conversion.top["tasks"]
         for task in tasks:
             if task["key"] == key:
                 if words and words not in task["instructions"]:
                     why = "all screens of a task have the instructions of its first one"
-                    self.taken.left.append(f"the text of page “{name}”: {why}")
+                    self.conversion.omitted.append(f"the text of page “{name}”: {why}")
                 self._leave_intro()
                 return task
-        texts = self.taken.top["study"]["texts"]
+        texts = self.conversion.top["study"]["texts"]
         if self.intro and not tasks and "welcome" not in texts:
             texts["welcome"], self.intro = "\n\n".join(self.intro), []
-        told = "\n\n".join([*self.intro, words])
+        instructions = "\n\n".join([*self.intro, words])
         self.intro = []
-        task = {"key": key, "title": str(page.get("name") or ""), "instructions": told.strip()}
+        task = {
+            "key": key,
+            "title": str(page.get("name") or ""),
+            "instructions": instructions.strip(),
+        }
         tasks.append(task | more)
         return tasks[-1]
 
     def _leave_intro(self) -> None:
         for words in self.intro:
-            self.taken.left.append(f"a text between screens (“{words[:60]}”): it has no place")
+            self.conversion.omitted.append(
+                f"a text between screens (“{words[:60]}”): it has no place"
+            )
         self.intro = []
 
     def mushra(self, page: Table, name: str) -> None:
@@ -407,15 +425,15 @@ class _Reader:
             task["options"]["waveform"] = "reference"
         item = self.item(name)
         reference = self.sound(page.get("reference"), name, "reference")
-        self.known("reference", "Reference", "reference")
+        self.ensure_condition("reference", "Reference", "reference")
         if reference:
-            self.taken.clip("reference", item, reference, dimension="mushra")
+            self.conversion.clip("reference", item, reference, dimension="mushra")
         for field, key in ANCHORS.items():
             if is_true(page.get(field)) and reference:
-                self.known(key, LABELS[key], "anchor")
+                self.ensure_condition(key, LABELS[key], "anchor")
                 target = f"audio/{key}/{slug(item)}.flac"
-                self.taken.anchors[target] = (reference, key)
-                self.taken.row(key, item, target, dimension="mushra")
+                self.conversion.anchors[target] = (reference, key)
+                self.conversion.row(key, item, target, dimension="mushra")
         self.stimuli(page, name, item, "mushra")
 
     def stimuli(self, page: Table, name: str, item: str, dimension: str) -> None:
@@ -431,19 +449,19 @@ class _Reader:
         """An item of its own for each page, also where two pages have one id."""
         item = once(name[:70], self.items)
         if item != name:
-            self.taken.guessed.append(f"a second page “{name}” is the item “{item}”")
+            self.conversion.guessed.append(f"a second page “{name}” is the item “{item}”")
         self.items[item] = name
         return item
 
-    def known(self, key: str, label: str, role: str) -> None:
-        conditions = self.taken.top["conditions"]
+    def ensure_condition(self, key: str, label: str, role: str) -> None:
+        conditions = self.conversion.top["conditions"]
         if key not in [c["key"] for c in conditions]:
             conditions.append({"key": key, "label": label, "role": role})
 
     def sound(self, path: Any, name: str, what: str) -> Path | None:
-        found = file_below(self.root, str(path or ""))
-        if found is not None:
-            return found
+        file = file_below(self.root, str(path or ""))
+        if file is not None:
+            return file
         self.missing.append(f"“{path}” ({what} of page “{name}”)")
         return None
 

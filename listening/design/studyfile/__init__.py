@@ -9,7 +9,7 @@ from listening.common.command_name import command
 from listening.common.input_limits import APART_FROM_TABLE_BYTES
 from listening.common.reading_process import TookTooLong, read_apart
 from listening.common.sound_files import EXTENSIONS
-from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_sent
+from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_upload
 from listening.design.studyfile.drawing import remarks_of, with_draws
 from listening.design.studyfile.entries import (
     ConditionEntry,
@@ -57,7 +57,7 @@ __all__ = [
     "study_folder",
     "toml_text",
     "unpack",
-    "unpack_sent",
+    "unpack_upload",
 ]
 
 

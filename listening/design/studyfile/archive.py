@@ -70,11 +70,11 @@ def unpack(
     return problems
 
 
-def unpack_sent(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
+def unpack_upload(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
     """Unpack what came over the web: within its limits, and apart where that may take long."""
     size = archive.stat().st_size
-    found = _listed(archive) or (0, 0)
-    if size <= input_limits.APART_FROM_ARCHIVE_BYTES and found[1] <= (
+    listed = _listed(archive) or (0, 0)
+    if size <= input_limits.APART_FROM_ARCHIVE_BYTES and listed[1] <= (
         input_limits.APART_FROM_FILES * input_limits.LISTED_BYTES
     ):
         return unpack(archive, into, FROM_THE_WEB, ignored)

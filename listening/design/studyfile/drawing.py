@@ -222,12 +222,12 @@ def draws_of(tasks: Iterable[Drawing]) -> list[str]:
 
 def remarks_of(study: StudyFile) -> list[str]:
     """What of stimuli.csv is not rated: what was not drawn, and later runs."""
-    told = draws_of(study.tasks)
+    remarks = draws_of(study.tasks)
     runs = sorted({s.run for s in study.stimuli if s.run != 1})
     if runs:
         n = sum(s.run != 1 for s in study.stimuli)
-        told.append(
+        remarks.append(
             f"{n:,} clips of run {', '.join(map(str, runs))} of the synthesis are measured by "
             "metrics and not rated: raters get run 1."
         )
-    return told
+    return remarks

@@ -21,18 +21,18 @@ class WatchedOptions(dict[str, Any]):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        self.asked: dict[str, None] = {}
+        self.used: dict[str, None] = {}
 
     def __getitem__(self, key: str) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().__getitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().get(key, default)
 
     def __contains__(self, key: object) -> bool:
-        self.asked[str(key)] = None
+        self.used[str(key)] = None
         return super().__contains__(key)
 
 
@@ -219,11 +219,13 @@ class TaskFit:
         named = self.task.options
         pairs = named.get("pairs")
         pairs = pairs if isinstance(pairs, list) else []
-        asked: list[tuple[str, Any]] = [
+        references: list[tuple[str, Any]] = [
             (key, named[key]) for key in ("versus", "reference") if key in named
         ]
-        asked += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
-        unknown = {(at, k): None for at, k in asked if isinstance(k, str) and k not in self.roles}
+        references += [("pairs", key) for pair in pairs if isinstance(pair, list) for key in pair]
+        unknown = {
+            (at, k): None for at, k in references if isinstance(k, str) and k not in self.roles
+        }
         for at, key in unknown:
             what = f"“{key}” is no condition."
             self.say(f"options.{at}", what, did_you_mean(key, self.roles))
@@ -266,11 +268,11 @@ class TaskFit:
 
     def _say_unused(self, options: WatchedOptions, where: str) -> None:
         for key in options:
-            if key not in options.asked:
+            if key not in options.used:
                 what = f"The method “{self.task.method}” does not use the option “{key}” here."
                 meant = MEANT.get(key)
-                own = f"Did you mean “{meant}”?" if meant in options.asked else ""
-                remedy = own or did_you_mean(key, options.asked)
+                own = f"Did you mean “{meant}”?" if meant in options.used else ""
+                remedy = own or did_you_mean(key, options.used)
                 self.say(f"{where}.{key}", what, remedy, "Empty this field.")
 
     def _check_cells(self, columns: list[str], trials: list[PlannedTrial]) -> None:

@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake, however often it was made: its first problem, and all rows that have it."""
+    """One mistake with its first problem and all rows that have it."""
 
     first: Problem
     rows: tuple[int, ...]
@@ -79,15 +79,15 @@ def mistakes(problems: Iterable[Problem]) -> list[Mistake]:
         words = (QUOTED.sub("“”", problem.what), QUOTED.sub("“”", problem.remedy))
         apart = () if problem.row else (str(n),)
         alike.setdefault((problem.file, problem.place, *words, *apart), []).append(problem)
-    found = []
+    grouped = []
     for group in alike.values():
         if len(group) > FEW:
-            found.append(Mistake(group[0], tuple(p.row for p in group if p.row)))
+            grouped.append(Mistake(group[0], tuple(p.row for p in group if p.row)))
         else:
-            found += [Mistake(p, (p.row,) if p.row else ()) for p in group]
+            grouped += [Mistake(p, (p.row,) if p.row else ()) for p in group]
     order = {problem: n for n, problem in enumerate(p for each in alike.values() for p in each)}
     return sorted(
-        found, key=lambda m: (m.first.file != TOML, m.first.file, m.rows[:1], order[m.first])
+        grouped, key=lambda m: (m.first.file != TOML, m.first.file, m.rows[:1], order[m.first])
     )
 
 

@@ -51,9 +51,11 @@ def check_occasions(
 def _check_blocks(
     questionnaire: Mapping[str, Any], plans: Sequence[TaskPlan], where: str, notes: Notebook
 ) -> None:
-    asked = {occasion.task_key for occasion in occasions_of(questionnaire, plans)}
+    task_keys = {occasion.task_key for occasion in occasions_of(questionnaire, plans)}
     named = questionnaire.get("task", ())
-    never = [p for p in plans if p.key not in asked and (p.key in named or not (named or asked))]
+    never = [
+        p for p in plans if p.key not in task_keys and (p.key in named or not (named or task_keys))
+    ]
     if not never:
         return
     every = questionnaire["every"]
@@ -119,8 +121,10 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
     """The fields to write so that the ready-made question becomes this one."""
     written = {name: value for name, value in after.items() if before.get(name) != value}
     defaults = {"help": "", "required": True, "prefer_not": False, "longest": DEFAULT_LONGEST}
-    gone = {name: value for name, value in defaults.items() if name in before and name not in after}
-    return written | gone
+    defaults_restored = {
+        name: value for name, value in defaults.items() if name in before and name not in after
+    }
+    return written | defaults_restored
 
 
 def _question_table(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,9 +156,9 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
     if len(questions) > MOST_QUESTIONS:
         what = f"There are {len(questions)} questions; {MOST_QUESTIONS} are allowed."
         notes.toml(where, what, "Ask for less, or make two questionnaires of it.")
-    asked = [question["key"] for question in questions]
-    made = {"use": list(fields["use"]), "ready": [key for key in ready if key in asked]}
-    return _occasion(fields, where, notes) | made | {"questions": questions}
+    keys = [question["key"] for question in questions]
+    source = {"use": list(fields["use"]), "ready": [key for key in ready if key in keys]}
+    return _occasion(fields, where, notes) | source | {"questions": questions}
 
 
 def _occasion(fields: dict[str, Any], where: str, notes: Notebook) -> dict[str, Any]:
@@ -269,7 +273,7 @@ def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict
 def _rule(
     table: Any, where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
 ) -> dict[str, Any] | None:
-    """When the question is asked: an earlier question, and the answers that lead here."""
+    """The condition of a question: an earlier question, and the answers that lead here."""
     if table is None:
         return None
     where = f"{where}.show_if"
@@ -284,9 +288,9 @@ def _rule(
         remedy = f"Put the question that decides first. {did_you_mean(rule['question'], known)}"
         notes.toml(f"{where}.question", what, remedy)
         return rule
-    asked = known[rule["question"]]
-    values = [option["value"] for option in asked["options"]]
-    if not values and asked["kind"] in ("text", "number"):
+    earlier = known[rule["question"]]
+    values = [option["value"] for option in earlier["options"]]
+    if not values and earlier["kind"] in ("text", "number"):
         what = f"“{rule['question']}” has no answers to choose from."
         notes.toml(f"{where}.question", what, "Name a question of the kind one, many or scale.")
     elif values:
@@ -303,7 +307,7 @@ def _check_screening(question: Mapping[str, Any], where: str, notes: Notebook) -
         _check_values(question["screen_out"], values, f"{where}.screen_out", notes)
 
 
-def _check_values(given: Iterable[str], values: list[str], where: str, notes: Notebook) -> None:
-    for value in given:
+def _check_values(answers: Iterable[str], values: list[str], where: str, notes: Notebook) -> None:
+    for value in answers:
         if value not in values:
             notes.toml(where, f"“{value}” is none of the answers.", did_you_mean(value, values))

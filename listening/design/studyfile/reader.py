@@ -24,7 +24,7 @@ ELSEWHERE = {  # what newcomers look for in [study], and where it is
 }
 
 
-def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dict[str, Any]:
+def read_table(raw: Any, schema_path: str, where: str, notes: Notebook) -> dict[str, Any]:
     """Every field of a table of the schema, checked; a missing or wrong one has its default.
 
     `schema_path` names the table as the schema does ("tasks.criteria"), `where` as the file does
@@ -35,10 +35,10 @@ def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dic
     from listening.design.studyfile.schema import TABLES, bounds, default_of
 
     table = TABLES[schema_path]
-    if not isinstance(given, dict):
-        notes.toml(where, f"This is {kind_of(given)} and no table.", f"Write it as [{where}].")
-        given = {}
-    for key in given:
+    if not isinstance(raw, dict):
+        notes.toml(where, f"This is {kind_of(raw)} and no table.", f"Write it as [{where}].")
+        raw = {}
+    for key in raw:
         if key in table.model_fields or table.model_config.get("extra") == "allow":
             continue
         remedy = did_you_mean(key, table.model_fields)
@@ -51,13 +51,13 @@ def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dic
     empty = table.model_construct()
     for key, field in table.model_fields.items():
         values[key] = default_of(field)
-        if key not in given:
+        if key not in raw:
             if field.is_required():
                 what, remedy = "This field is missing.", f"Add {key} = …"
                 notes.toml(_path(where, key), what, remedy, "Fill it in.")
             continue
         try:
-            read = table.__pydantic_validator__.validate_assignment(empty, key, given[key])
+            read = table.__pydantic_validator__.validate_assignment(empty, key, raw[key])
             values[key] = getattr(read, key)
         except ValidationError as error:
             (first, *_) = error.errors(include_url=False)

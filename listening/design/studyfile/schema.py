@@ -1377,8 +1377,8 @@ def label_at(place: str) -> str:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of study.toml, by which editors complete and check it."""
-    made = StudyToml.model_json_schema()
-    for table in (made, *made["$defs"].values()):
+    schema = StudyToml.model_json_schema()
+    for table in (schema, *schema["$defs"].values()):
         table.pop("title", None)
         for field in table["properties"].values():
             field.pop("usual", None)
@@ -1387,5 +1387,5 @@ def json_schema() -> dict[str, Any]:
                 field["x-kind"] = str(kind)
             if not field.get("default", True) and field["default"] not in (False, 0):
                 del field["default"]
-    made["title"] = "study.toml"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    schema["title"] = "study.toml"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

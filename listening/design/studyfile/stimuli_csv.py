@@ -325,20 +325,20 @@ def with_undeclared(study: StudyFile) -> tuple[StudyFile, tuple[str, ...]]:
     for stimulus in study.stimuli:
         if stimulus.condition not in declared:
             traps[stimulus.condition].add(bool(stimulus.trap))
-    made = [
+    undeclared = [
         ConditionEntry(key, role="trap" if kinds == {True} else "test")
         for key, kinds in traps.items()
         if BETWEEN not in key and not get_close_matches(key, declared, n=1, cutoff=MISSPELT)
     ]
-    if not made:
+    if not undeclared:
         return study, ()
     own = "Only stimuli.csv names the condition"
     remarks = []
     for role, what in (("test", "compared under"), ("trap", "for traps only, by its rows; called")):
-        if keys := [c.key for c in made if c.role == role]:
+        if keys := [c.key for c in undeclared if c.role == role]:
             one = len(keys) == 1
             name = "this name" if one else "these names"
             remarks.append(f"{own}{'' if one else 's'} {quoted(keys)}: {what} {name}.")
     if not any(c.role == "reference" for c in study.conditions):
         remarks.append("No condition is declared to be a reference or an anchor.")
-    return replace(study, conditions=(*study.conditions, *made)), tuple(remarks)
+    return replace(study, conditions=(*study.conditions, *undeclared)), tuple(remarks)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
-from listening.design.analysis_rules import rule_read
+from listening.design.analysis_rules import versioned_rule
 from listening.design.sources import Source
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import (
@@ -27,7 +27,7 @@ from listening.design.studyfile.questionnaire_tables import check_occasions, rea
 from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named
-from listening.methods.rubrics import Asked, RubricError, Shared, shared_rubric
+from listening.methods.rubrics import RubricError, RubricQuestion, Shared, shared_rubric
 
 OPTION = "rubric"
 MARKED = "@"  # in the full name of one's own, which a study has once it was read
@@ -70,7 +70,7 @@ def with_rubric(
         own |= {"names": dict(shared.points), "step": shared.step}
     for name, value in own.items():
         if name != OPTION and name in options and options[name] != value:
-            what = f"The rubric {full} has {name} of its own: {_told(value)}."
+            what = f"The rubric {full} has {name} of its own: {_format_value(value)}."
             notes.toml(f"{where}.options.{name}", what, REMEDY)
     return {
         **fields,
@@ -80,7 +80,7 @@ def with_rubric(
     }
 
 
-def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
+def rubric_paths(task: TaskEntry) -> set[tuple[str, ...]]:
     """What of a task is its rubric's, by paths below it: its words change with the rubric alone."""
     try:
         _, shared = shared_rubric(str(task.options[OPTION]))
@@ -90,9 +90,9 @@ def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
     scaled = task.method == SCALED and bool(shared.points)
     for each in task.criteria if scaled else ():
         places |= {("criteria", each.key, "words", label) for label in shared.points}
-    for asked in shared.asked:
-        places |= {("criteria", asked.key, name) for name in ("question", "help_text")}
-        places |= {("criteria", asked.key, "words", "0")} if asked.absent else set()
+    for question in shared.questions:
+        places |= {("criteria", question.key, name) for name in ("question", "help_text")}
+        places |= {("criteria", question.key, "words", "0")} if question.absent else set()
     return places
 
 
@@ -105,12 +105,12 @@ def _rubric_criteria(
     tables: Any, shared: Shared, full: str, where: str, notes: Notebook
 ) -> Iterator[dict[str, Any]]:
     """The task's criteria, asked as the rubric asks them; without any, all of the rubric's."""
-    asked = {each.key: each for each in shared.asked}
+    questions = {each.key: each for each in shared.questions}
     if not tables:
-        yield from (_with_question({"key": key}, each) for key, each in asked.items())
+        yield from (_with_question({"key": key}, each) for key, each in questions.items())
         return
     for n, table in enumerate(tables, start=1):
-        each = asked.get(table.get("key", "")) if isinstance(table, Mapping) else None
+        each = questions.get(table.get("key", "")) if isinstance(table, Mapping) else None
         if each is None:
             yield table
             continue
@@ -122,14 +122,14 @@ def _rubric_criteria(
         yield filled
 
 
-def _with_question(table: Mapping[str, Any], each: Asked) -> dict[str, Any]:
+def _with_question(table: Mapping[str, Any], each: RubricQuestion) -> dict[str, Any]:
     options = {**table.get("options", {})}
     if each.absent:
         options["absent"] = each.absent
     return {**table, "question": each.question, "help_text": each.help_text, "options": options}
 
 
-def _told(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(map(str, value.values())) if isinstance(value, Mapping) else str(value)
 
 
@@ -233,20 +233,22 @@ def setting_table(setting: Mapping[str, Any]) -> dict[str, Any]:
 def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Words]:
     """Language tag → what the study says; an empty table offers it in that language too."""
     checks = [check["key"] for check in study["checks"]]
-    asked = {each["key"]: each["questions"] for each in study["questionnaires"]}
+    questions = {each["key"]: each["questions"] for each in study["questionnaires"]}
 
-    def words(given: Any, where: str) -> Words:
-        fields = read_table(given, "study.translations.*", where, notes)
+    def words(raw: Any, where: str) -> Words:
+        fields = read_table(raw, "study.translations.*", where, notes)
         fields["texts"] = _without_blanks(
             read_table(fields["texts"], "study.translations.*.texts", f"{where}.texts", notes)
         )
-        known = _Known(checks, "The study has no check", f"{where}.checks", notes)
+        known = _KeyedTables(checks, "The study has no check", f"{where}.checks", notes)
         fields["checks"] = known.read(fields["checks"], "study.translations.*.checks.*")
-        known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
+        known = _KeyedTables(
+            questions, "The study has no questionnaire", f"{where}.questionnaires", notes
+        )
         forms = known.read(fields["questionnaires"], "study.translations.*.questionnaires.*")
         for key, form in forms.items():
             place = f"{where}.questionnaires.{key}.questions"
-            _read_questions(form, asked[key], place, notes)
+            _read_questions(form, questions[key], place, notes)
         return _without_blanks(fields | {"questionnaires": forms})
 
     translations = _by_language(study["translations"], "study.translations", notes, words)
@@ -262,7 +264,7 @@ def _read_questions(
     form: Words, questions: Sequence[Mapping[str, Any]], where: str, notes: Notebook
 ) -> None:
     values = {q["key"]: [option["value"] for option in q["options"]] for q in questions}
-    known = _Known(values, "The questionnaire has no question", where, notes)
+    known = _KeyedTables(values, "The questionnaire has no question", where, notes)
     read = known.read(
         form.pop("questions", {}), "study.translations.*.questionnaires.*.questions.*"
     )
@@ -281,8 +283,8 @@ def read_task_words(
     shown = [example["stimulus"] for example in task["examples"]]
     trained = [entry["stimulus"] for entry in task["training"]]
 
-    def words(given: Any, place: str) -> Words:
-        fields = read_table(given, "tasks.translations.*", place, notes)
+    def words(raw: Any, place: str) -> Words:
+        fields = read_table(raw, "tasks.translations.*", place, notes)
         reason = read_table(
             fields["justification"],
             "tasks.translations.*.justification",
@@ -293,22 +295,22 @@ def read_task_words(
         for stimulus in [each for each in fields["captions"] if each not in shown]:
             what = f"“{stimulus}” is no example of this task."
             notes.toml(f"{place}.captions.{stimulus}", what, did_you_mean(stimulus, shown))
-        known = _Known(trained, "The task has no training with", f"{place}.training", notes)
+        known = _KeyedTables(trained, "The task has no training with", f"{place}.training", notes)
         fields["training"] = known.read(fields["training"], "tasks.translations.*.training.*")
-        known = _Known(labels, "The task has no criterion", f"{place}.criteria", notes)
-        asked = known.read(fields["criteria"], "tasks.translations.*.criteria.*")
-        for key, each in asked.items():
+        known = _KeyedTables(labels, "The task has no criterion", f"{place}.criteria", notes)
+        criteria_words = known.read(fields["criteria"], "tasks.translations.*.criteria.*")
+        for key, each in criteria_words.items():
             at = f"{place}.criteria.{key}.names"
             _check_names(each.get("names", {}), labels[key], at, notes)
         return _without_blanks(
-            fields | {"justification": _without_blanks(reason), "criteria": asked}
+            fields | {"justification": _without_blanks(reason), "criteria": criteria_words}
         )
 
     return _by_language(task["translations"], f"{where}.translations", notes, words)
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KeyedTables:
     """Tables by keys that the study has; other keys are mistakes."""
 
     keys: Collection[str]
@@ -318,12 +320,10 @@ class _Known:
 
     def read(self, table: Mapping[str, Any], schema_path: str) -> dict[str, Words]:
         words_by_key = {}
-        for key, given in table.items():
+        for key, raw in table.items():
             place = f"{self.where}.{key}"
             if key in self.keys:
-                words_by_key[key] = _without_blanks(
-                    read_table(given, schema_path, place, self.notes)
-                )
+                words_by_key[key] = _without_blanks(read_table(raw, schema_path, place, self.notes))
             else:
                 what = f"{self.lacking} “{key}”."
                 self.notes.toml(place, what, did_you_mean(key, self.keys))
@@ -347,14 +347,14 @@ def _by_language(
     table: Any, where: str, notes: Notebook, words: Callable[[Any, str], Words]
 ) -> dict[str, Words]:
     by_language: dict[str, Words] = {}
-    for tag, given in table.items():
+    for tag, raw in table.items():
         place = f"{where}.{tag}"
         try:
             clean = values.language(tag, longest=16)
         except Wrong as wrong:
             notes.toml(place, wrong.what, wrong.remedy)
             continue
-        by_language[clean] = words(given, place)
+        by_language[clean] = words(raw, place)
     return by_language
 
 
@@ -614,19 +614,19 @@ def read_publication(
 ) -> dict[str, str | bool]:
     """What may leave; what is not said is left out of it, and does not."""
     fields = read_table(table, "study.publication", "study.publication", notes)
-    said = {name: value for name, value in fields.items() if value}
-    covered = [name for name in said if name.startswith("consent_covers_")]
+    permissions = {name: value for name, value in fields.items() if value}
+    covered = [name for name in permissions if name.startswith("consent_covers_")]
     if covered and not texts.get("consent"):
         what = "There is no consent text that could cover it."
         remedy = "Write it in [study.texts], consent."
         on_page = "Write it under Raters: Consent."
         notes.toml(f"study.publication.{covered[0]}", what, remedy, on_page)
-    if said.get("consent_covers_words") and not said.get("consent_covers_ratings"):
+    if permissions.get("consent_covers_words") and not permissions.get("consent_covers_ratings"):
         what = "Raters’ words are published with their ratings, or not at all."
         notes.toml(
             "study.publication.consent_covers_words", what, "Write consent_covers_ratings = true."
         )
-    return said
+    return permissions
 
 
 def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
@@ -640,22 +640,22 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
     if not table:
         return {}
     fields = read_table(table, "study.payment", "study.payment", notes)
-    said = {name: value for name, value in fields.items() if value is not None}
-    amounts = [name for name in AMOUNTS if name in said]
+    payment = {name: value for name, value in fields.items() if value is not None}
+    amounts = [name for name in AMOUNTS if name in payment]
     if len(amounts) > 1:
         what = f"It has an amount {' and one '.join(AMOUNTS[name] for name in amounts)}."
         notes.toml("study.payment", what, "Keep one amount; the results tell the others.")
-    if said["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
+    if payment["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
         remedy = 'Write per_hour, or by = "us" where you pay in another way.'
         on_page = "Fill in the pay per hour, or choose another way to pay."
         notes.toml(
             f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy, on_page
         )
-    if said["by"] == "prolific" and said["currency"] not in CURRENCIES:
+    if payment["by"] == "prolific" and payment["currency"] not in CURRENCIES:
         known = " or ".join(CURRENCIES)
         remedy, on_page = f'Write {known}, or by = "us".', f"Choose {known}, or another way to pay."
         notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy, on_page)
-    return said
+    return payment
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:
@@ -672,7 +672,7 @@ def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], 
         if not fields["rule"]:
             continue
         try:
-            text = rule_read(fields["rule"])
+            text = versioned_rule(fields["rule"])
         except ValueError as error:
             notes.toml(f"{where}.rule", f"{error}.", "docs/estimators.md lists the rules.")
             continue

@@ -1,4 +1,4 @@
-"""Values of study.toml and stimuli.csv cleaned: the value as it is kept, or what is wrong."""
+"""Clean values of study.toml and stimuli.csv, or say what is wrong with them."""
 
 from __future__ import annotations
 
@@ -208,10 +208,10 @@ def options(value: Any, longest: int) -> list[dict[str, str]]:
     if len(value) > MOST_OPTIONS:
         raise Wrong(f"There are {len(value)} options; {MOST_OPTIONS} are allowed.", "Ask by text.")
     read = [_option(each, longest) for each in value]
-    given = [option["value"] for option in read]
-    if twice := [each for each in dict.fromkeys(given) if given.count(each) > 1]:
+    stored = [option["value"] for option in read]
+    if twice := [each for each in dict.fromkeys(stored) if stored.count(each) > 1]:
         raise Wrong(f"{quoted(twice)} stands in the list twice.", "Keep one of them.")
-    if PREFER_NOT in given:
+    if PREFER_NOT in stored:
         raise Wrong(f"The value “{PREFER_NOT}” is Earnest's own.", "Write prefer_not = true.")
     return read
 

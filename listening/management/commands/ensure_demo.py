@@ -33,8 +33,8 @@ class Command(BaseCommand):
         if created:
             owner.set_unusable_password()
             owner.save()
-            made = command("changepassword researcher")
-            self.stdout.write(f"Made the user researcher: {made}")
+            instruction = command("changepassword researcher")
+            self.stdout.write(f"Made the user researcher: {instruction}")
         study = studies.create_study(settings.BASE_DIR / "demo", owner)
         self.stdout.write(imported(study))
         self.stdout.write(opened(study))

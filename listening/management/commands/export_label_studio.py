@@ -36,21 +36,22 @@ class Command(BaseCommand):
             raise CommandError(f"“{out}” is not empty, and nothing in it was touched.")
         job = review_named(options["study"], options["review"])
         try:
-            made = tasks_of(job, options["clips_at"])
+            export = tasks_of(job, options["clips_at"])
         except ReviewError as error:
             raise CommandError(str(error)) from None
         (out / "clips").mkdir(parents=True)
-        for name, copy in made.copies.items():
+        for name, copy in export.copies.items():
             shutil.copyfile(local_path(copy), out / "clips" / name)
-        tasks = json.dumps(made.tasks, ensure_ascii=False, indent=1)
+        tasks = json.dumps(export.tasks, ensure_ascii=False, indent=1)
         write_whole(out / "tasks.json", tasks.encode())
-        write_whole(out / "labeling.xml", made.config.encode())
-        left = job.items.count() - len(made.tasks)
+        write_whole(out / "labeling.xml", export.config.encode())
+        left = job.items.count() - len(export.tasks)
         without = f" {left:,} items that train, or whose clip was replaced, are not in it." * (
             left > 0
         )
         self.stdout.write(
-            f"Wrote {out}: {len(made.tasks):,} tasks and {len(made.copies):,} sounds.{without}\n"
+            f"Wrote {out}: {len(export.tasks):,} tasks and {len(export.copies):,} sounds."
+            f"{without}\n"
             "Labelling interface: labeling.xml. Not taken along: hints, second showings, talks, "
             "and how many judge each item (set it in Label Studio).\n"
             f"Back again: {command(f'import_label_studio {job.study.key} {job.pk} EXPORT.json')}"

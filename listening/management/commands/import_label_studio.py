@@ -36,7 +36,7 @@ class Command(BaseCommand):
         for reviewer, count in back.stored.items():
             new = back.new[reviewer]
             self.stdout.write(f"{reviewer}: {count:,} verdicts are stored, {new:,} of them new.")
-        for why, count in back.left.items():
+        for why, count in back.skipped.items():
             self.stdout.write(f"Not taken over: {count:,} {why}.")
         if not back.stored:
             self.stdout.write("Nothing was stored.")

@@ -41,16 +41,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = owner_named(options["owner"])
-        said: list[str] = []
+        messages: list[str] = []
         try:
             # Both steps or none: one that is killed between them can be run again as it was.
             with transaction.atomic():
                 study = studies.create_study(
                     options["source"], owner, replace=options["replace"], tell=self.stdout.write
                 )
-                found = studies.check_study(study)
+                findings = studies.check_study(study)
                 if options["open"]:
-                    said.append(_opened_or_why_not(study, found))
+                    messages.append(_opened_or_why_not(study, findings))
         except studies.StudyProblems as error:
             self._list(error.problems)
             raise SystemExit(1) from None
@@ -62,32 +62,32 @@ class Command(BaseCommand):
         if study.owner_id != owner.pk:
             name = study.owner.get_username()
             self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
-        if made := studies.what_was_derived(studies.study_as_file(study)):
-            self.stdout.write(f"Settings: {made}")
-        for finding in found:
+        if derived := studies.what_was_derived(studies.study_as_file(study)):
+            self.stdout.write(f"Settings: {derived}")
+        for finding in findings:
             self.stdout.write(f"{finding.level.capitalize()}: {finding}")
-        for words in said:
+        for words in messages:
             if words.startswith(NOT_OPENED):
                 raise CommandError(words)
             self.stdout.write(words)
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
-        found = mistakes(problems)
-        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-        places = f" in {len(problems):,} places" if len(problems) > len(found) else ""
+        grouped = mistakes(problems)
+        count = "1 problem" if len(grouped) == 1 else f"{len(grouped)} problems"
+        places = f" in {len(problems):,} places" if len(problems) > len(grouped) else ""
         self.stderr.write(f"Nothing was imported: {count}{places}.")
-        for file, group in groupby(found, key=lambda mistake: mistake.first.file):
+        for file, group in groupby(grouped, key=lambda mistake: mistake.first.file):
             self.stderr.write(file)
             for mistake in group:
                 self.stderr.write(f"  {mistake}")
 
 
-def _opened_or_why_not(study: Study, found: Sequence[studies.Finding]) -> str:
+def _opened_or_why_not(study: Study, findings: Sequence[studies.Finding]) -> str:
     """Opens the study that was just imported; one that cannot be opened stays as a draft."""
     names = [name for pair in study.stimuli.values_list("original", "served") for name in pair]
     try:
         with transaction.atomic():
-            return opened(study, found)
+            return opened(study, findings)
     except CommandError as error:
         return str(error)
     except BaseException:
@@ -141,16 +141,16 @@ def loudness_of(study: Study) -> str:
 
 
 def opened(
-    study: Study, found: Sequence[studies.Finding] | None = None, *, anyway: bool = False
+    study: Study, findings: Sequence[studies.Finding] | None = None, *, anyway: bool = False
 ) -> str:
     """Opens the study, of which the checks `found` so much, and says where raters start."""
     try:
-        planned = studies.open_study(study, anyway=anyway, found=found)
+        planned = studies.open_study(study, anyway=anyway, findings=findings)
     except studies.StudyError as error:
         raise CommandError(f"{NOT_OPENED} {error}") from None
     address = public_route("landing", study.link)
-    said = f"Open, with {planned:,} presentations planned. Raters start at {address}"
-    return said + sessions_needed(study)
+    message = f"Open, with {planned:,} presentations planned. Raters start at {address}"
+    return message + sessions_needed(study)
 
 
 def sessions_needed(study: Study) -> str:

@@ -24,8 +24,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object per line.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = {name: options.get(name) or "" for name in FILTERS} | {"q": " ".join(options["q"])}
-        rows = overviews(filtered(Study.objects.select_related("owner"), asked))
+        criteria = {name: options.get(name) or "" for name in FILTERS} | {
+            "q": " ".join(options["q"])
+        }
+        rows = overviews(filtered(Study.objects.select_related("owner"), criteria))
         for row in rows:
             self.stdout.write(json.dumps(facts(row)) if options["json"] else line(row))
         if not rows and not options["json"]:

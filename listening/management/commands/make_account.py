@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.accounts.links import password_link, said_of_link
+from listening.accounts.links import link_instructions, password_link
 
 
 class Command(BaseCommand):
@@ -30,4 +30,4 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from None
         user.save()
         self.stdout.write(f"Made the account {user.get_username()}, for its own studies only.")
-        self.stdout.write(said_of_link(password_link(user)))
+        self.stdout.write(link_instructions(password_link(user)))

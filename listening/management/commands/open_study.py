@@ -24,10 +24,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
-        found = studies.check_study(study) if study.state == Study.State.DRAFT else None
-        for finding in found or ():
+        findings = studies.check_study(study) if study.state == Study.State.DRAFT else None
+        for finding in findings or ():
             self.stdout.write(f"{finding.level.capitalize()}: {finding}")
-        self.stdout.write(opened(study, found, anyway=options["anyway"]))
+        self.stdout.write(opened(study, findings, anyway=options["anyway"]))
 
 
 def study_named(key: str) -> Study:

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.accounts.links import password_link, said_of_link
+from listening.accounts.links import link_instructions, password_link
 
 
 class Command(BaseCommand):
@@ -21,4 +21,4 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=options["name"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no account “{options['name']}” that may log in.")
-        self.stdout.write(said_of_link(password_link(user)))
+        self.stdout.write(link_instructions(password_link(user)))

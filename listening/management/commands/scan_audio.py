@@ -48,17 +48,17 @@ class Command(BaseCommand):
         if target.exists() and not options["force"]:
             raise CommandError(f"{target} is there, and was not touched. --force replaces it.")
         try:
-            found = scan(files_below(folder), options["pattern"])
+            scanned = scan(files_below(folder), options["pattern"])
         except UnclearNames as unclear:
             offered = "".join(f"\n  --pattern {quote(each)}" for each in unclear.patterns)
             remedy = f" Say how they are named:{offered}" if offered else ""
             raise CommandError(f"{unclear.what}{remedy}") from None
-        texts = self._texts(options["texts"], found)
-        rows = [{**row, "text": texts.get(row["item"], "")} for row in stimuli_of(found)]
+        texts = self._texts(options["texts"], scanned)
+        rows = [{**row, "text": texts.get(row["item"], "")} for row in stimuli_of(scanned)]
         write_whole(target, rows_text(rows).encode())
-        self._tell(found, target, texts)
+        self._tell(scanned, target, texts)
 
-    def _texts(self, file: Path | None, found: Scan) -> dict[str, str]:
+    def _texts(self, file: Path | None, scanned: Scan) -> dict[str, str]:
         if file is None:
             return {}
         try:
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if note:
             self.stderr.write(note)
         try:
-            texts, unknown = texts_in(content, found.sentences)
+            texts, unknown = texts_in(content, scanned.sentences)
         except UnclearTexts as unclear:
             raise CommandError(f"{file}: {unclear}") from None
         for line in unknown[:MOST_SHOWN]:
@@ -77,29 +77,29 @@ class Command(BaseCommand):
             self.stderr.write(f"… and {len(unknown) - MOST_SHOWN:,} more lines.")
         return texts
 
-    def _tell(self, found: Scan, target: Path, texts: dict[str, str]) -> None:
-        systems, sentences = found.systems, found.sentences
-        self.stdout.write(f"Read so: {found.how}.")
+    def _tell(self, scanned: Scan, target: Path, texts: dict[str, str]) -> None:
+        systems, sentences = scanned.systems, scanned.sentences
+        self.stdout.write(f"Read so: {scanned.how}.")
         width = max(map(len, systems[:MOST_SHOWN]))
         for system in systems[:MOST_SHOWN]:
-            own = sum((system, sentence) in found.cells for sentence in sentences)
+            own = sum((system, sentence) in scanned.cells for sentence in sentences)
             self.stdout.write(f"  {system:{width}}  {own:,} of {len(sentences):,} sentences")
         if len(systems) > MOST_SHOWN:
             self.stdout.write(f"  … and {len(systems) - MOST_SHOWN:,} more systems")
         self.stdout.write(f"Sentences: {quoted(sentences, MOST_SHOWN)}.")
-        if found.holes:
-            holes = [f"{system} of {sentence}" for system, sentence in found.holes]
+        if scanned.holes:
+            holes = [f"{system} of {sentence}" for system, sentence in scanned.holes]
             self.stdout.write(
                 f"Missing: {quoted(holes, MOST_SHOWN)}. A task needs allow_missing = true."
             )
-        for path, why in found.ignored[:MOST_SHOWN]:
+        for path, why in scanned.ignored[:MOST_SHOWN]:
             self.stdout.write(f"Ignored: “{path}” {why}.")
-        if len(found.ignored) > MOST_SHOWN:
-            self.stdout.write(f"Ignored: {len(found.ignored) - MOST_SHOWN:,} more files.")
+        if len(scanned.ignored) > MOST_SHOWN:
+            self.stdout.write(f"Ignored: {len(scanned.ignored) - MOST_SHOWN:,} more files.")
         if texts:
             self.stdout.write(f"Texts: {len(texts):,} of {len(sentences):,} sentences.")
         self.stdout.write(
-            f"Wrote {target} with {len(found.cells):,} rows. In study.toml they need no "
+            f"Wrote {target} with {len(scanned.cells):,} rows. In study.toml they need no "
             "[[conditions]], unless one has a label or is a reference, an anchor or for traps."
         )
 

@@ -35,7 +35,7 @@ from listening.sessions.simulated_raters import (
     send_crowd,
 )
 from listening.sessions.simulated_raters.knowledge import (
-    known_to_raters,
+    rater_knowledge,
     roles_of,
     stored_trials,
     truth_file,
@@ -96,7 +96,7 @@ class Command(BaseCommand):
             send_crowd(
                 options["url"],
                 landing,
-                known_to_raters(study),
+                rater_knowledge(study),
                 truth,
                 kinds,
                 concurrency=options["concurrency"],
@@ -125,10 +125,10 @@ class Command(BaseCommand):
         for report in summary.reports:
             if report.session in known:
                 seen[report.kind] += 1
-                found = known[report.session].signs
-                flagged[report.kind] += bool(found)
+                indicators = known[report.session].signs
+                flagged[report.kind] += bool(indicators)
                 if report.kind is Kind.AGENT:
-                    signs.update(sign.lstrip("0123456789 ") for sign in found)
+                    signs.update(sign.lstrip("0123456789 ") for sign in indicators)
         words = ", ".join(f"{flagged[kind]} of {seen[kind]} {kind}" for kind in sorted(seen))
         self.stdout.write(f"Signs of a program: {words}.")
         for sign, count in signs.most_common():
@@ -237,7 +237,7 @@ def insist_on_server(url: str, tls: ssl.SSLContext) -> None:
         answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=10, verify=tls)
     except httpx.ConnectError as error:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            raise CommandError(_of_certificate(url, str(error))) from None
+            raise CommandError(_certificate_error(url, str(error))) from None
         raise CommandError(f"No Earnest answers at {url} ({error}). {remedy}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = str(error) or type(error).__name__
@@ -246,7 +246,7 @@ def insist_on_server(url: str, tls: ssl.SSLContext) -> None:
         raise CommandError(f"Earnest at {url} is not well (status {answer.status_code}). {remedy}")
 
 
-def _of_certificate(url: str, error: str) -> str:
+def _certificate_error(url: str, error: str) -> str:
     reason = error.partition("verify failed: ")[2].partition(" (_ssl")[0]
     if "mismatch" in reason:
         return f"The certificate at {url} is for another name: {reason}"

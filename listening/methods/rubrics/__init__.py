@@ -32,7 +32,7 @@ class RubricError(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RubricQuestion:
     """One of several criteria, as raters are asked and as judges read it."""
 
     key: str
@@ -49,13 +49,13 @@ class Shared:
     scale: str = ""
     points: Mapping[str, str] = field(default_factory=dict)
     step: float = 1.0
-    asked: tuple[Asked, ...] = ()
+    questions: tuple[RubricQuestion, ...] = ()
 
     @property
     def lines(self) -> str:
         """The criteria as the judge reads them: the text, or a line for each that is asked."""
         return self.criteria or "\n".join(
-            f"- {each.key}: {each.question} {each.help_text}".rstrip() for each in self.asked
+            f"- {each.key}: {each.question} {each.help_text}".rstrip() for each in self.questions
         )
 
     def instructions(self, *, scale: bool) -> str:
@@ -116,34 +116,34 @@ def shared_rubric(name: str, language: str = "en") -> tuple[str, Shared]:
     """
     full, raw = content_of(name)
     shared = _parsed(full, raw, language)
-    if not shared.criteria and not shared.asked:
+    if not shared.criteria and not shared.questions:
         raise RubricError(
             f"{full} has no part that raters could read: give it criteria, or [[asked]]"
         )
     return full, shared
 
 
-def shared_of(said: Mapping[str, Any], language: str = "") -> Shared:
+def shared_of(table: Mapping[str, Any], language: str = "") -> Shared:
     """What raters and judges read alike, of a rubric's table; ValueError says what is wrong."""
-    own = said.get("raters", {})
+    own = table.get("raters", {})
     for name, words in own.items():
         if unknown := sorted(set(words) - set(READ)):
             raise ValueError(f"raters.{name}: {', '.join(unknown)} is not known")
-    said = {**said, **own.get(language, {})}
-    asked = tuple(_asked(each) for each in said.get("asked", ()))
-    points = said.get("points", {})
+    table = {**table, **own.get(language, {})}
+    questions = tuple(_parse_question(each) for each in table.get("asked", ()))
+    points = table.get("points", {})
     if not all(isinstance(word, str) for word in points.values()):
         raise ValueError('points is a table of words, like { "5" = "…" }')
-    criteria, scale = (str(said.get(name, "")).strip() for name in ("criteria", "scale"))
-    return Shared(criteria, scale, dict(points), float(said.get("step", 1.0)), asked)
+    criteria, scale = (str(table.get(name, "")).strip() for name in ("criteria", "scale"))
+    return Shared(criteria, scale, dict(points), float(table.get("step", 1.0)), questions)
 
 
-def _asked(table: Mapping[str, Any]) -> Asked:
+def _parse_question(table: Mapping[str, Any]) -> RubricQuestion:
     if unknown := sorted(set(table) - set(ASKED)):
         raise ValueError(f"asked: {', '.join(unknown)} is not known")
     if lacking := sorted({"key", "question"} - set(table)):
         raise ValueError(f"asked: lacks {', '.join(lacking)}")
-    return Asked(**table)
+    return RubricQuestion(**table)
 
 
 @functools.cache

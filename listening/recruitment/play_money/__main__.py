@@ -24,18 +24,18 @@ def main() -> None:
     parser.add_argument("--participants", type=int, default=0, help="so many at the first start")
     parser.add_argument("--public-url", default="", help="what links to the API begin with")
     parser.add_argument("--completion-base", default="", help="what links to its pages begin with")
-    asked = parser.parse_args()
-    if asked.data is not None:
-        asked.data.parent.mkdir(parents=True, exist_ok=True)
-    is_new = asked.data is None or not asked.data.exists()
-    state = State(asked.data, balance=asked.balance, currency=asked.currency)
+    options = parser.parse_args()
+    if options.data is not None:
+        options.data.parent.mkdir(parents=True, exist_ok=True)
+    is_new = options.data is None or not options.data.exists()
+    state = State(options.data, balance=options.balance, currency=options.currency)
     if is_new:
-        for _ in range(asked.participants):
+        for _ in range(options.participants):
             people.create(state)
-    server = Server(state, asked.host, asked.port)
-    url = f"http://{asked.host}:{server.server_address[1]}"
-    api = (asked.public_url or url).rstrip("/")
-    state.links.update(api=api, pages=(asked.completion_base or api).rstrip("/"))
+    server = Server(state, options.host, options.port)
+    url = f"http://{options.host}:{server.server_address[1]}"
+    api = (options.public_url or url).rstrip("/")
+    state.links.update(api=api, pages=(options.completion_base or api).rstrip("/"))
     state.save()
 
     def stop(_: int, __: FrameType | None) -> None:

@@ -50,8 +50,8 @@ def paged(state: State, path: str, query: dict[str, str], entries: Sequence[Json
         raise ApiError(404, "Invalid page.")
 
     def link(number: int | None) -> str | None:
-        asked = {**query, "page": str(number), "page_size": str(size)}
-        return None if number is None else f"{base}?{urlencode(asked)}"
+        params = {**query, "page": str(number), "page_size": str(size)}
+        return None if number is None else f"{base}?{urlencode(params)}"
 
     following = page + 1 if page < last else None
     links = (page, following, page - 1 if page > 1 else None, last)
@@ -63,8 +63,8 @@ def _by_offset(state: State, base: str, query: dict[str, str], entries: Sequence
     offset, count = _positive(query, "offset", 0, least=0), len(entries)
 
     def link(number: int | None) -> str | None:
-        asked = {**query, "limit": str(size), "offset": str(number)}
-        return None if number is None else f"{base}?{urlencode(asked)}"
+        params = {**query, "limit": str(size), "offset": str(number)}
+        return None if number is None else f"{base}?{urlencode(params)}"
 
     following = offset + size if offset + size < count else None
     before = max(0, offset - size) if offset else None
@@ -135,8 +135,8 @@ def workspaces(request: Request) -> Json:
 
 @ROUTES.add("GET", "/workspaces/{id}/")
 def workspace(request: Request, name: str) -> Json:
-    found = request.state.data["workspaces"][request.workspace(name)]
-    return {"id": found["id"], "title": found["title"]}
+    workspace_row = request.state.data["workspaces"][request.workspace(name)]
+    return {"id": workspace_row["id"], "title": workspace_row["title"]}
 
 
 @ROUTES.add("GET", "/workspaces/{id}/balance/")
@@ -161,9 +161,9 @@ def create_project(request: Request, name: str) -> Reply:
 
 @ROUTES.add("GET", "/projects/{id}/")
 def project(request: Request, name: str) -> Json:
-    found = request.state.get("projects", name)
-    request.workspace(found["workspace"])
-    return {key: found[key] for key in ("id", "title", "workspace")}
+    project_row = request.state.get("projects", name)
+    request.workspace(project_row["workspace"])
+    return {key: project_row[key] for key in ("id", "title", "workspace")}
 
 
 @ROUTES.add("POST", "/study-cost-calculator/")
@@ -212,8 +212,8 @@ def eligible(request: Request) -> Json:
 def test_participant(request: Request) -> Reply:
     if not any(request.state.has_feature(w, "test_study") for w in request.workspaces):
         raise ApiError(403, "You do not have permission to use the feature test participants.")
-    made = people.create_tester(request.state, request.body.get("email"))
-    return Reply(201, {"participant_id": made["id"]})
+    tester = people.create_tester(request.state, request.body.get("email"))
+    return Reply(201, {"participant_id": tester["id"]})
 
 
 @ROUTES.add("GET", "/participant-groups/")
@@ -228,7 +228,7 @@ def groups(request: Request) -> Json:
     if query.get("active"):
         is_active = query["active"].lower() == "true"
         entries = [group for group in entries if group["is_deleted"] != is_active]
-    return listed(request, [people.group_shown(request.state, group) for group in entries])
+    return listed(request, [people.group_json(request.state, group) for group in entries])
 
 
 @ROUTES.add("POST", "/participant-groups/")
@@ -238,7 +238,7 @@ def create_group(request: Request) -> Reply:
     if wanted is None:
         raise ApiError(400, {"workspace_id": ["This field is required."]})
     group = people.create_group(request.state, body, request.workspace(wanted))
-    return Reply(201, people.group_shown(request.state, group))
+    return Reply(201, people.group_json(request.state, group))
 
 
 def _group(request: Request, name: str) -> Json:
@@ -251,7 +251,7 @@ def _group(request: Request, name: str) -> Json:
 
 @ROUTES.add("GET", "/participant-groups/{id}/")
 def group(request: Request, name: str) -> Json:
-    return people.group_shown(request.state, _group(request, name))
+    return people.group_json(request.state, _group(request, name))
 
 
 @ROUTES.add("PATCH", "/participant-groups/{id}/")
@@ -273,16 +273,16 @@ def members(request: Request, name: str) -> Json:
 
 @ROUTES.add("POST", "/participant-groups/{id}/participants/")
 def add_members(request: Request, name: str) -> Json:
-    found = _group(request, name)
-    people.add_members(request.state, found, request.body.get("participant_ids"))
-    return people.members(found)
+    group = _group(request, name)
+    people.add_members(request.state, group, request.body.get("participant_ids"))
+    return people.members(group)
 
 
 @ROUTES.add("DELETE", "/participant-groups/{id}/participants/")
 def remove_members(request: Request, name: str) -> Json:
-    found = _group(request, name)
-    people.remove_members(found, request.body.get("participant_ids"))
-    return people.members(found)
+    group = _group(request, name)
+    people.remove_members(group, request.body.get("participant_ids"))
+    return people.members(group)
 
 
 # --- Messages ------------------------------------------------------------------------------------
@@ -303,8 +303,8 @@ def send_messages(request: Request) -> Reply:
 
 @ROUTES.add("POST", "/messages/participant-group/")
 def message_group(request: Request) -> Reply:
-    found = _group(request, str(request.body.get("participant_group_id")))
-    people.send(request.state, list(found["members"]), request.body)
+    group = _group(request, str(request.body.get("participant_group_id")))
+    people.send(request.state, list(group["members"]), request.body)
     return Reply(204)
 
 
@@ -330,14 +330,14 @@ def event_types(request: Request) -> Json:
 @ROUTES.add("GET", "/hooks/secrets/")
 def hook_secrets(request: Request) -> Json:
     workspace_id = request.workspace(request.query.get("workspace_id"))
-    kept = request.state.all("secrets", workspace_id=workspace_id)
-    return {"results": [{k: s[k] for k in ("id", "value", "workspace_id")} for s in kept]}
+    secrets = request.state.all("secrets", workspace_id=workspace_id)
+    return {"results": [{k: s[k] for k in ("id", "value", "workspace_id")} for s in secrets]}
 
 
 @ROUTES.add("POST", "/hooks/secrets/")
 def new_hook_secret(request: Request) -> Reply:
-    made = hooks.new_secret(request.state, request.workspace(request.body.get("workspace_id")))
-    return Reply(201, {key: made[key] for key in ("id", "value", "workspace_id")})
+    secret = hooks.new_secret(request.state, request.workspace(request.body.get("workspace_id")))
+    return Reply(201, {key: secret[key] for key in ("id", "value", "workspace_id")})
 
 
 @ROUTES.add("GET", "/hooks/subscriptions/")
@@ -347,45 +347,49 @@ def subscriptions(request: Request) -> Json:
     entries = request.state.all("subscriptions", is_enabled=is_enabled)
     wanted = request.query.get("workspace_id")
     allowed = [request.workspace(wanted)] if wanted else request.workspaces
-    return listed(request, [hooks.shown(s) for s in entries if s["workspace_id"] in allowed])
+    return listed(
+        request, [hooks.subscription_json(s) for s in entries if s["workspace_id"] in allowed]
+    )
 
 
 @ROUTES.add("POST", "/hooks/subscriptions/")
 def subscribe(request: Request) -> Reply:
     body = request.body
     workspace_id = request.workspace(body.get("workspace_id"))
-    made = hooks.subscribe(
+    subscription = hooks.subscribe(
         request.state, workspace_id, body.get("event_type"), body.get("target_url")
     )
-    return Reply(201, hooks.shown(made), {"X-Hook-Secret": made["confirmation"]})
+    return Reply(
+        201, hooks.subscription_json(subscription), {"X-Hook-Secret": subscription["confirmation"]}
+    )
 
 
 def _subscription(request: Request, name: str) -> Json:
-    found = request.state.get("subscriptions", name)
-    request.workspace(found["workspace_id"])
-    return found
+    subscription = request.state.get("subscriptions", name)
+    request.workspace(subscription["workspace_id"])
+    return subscription
 
 
 @ROUTES.add("GET", "/hooks/subscriptions/{id}/")
 def subscription(request: Request, name: str) -> Json:
-    return hooks.shown(_subscription(request, name))
+    return hooks.subscription_json(_subscription(request, name))
 
 
 @ROUTES.add("POST", "/hooks/subscriptions/{id}/")
 def confirm(request: Request, name: str) -> Json:
-    found = _subscription(request, name)
-    hooks.confirm(found, request.body.get("secret"))
-    return hooks.shown(found)
+    subscription = _subscription(request, name)
+    hooks.confirm(subscription, request.body.get("secret"))
+    return hooks.subscription_json(subscription)
 
 
 @ROUTES.add("PATCH", "/hooks/subscriptions/{id}/")
 def change_subscription(request: Request, name: str) -> Json:
-    found, names = _subscription(request, name), ("event_type", "target_url", "is_enabled")
+    subscription, names = _subscription(request, name), ("event_type", "target_url", "is_enabled")
     changes = {key: value for key, value in request.body.items() if key in names}
-    after = found | changes
+    after = subscription | changes
     hooks.check(request.state, after["event_type"], after["target_url"])
-    found.update(changes)
-    return hooks.shown(found)
+    subscription.update(changes)
+    return hooks.subscription_json(subscription)
 
 
 @ROUTES.add("DELETE", "/hooks/subscriptions/{id}/")
@@ -404,13 +408,13 @@ def events(request: Request, name: str) -> Any:
             entries = [event for event in entries if event[key] == wanted]
     query = {"limit": "100", "offset": "0", **request.query}
     path = request.path.removeprefix("/api/v1")
-    return paged(request.state, path, query, [hooks.event_shown(e) for e in entries])
+    return paged(request.state, path, query, [hooks.event_json(e) for e in entries])
 
 
 @ROUTES.add("POST", "/studies/")
 def create(request: Request) -> Reply:
     study = studies.create(request.state, request.body, request.workspaces)
-    return Reply(201, studies.shown(request.state, study))
+    return Reply(201, studies.study_json(request.state, study))
 
 
 @ROUTES.add("GET", "/studies/")
@@ -425,11 +429,11 @@ def project_studies(request: Request, project: str) -> Json:
     return _studies(request, request.state.all("studies", project=project))
 
 
-def _studies(request: Request, found: list[Json]) -> Json:
+def _studies(request: Request, rows: list[Json]) -> Json:
     if state := request.query.get("state"):
         wanted = [each.replace("_", " ").strip().upper() for each in state.split(",")]
-        found = [study for study in found if study["status"] in wanted]
-    newest_first = sorted(found, key=lambda study: -float(study["created"]))
+        rows = [study for study in rows if study["status"] in wanted]
+    newest_first = sorted(rows, key=lambda study: -float(study["created"]))
     if request.query.get("ordering") == "date_created":
         newest_first.reverse()
     return listed(request, [studies.short(request.state, study) for study in newest_first])
@@ -437,16 +441,16 @@ def _studies(request: Request, found: list[Json]) -> Json:
 
 @ROUTES.add("GET", "/studies/{id}/")
 def study(request: Request, name: str) -> Json:
-    found = request.study(name)
-    shown = studies.shown(request.state, found)
-    return shown if found["id"] == name else {**shown, "id": name, "parent_study_id": found["id"]}
+    row = request.study(name)
+    shown = studies.study_json(request.state, row)
+    return shown if row["id"] == name else {**shown, "id": name, "parent_study_id": row["id"]}
 
 
 @ROUTES.add("PATCH", "/studies/{id}/")
 def change(request: Request, name: str) -> Json:
-    found = request.study(name)
-    studies.change(request.state, found, request.body)
-    return studies.shown(request.state, found)
+    row = request.study(name)
+    studies.change(request.state, row, request.body)
+    return studies.study_json(request.state, row)
 
 
 @ROUTES.add("DELETE", "/studies/{id}/")
@@ -456,19 +460,19 @@ def delete(request: Request, name: str) -> Json:
 
 
 @ROUTES.add("DELETE", "/projects/{id}/studies/{id}/")
-def delete_of_project(request: Request, project: str, name: str) -> Reply:
-    found = request.study(name)
-    if found["project"] != project:
+def delete_study_of_project(request: Request, project: str, name: str) -> Reply:
+    row = request.study(name)
+    if row["project"] != project:
         raise ApiError(404, "The project has no such study.")
-    studies.delete(request.state, found)
+    studies.delete(request.state, row)
     return Reply(204)
 
 
 @ROUTES.add("POST", "/studies/{id}/transition/")
 def transition(request: Request, name: str) -> Json:
-    found = request.study(name)
-    studies.transition(request.state, found, request.body)
-    return studies.shown(request.state, found)
+    row = request.study(name)
+    studies.transition(request.state, row, request.body)
+    return studies.study_json(request.state, row)
 
 
 @ROUTES.add("POST", "/studies/{id}/test-study/")
@@ -481,7 +485,7 @@ def test_study(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/studies/{id}/clone/")
 def clone(request: Request, name: str) -> Json:
     block = bool(request.body.get("block_previous_participants", True))
-    return studies.shown(
+    return studies.study_json(
         request.state, studies.clone(request.state, request.study(name), block=block)
     )
 
@@ -517,13 +521,13 @@ def demographic_export(request: Request, name: str) -> Any:
 def all_submissions(request: Request) -> Json:
     wanted = request.query.get("study")
     names = [wanted] if wanted else list(request.state.data["studies"])
-    found = [
+    rows = [
         submission
         for name in names
         if request.study(name)
         for submission in submissions.of_study(request.state, name)
     ]
-    return _submissions(request, found)
+    return _submissions(request, rows)
 
 
 @ROUTES.add("GET", "/studies/{id}/submissions/")
@@ -532,27 +536,27 @@ def study_submissions(request: Request, name: str) -> Json:
     return _submissions(request, own)
 
 
-def _submissions(request: Request, found: list[Json]) -> Json:
+def _submissions(request: Request, rows: list[Json]) -> Json:
     query = request.query
     if status := query.get("status"):
         wanted = status.upper().replace("_", " ")
         if wanted not in submissions.STATUSES:
             raise ApiError(400, {"status": [f"{status!r} is not a valid choice."]})
-        found = [s for s in found if s["status"] == wanted]
+        rows = [s for s in rows if s["status"] == wanted]
     for flag, statuses in FLAGS.items():
         if query.get(flag, "").lower() in ("true", "1"):
-            found = [s for s in found if s["status"] in statuses]
+            rows = [s for s in rows if s["status"] in statuses]
     if query.get("submitted_from"):
         first = _day(query["submitted_from"])
-        found = [s for s in found if s["completed_at"] and s["completed_at"] >= first]
+        rows = [s for s in rows if s["completed_at"] and s["completed_at"] >= first]
     if query.get("submitted_before"):
         last = _day(query["submitted_before"])
-        found = [s for s in found if s["completed_at"] and s["completed_at"] < last]
+        rows = [s for s in rows if s["completed_at"] and s["completed_at"] < last]
     ordering = query.get("ordering", "started_at")
     key = ORDERINGS.get(ordering.removeprefix("-"))
     if key is None:
         raise ApiError(400, {"ordering": [f"{ordering!r} is not a valid choice."]})
-    ordered = sorted(found, key=key, reverse=ordering.startswith("-"))
+    ordered = sorted(rows, key=key, reverse=ordering.startswith("-"))
     return listed(request, [submissions.entry(request.state, each) for each in ordered])
 
 
@@ -582,12 +586,12 @@ def create_bonuses(request: Request) -> Reply:
     if not isinstance(csv, str):
         raise ApiError(400, {"csv_bonuses": ["This field is required."]})
     try:
-        found = request.study(str(name))
+        row = request.study(str(name))
     except ApiError as error:
         raise ApiError(400, {"study_id": [str(error.detail)]}) from None
     people = submissions.of_study(request.state, str(name))
-    batch = money.create_batch(request.state, found, people, csv)
-    return Reply(201, money.batch_shown(request.state, batch))
+    batch = money.create_batch(request.state, row, people, csv)
+    return Reply(201, money.batch_json(request.state, batch))
 
 
 @ROUTES.add("POST", "/bulk-bonus-payments/{id}/pay/")
@@ -605,17 +609,17 @@ def submission(request: Request, name: str) -> Json:
 
 @ROUTES.add("POST", "/submissions/{id}/transition/")
 def decide(request: Request, name: str) -> Json:
-    found = request.submission(name)
-    submissions.transition(request.state, found, request.body)
+    submission = request.submission(name)
+    submissions.transition(request.state, submission, request.body)
     last = ("parent_study_id", "bonus_payments", "return_requested")
-    shown = submissions.detail(found).items()
+    shown = submissions.detail(submission).items()
     return {key: value for key, value in shown if key not in last}
 
 
 @ROUTES.add("POST", "/submissions/{id}/request-return/")
 def ask_to_return(request: Request, name: str) -> Json:
-    found = request.submission(name)
+    submission = request.submission(name)
     reasons = request.body.get("request_return_reasons")
-    submissions.ask_to_return(request.state, found, reasons)
-    shown = submissions.detail(found)
+    submissions.ask_to_return(request.state, submission, reasons)
+    shown = submissions.detail(submission)
     return {key: shown[key] for key in ("id", "status", "participant", "return_requested")}

@@ -66,9 +66,9 @@ def _account(submission: Json, paid: list[Json]) -> Json:
 def create_participants(request: Request) -> Json:
     """`n` of them (1), all with `attributes`."""
     body = request.body
-    given, n = body.get("attributes") or {}, int(body.get("n", 1))
-    made = [people.create(request.state, given) for _ in range(n)]
-    return {"participants": [each["id"] for each in made]}
+    attributes, n = body.get("attributes") or {}, int(body.get("n", 1))
+    participants = [people.create(request.state, attributes) for _ in range(n)]
+    return {"participants": [each["id"] for each in participants]}
 
 
 @ROUTES.add("POST", "/reserve/")
@@ -192,14 +192,14 @@ def create_workspace(request: Request) -> Json:
     state, body = request.state, request.body
     first = next(iter(state.data["workspaces"].values()))
     features = {**first["features"], **body.get("features", {})}
-    made = state.add(
+    row = state.add(
         "workspaces",
         title=str(body.get("title") or "Another workspace"),
         total=str(body.get("balance", 0)),
         features=features,
     )
-    project = state.add("projects", title="Project", workspace=made["id"])
-    return {"workspace": made["id"], "project": project["id"]}
+    project = state.add("projects", title="Project", workspace=row["id"])
+    return {"workspace": row["id"], "project": project["id"]}
 
 
 @ROUTES.add("POST", "/studies/{id}/child/")
@@ -223,7 +223,7 @@ def edit(request: Request, name: str) -> Json:
     """As the researcher edits it on Prolific's own pages: any fields of a draft, later a few."""
     study = request.state.get("studies", name)
     studies.change(request.state, study, request.body)
-    return studies.shown(request.state, study)
+    return studies.study_json(request.state, study)
 
 
 @ROUTES.add("POST", "/studies/{id}/move/")
@@ -231,7 +231,7 @@ def move(request: Request, name: str) -> Json:
     """As the researcher publishes, pauses or stops it on Prolific's own pages: `action`."""
     study = request.state.get("studies", name)
     studies.transition(request.state, study, request.body)
-    return studies.shown(request.state, study)
+    return studies.study_json(request.state, study)
 
 
 @ROUTES.add("POST", "/studies/{id}/status/")
@@ -239,7 +239,7 @@ def force_status(request: Request, name: str) -> Json:
     """Any status, against all rules: for what is not documented."""
     study = request.state.get("studies", name)
     studies.set_status(request.state, study, str(request.body.get("status")))
-    return studies.shown(request.state, study)
+    return studies.study_json(request.state, study)
 
 
 @ROUTES.add("GET", "/faults/")

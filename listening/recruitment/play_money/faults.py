@@ -50,8 +50,8 @@ def add(state: State, body: Json) -> Json:
 
 
 def remove(state: State, name: str | None = None) -> None:
-    kept = [fault for fault in state.data["faults"] if name and fault["name"] != name]
-    state.data["faults"] = kept
+    others = [fault for fault in state.data["faults"] if name and fault["name"] != name]
+    state.data["faults"] = others
 
 
 def hit(state: State, name: str, method: str = "", path: str = "") -> Json | None:
@@ -69,8 +69,8 @@ def hit(state: State, name: str, method: str = "", path: str = "") -> Json | Non
         state.is_dirty = True
         if fault["count"] is not None:
             fault["count"] -= 1
-        found: Json = fault
-        return found
+        hit_fault: Json = fault
+        return hit_fault
     return None
 
 

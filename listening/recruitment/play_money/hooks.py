@@ -70,12 +70,12 @@ def confirm(subscription: Json, secret: Any) -> None:
     subscription["is_enabled"] = True
 
 
-def shown(subscription: Json) -> Json:
+def subscription_json(subscription: Json) -> Json:
     names = ("id", "workspace_id", "event_type", "target_url", "is_enabled")
     return {name: subscription[name] for name in names}
 
 
-def event_shown(event: Json) -> Json:
+def event_json(event: Json) -> Json:
     names = ("id", "event_type", "resource_id", "status", "target_url", "payload")
     times = {
         "datetime_created": stamp(event["created"]),

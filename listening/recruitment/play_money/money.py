@@ -150,7 +150,7 @@ def batch_amount(batch: Json) -> Decimal:
     return sum((Decimal(str(line["amount"])) for line in batch["lines"]), Decimal(0))
 
 
-def batch_shown(state: State, batch: Json) -> Json:
+def batch_json(state: State, batch: Json) -> Json:
     amount = batch_amount(batch)
     fees, vat = extras(state, amount)
     return {

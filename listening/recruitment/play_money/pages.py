@@ -57,13 +57,13 @@ def _who(request: Request) -> Json | None:
         cookie.load(request.headers.get("cookie", ""))
     except CookieError:
         cookie.clear()
-    kept = cookie["participant"].value if "participant" in cookie else ""
-    name = request.query.get("participant") or kept
-    found: Json | None = request.state.data["participants"].get(name)
-    return found
+    cookie_name = cookie["participant"].value if "participant" in cookie else ""
+    name = request.query.get("participant") or cookie_name
+    participant: Json | None = request.state.data["participants"].get(name)
+    return participant
 
 
-def _known(request: Request) -> Json:
+def _require_participant(request: Request) -> Json:
     who = _who(request)
     if who is None:
         raise ApiError(403, "Choose a participant first.")
@@ -76,7 +76,7 @@ def _money(state: State, minor: Any) -> str:
 
 def _mine(request: Request, name: str) -> Json:
     submission = request.state.get("submissions", name)
-    if submission["participant"] != _known(request)["id"]:
+    if submission["participant"] != _require_participant(request)["id"]:
         raise ApiError(404, "Not a submission of this participant.")
     return submission
 
@@ -119,16 +119,16 @@ def new_participant(request: Request) -> Reply:
 
 @ROUTES.add("GET", "/studies/{id}")
 def study(request: Request, name: str) -> Reply:
-    state, who = request.state, _known(request)
-    found = state.get("studies", name)
+    state, who = request.state, _require_participant(request)
+    row = state.get("studies", name)
     own = state.all("submissions", study_id=name, participant=who["id"])
-    fields = found["fields"]
+    fields = row["fields"]
     text = re.sub(r"<[^>]*>", " ", fields["description"])
     parts = [f'<p class="box">{escape(text)}</p><p>{_money(state, fields["reward"])}</p>']
     if needs := fields.get("peripheral_requirements"):
         parts.append(f"<p>You need: {escape(', '.join(needs))}</p>")
     parts += [_link(each) for each in own]
-    why_not = submissions.why_not(state, found, who)
+    why_not = submissions.why_not(state, row, who)
     if why_not:
         parts.append(f'<p id="why-not">{escape(why_not)}</p>')
     else:
@@ -143,9 +143,9 @@ def _link(submission: Json) -> str:
 
 @ROUTES.add("POST", "/studies/{id}/reserve")
 def reserve(request: Request, name: str) -> Reply:
-    who = _known(request)
-    made = submissions.reserve(request.state, request.state.get("studies", name), who)
-    return redirect(f"/submissions/{made['id']}", who["id"])
+    who = _require_participant(request)
+    submission = submissions.reserve(request.state, request.state.get("studies", name), who)
+    return redirect(f"/submissions/{submission['id']}", who["id"])
 
 
 # --- A place in a study --------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def reserve(request: Request, name: str) -> Reply:
 
 @ROUTES.add("GET", "/submissions")
 def all_submissions(request: Request) -> Reply:
-    state, who = request.state, _known(request)
+    state, who = request.state, _require_participant(request)
     items = []
     for each in state.all("submissions", participant=who["id"]):
         name = escape(state.get("studies", each["study_id"])["fields"]["name"])
@@ -167,7 +167,7 @@ def all_submissions(request: Request) -> Reply:
 @ROUTES.add("GET", "/submissions/complete")
 def complete(request: Request) -> Reply:
     """Where a study sends its participants at the end, with a code in `cc`."""
-    state, who, code = request.state, _known(request), request.query.get("cc", "")
+    state, who, code = request.state, _require_participant(request), request.query.get("cc", "")
     submission = _open_for(state, who, code)
     if submission is None:
         raise ApiError(404, "There is no open submission.")

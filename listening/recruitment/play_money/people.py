@@ -121,12 +121,12 @@ def _values(state: State, participant: Json, name: str) -> set[str]:
     return set(value) if isinstance(value, list) else {value}
 
 
-def attributes(given: Json, place: int) -> Json:
+def attributes(own: Json, place: int) -> Json:
     """A participant's answers to the filters; choices by id or by their text."""
     usual: Json = {"age": 20 + place * 7 % 45, "approval_rate": 100, "approval_numbers": 50}
     usual |= {"first-language": "0", "fluent-languages": ["0"], "hearing-difficulties": "1"}
     usual |= {"handedness": "1", "current-country-of-residence": "0", "sex": str(place % 2)}
-    return usual | {name: _as_ids(name, value) for name, value in given.items()}
+    return usual | {name: _as_ids(name, value) for name, value in own.items()}
 
 
 def _as_ids(name: str, value: Any) -> Any:
@@ -147,10 +147,10 @@ def count(state: State, filters: list[Json]) -> int:
 
 
 def create(
-    state: State, given: Json | None = None, *, email: str = "", is_test: bool = False
+    state: State, own: Json | None = None, *, email: str = "", is_test: bool = False
 ) -> Json:
     place = len(state.data["participants"])
-    has = attributes(given or {}, place)
+    has = attributes(own or {}, place)
     return state.add("participants", attributes=has, email=email, is_test=is_test)
 
 
@@ -201,7 +201,7 @@ def members(group: Json) -> Json:
     return {"results": [{"participant_id": w, "datetime_created": stamp(at)} for w, at in entries]}
 
 
-def group_shown(state: State, group: Json) -> Json:
+def group_json(state: State, group: Json) -> Json:
     feeding = [
         {"id": study["id"], "name": study["fields"]["name"]}
         for study in state.all("studies")
@@ -273,7 +273,7 @@ def listed(state: State, query: dict[str, str]) -> list[Json]:
     if since and state.now() - first > LONGEST_BACK_S:
         raise ApiError(400, {"created_after": ["At most 30 days back."]})
     return [
-        shown(state, message)
+        message_json(state, message)
         for message in state.data["messages"]
         if message["sent_at"] >= first
         and (not user or user in (message["sender_id"], message["recipient_id"]))
@@ -283,10 +283,10 @@ def listed(state: State, query: dict[str, str]) -> list[Json]:
 def unread(state: State) -> list[Json]:
     """Everything that participants wrote; reading here marks nothing as read."""
     mine = state.data["researcher"]
-    return [shown(state, m) for m in state.data["messages"] if m["recipient_id"] == mine]
+    return [message_json(state, m) for m in state.data["messages"] if m["recipient_id"] == mine]
 
 
-def shown(state: State, message: Json) -> Json:
+def message_json(state: State, message: Json) -> Json:
     sender, sent = message["sender_id"], stamp(message["sent_at"])
     entry = {"id": message["id"], "body": message["body"], "type": "message"}
     entry |= {"channel_id": f"channel-{message['id']}", "data": message["data"]}

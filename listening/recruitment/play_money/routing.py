@@ -89,10 +89,10 @@ class Routes:
     def answer(self, request: Request, path: str) -> Reply:
         """The first that fits; what it gives back is a reply, or the body of one."""
         fitting = [(m, p.fullmatch(path), a) for m, p, a in self.known if p.fullmatch(path)]
-        for method, found, answer in fitting:
-            if method == request.method and found:
-                told = answer(request, *found.groups())
-                return told if isinstance(told, Reply) else Reply(200, told)
+        for method, match, answer in fitting:
+            if method == request.method and match:
+                response = answer(request, *match.groups())
+                return response if isinstance(response, Reply) else Reply(200, response)
         if fitting:
             raise ApiError(405, f"The method {request.method} is not allowed.")
         raise ApiError(404, "Not found.")

@@ -81,8 +81,8 @@ def _fault_before(state: State, *at: str) -> Reply | None:
     if faults.hit(state, "drop_before", *at):
         raise Dropped
     if fault := faults.hit(state, "too_many", *at):
-        told = fault.get("retry_after")
-        headers = {} if told is None else {"Retry-After": str(told)}
+        retry_after_s = fault.get("retry_after")
+        headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
         return Reply(429, api.error_body(ApiError(429, "Too many requests.")), headers)
     return _broken(faults.hit(state, "error_500", *at))
 

@@ -272,11 +272,11 @@ def clone(state: State, study: Json, *, block: bool) -> Json:
     project = state.get("projects", study["project"])
     fields: Json = {**study["fields"]}
     if block:
-        kept = [f for f in fields.get("filters") or [] if f["filter_id"] != PREVIOUS]
+        other_filters = [f for f in fields.get("filters") or [] if f["filter_id"] != PREVIOUS]
         before = [f for f in fields.get("filters") or [] if f["filter_id"] == PREVIOUS]
         ids = [value for each in before for value in each["selected_values"]]
         blocked = {"filter_id": PREVIOUS, "selected_values": [*ids, study["id"]]}
-        fields["filters"] = [*kept, blocked]
+        fields["filters"] = [*other_filters, blocked]
     return _add(state, fields, project, is_test=False)
 
 
@@ -314,7 +314,7 @@ def longest_minutes(state: State, study: Json) -> int | float:
 def short(state: State, study: Json) -> Json:
     """As it stands in lists."""
     fields, submissions = study["fields"], state.all("submissions", study_id=study["id"])
-    gone = ("RESERVED", "TIMED-OUT", "RETURNED", "SCREENED OUT")
+    freed = ("RESERVED", "TIMED-OUT", "RETURNED", "SCREENED OUT")
     places = int(fields["total_available_places"])
     cost = money.with_extras(state, Decimal(str(fields["reward"])) * places)
     return {
@@ -327,7 +327,7 @@ def short(state: State, study: Json) -> Json:
         "published_at": stamp(study["published"]),
         "publish_at": stamp(study["publish_at"]),
         "total_available_places": places,
-        "places_taken": sum(each["status"] not in gone for each in submissions),
+        "places_taken": sum(each["status"] not in freed for each in submissions),
         "number_of_submissions": sum(each["status"] != "RESERVED" for each in submissions),
         "reward": fields["reward"],
         "total_cost": 0 if study["is_test"] else number(cost),
@@ -336,7 +336,7 @@ def short(state: State, study: Json) -> Json:
     }
 
 
-def shown(state: State, study: Json) -> Json:
+def study_json(state: State, study: Json) -> Json:
     fields = study["fields"]
     per_hour = number(fields["reward"] * 60 / fields["estimated_completion_time"])
     usual: Json = {"device_compatibility": [], "peripheral_requirements": [], "filters": []}

@@ -62,8 +62,8 @@ def _key(state: State) -> rsa.RSAPrivateKey:
     """This double's own key, made when it is first needed."""
     if state.data["key"] is None:
         state.is_dirty = True
-        made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        state.data["key"] = made.private_bytes(
+        private_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        state.data["key"] = private_key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
@@ -147,14 +147,14 @@ def reserve(state: State, study: Json, participant: Json) -> Json:
         code=None,
         return_requested=None,
         bonus_payments=[],
-        place=_place(state, study),
+        place=_address_index(state, study),
         child=study.get("child"),  # of a quota study: what participants and details name
     )
     set_status(state, submission, "RESERVED")
     return submission
 
 
-def _place(state: State, study: Json) -> int:
+def _address_index(state: State, study: Json) -> int:
     """Which address of a taskflow study it goes to: the one with most places left."""
     details = study["fields"].get("access_details") or [{"total_allocation": 1}]
     left = [
@@ -209,8 +209,8 @@ def submit(state: State, submission: Json, code: str | None, at: float | None = 
     codes = study["fields"]["completion_codes"]
     mine = [each for each in codes if each["actor"] == "participant"]
     entered = (code or "").strip() or (None if mine and mine[0]["code"] is None else NO_CODE)
-    found = next((each for each in mine if each["code"] == entered), None)
-    finish(state, study, submission, entered, found, at=at)
+    matching_code = next((each for each in mine if each["code"] == entered), None)
+    finish(state, study, submission, entered, matching_code, at=at)
 
 
 def finish(

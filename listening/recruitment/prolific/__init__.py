@@ -1,4 +1,4 @@
-"""Prolific's researcher API, typed: what is asked, what comes back, what goes wrong."""
+"""Typed client of Prolific's researcher API: requests, responses and errors."""
 
 from listening.recruitment.prolific.client import Prolific
 from listening.recruitment.prolific.wire import (

@@ -298,12 +298,12 @@ class Prolific:
 
     def _pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[wire.Json]:
         """Every entry of a list; a page after the last one is a 404, not an empty page."""
-        asked = {**(query or {}), "page": "1", "page_size": str(PAGE)}
+        page_query = {**(query or {}), "page": "1", "page_size": str(PAGE)}
         if not query:
-            asked = {"limit": str(PAGE), "offset": "0"}
+            page_query = {"limit": str(PAGE), "offset": "0"}
         for number in range(MOST_PAGES):
             try:
-                reply = self._object("GET", path, query=asked)
+                reply = self._object("GET", path, query=page_query)
             except Refused as refused:
                 if number and refused.status == 404:
                     return
@@ -313,9 +313,9 @@ class Prolific:
             if not link:
                 return
             following = dict(parse_qsl(str(link).partition("?")[2], keep_blank_values=True))
-            if not following or following == asked:
+            if not following or following == page_query:
                 return
-            asked = following  # only its query: the token goes nowhere else
+            page_query = following  # only its query: the token goes nowhere else
         raise ProlificError(f"A list has more than {MOST_PAGES} pages: {path}")
 
     def _ask(

@@ -17,7 +17,7 @@ from django.conf import settings
 
 ISSUER = "https://www.prolific.com"
 KEYS_PATH = "/.well-known/study/jwks.json"
-KEYS_KEPT_S = 24 * 3600
+KEYS_CACHE_S = 24 * 3600
 ASKED_AGAIN_S = 60.0  # at most so often, whoever sends tokens with made-up keys
 LEEWAY_S = 60.0  # between Prolific's clock and ours
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class _Keys:
 
     def named(self, kid: str) -> Any | None:
         age_s = time.monotonic() - self.asked_at
-        if age_s > (KEYS_KEPT_S if kid in self.known else ASKED_AGAIN_S):
+        if age_s > (KEYS_CACHE_S if kid in self.known else ASKED_AGAIN_S):
             self.asked_at = time.monotonic()
             try:
                 client = jwt.PyJWKClient(settings.EARNEST_PROLIFIC_API + KEYS_PATH, timeout=5)

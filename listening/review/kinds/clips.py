@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.models import ReviewAssignment, Stimulus, Study
-from listening.review.clip_kind import ValidatedClips, check_shares, hints_about
+from listening.review.clip_kind import ValidatedClips, check_shares, clip_hints_for
 from listening.review.clip_marks import marks_of, region
 from listening.review.kinds.kind import BadVerdict, Mark, Target, percent
 from listening.review.targets import clips_of, sampled
@@ -47,7 +47,7 @@ class ClipsKind(ValidatedClips):
     title = "Clips: were they synthesised well?"
     what = "clips"
     settings = ClipSettings
-    passing, words, said = OK, NAMES, SAID
+    passing, words, verdict_names = OK, NAMES, SAID
 
     @property
     def script(self) -> str:
@@ -82,18 +82,18 @@ class ClipsKind(ValidatedClips):
             "hints": settings.hints,
         }
 
-    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+    def hints(self, settings: Any, assignments: Sequence[ReviewAssignment]) -> dict[str, Any]:
         """What programs noticed of a clip; where nothing, the reviewer goes on at once."""
         if not settings.hints:
             return {}
-        rows = Stimulus.objects.filter(pk__in=[each.item.stimulus_id for each in given])
+        rows = Stimulus.objects.filter(pk__in=[each.item.stimulus_id for each in assignments])
         clips = {clip.pk: clip for clip in rows.select_related("study")}
-        found = {
-            str(each.code): hints_about(clips[each.item.stimulus_id])
-            for each in given
+        all_hints = {
+            str(each.code): clip_hints_for(clips[each.item.stimulus_id])
+            for each in assignments
             if each.item.stimulus_id in clips
         }
-        return {code: words for code, words in found.items() if words}
+        return {code: words for code, words in all_hints.items() if words}
 
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         verdict = answer.get("verdict")
@@ -116,8 +116,8 @@ class ClipsKind(ValidatedClips):
         """Each defect as a question of its own; who cannot say of the clip says of none."""
         if answer["verdict"] == UNSURE:
             return {}
-        given = {each["what"] for each in answer["defects"]}
-        return {key: key in given for key in NAMES}
+        defects = {each["what"] for each in answer["defects"]}
+        return {key: key in defects for key in NAMES}
 
     def _what(self, mark: Mapping[str, Any]) -> str:
         what = mark.get("what")

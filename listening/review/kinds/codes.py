@@ -11,7 +11,7 @@ from listening.models import Justification, ReviewAssignment, ReviewJob, Study
 from listening.review import codebook
 from listening.review.codebook import KEYS_OF_KEYBOARD, NO_CODE, BadCodebook, Code
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.shown_items import seen_reasons
+from listening.review.shown_items import show_reasons
 from listening.review.targets import reason_targets, reasons_of
 
 MOST_SPANS = 60
@@ -50,7 +50,7 @@ class CodesKind(Kind):
     title = "Reasons: which attributes do they name?"
     what = "reasons"
     several = True
-    taken = "Analyses and files have the codes in the column codes."
+    consequence = "Analyses and files have the codes in the column codes."
     settings = CodeSettings
     rules = ("majority", "all_agree", "adjudicated")
 
@@ -85,11 +85,13 @@ class CodesKind(Kind):
         ]
         none = {"value": NO_CODE, "family": "", "label": "None of these", "words": ""}
         keys = KEYS_OF_KEYBOARD
-        given = [{**each, "key": keys[n]} for n, each in enumerate([*codes, none])]
-        return {"codes": given, "hints": settings.suggest}
+        choices = [{**each, "key": keys[n]} for n, each in enumerate([*codes, none])]
+        return {"codes": choices, "hints": settings.suggest}
 
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_reasons(given, with_clip=self.hears(job))
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
+        return show_reasons(assignments, with_clip=self.hears(job))
 
     def say(self, category: str) -> str:
         return category.replace("|", ", ").replace("_", " ")
@@ -103,37 +105,41 @@ class CodesKind(Kind):
             raise BadVerdict("“None of these” stands alone.")
         if not isinstance(spans, list) or len(spans) > MOST_SPANS:
             raise BadVerdict(f"Mark at most {MOST_SPANS} places.")
-        kept = [_span(span, codes) for span in spans]
+        checked_spans = [_span(span, codes) for span in spans]
         chosen = sorted(set(codes))
-        return {"codes": chosen, "spans": kept}, "|".join(chosen)
+        return {"codes": chosen, "spans": checked_spans}, "|".join(chosen)
 
     def suggests(self, job: ReviewJob) -> bool:
         items = job.items.values_list("pk", flat=True)
-        return bool(job.settings.get("suggest", True) or _of_judges(job.settings["version"], items))
+        return bool(
+            job.settings.get("suggest", True) or _codes_of_judges(job.settings["version"], items)
+        )
 
-    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+    def hints(self, settings: Any, assignments: Sequence[ReviewAssignment]) -> dict[str, Any]:
         """What words suggest by rules, where the review was made so, and what a model suggests."""
-        trials = [each.item.trial_id for each in given]
+        trials = [each.item.trial_id for each in assignments]
         rows = Justification.objects.filter(trial__in=trials).values_list("trial", "text")
         texts = dict(rows) if settings.suggest else {}
         known = {code.key for code in settings.codes}
-        judged = _of_judges(settings.version, [each.item_id for each in given])
+        judged = _codes_of_judges(settings.version, [each.item_id for each in assignments])
         return {
             str(each.code): {
                 "rules": codebook.suggested(settings.codes, texts.get(each.item.trial_id or 0, "")),
                 "judge": [code for code in judged.get(each.item_id, []) if code in known],
             }
-            for each in given
+            for each in assignments
         }
 
 
-def _of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]:
+def _codes_of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]:
     """By item: the codes that a judge model named under this version of the codebook."""
-    heard: list[tuple[Any, Any]] = code_hints.send(ReviewJob, items=list(items), version=version)
-    found: dict[int, list[str]] = {}
-    for _, named in heard:
-        found |= named or {}
-    return found
+    responses: list[tuple[Any, Any]] = code_hints.send(
+        ReviewJob, items=list(items), version=version
+    )
+    codes: dict[int, list[str]] = {}
+    for _, named in responses:
+        codes |= named or {}
+    return codes
 
 
 def _span(span: Any, codes: Sequence[str]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class ConsistencyKind(ValidatedClips):
     title = "Clips: is each system consistent?"
     what = "groups of clips"
     settings = ConsistencySettings
-    passing, words, said = SAME, NAMES, SAID
+    passing, words, verdict_names = SAME, NAMES, SAID
 
     def lacking(self, study: Study) -> str:
         if grouped(study, 1.0, 2, 0, references=False):
@@ -73,14 +73,14 @@ class ConsistencyKind(ValidatedClips):
         }
 
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-        said = {key: answer.get(key) for key in NAMES}
-        if not all(value in SAID for value in said.values()):
+        judgements = {key: answer.get(key) for key in NAMES}
+        if not all(value in SAID for value in judgements.values()):
             raise BadVerdict("Voice, language and manner are each same, differs or unsure.")
         odd = answer.get("odd", [])
         if not isinstance(odd, list) or not all(type(n) is int and 0 <= n < MOST for n in odd):
             raise BadVerdict("The clips that stand out are named by their places.")
-        category = next((each for each in (DIFFERS, UNSURE) if each in said.values()), SAME)
-        return {**said, "odd": sorted(set(odd))}, category
+        category = next((each for each in (DIFFERS, UNSURE) if each in judgements.values()), SAME)
+        return {**judgements, "odd": sorted(set(odd))}, category
 
     def marks(self, answer: Mapping[str, Any]) -> list[Mark]:
         odd = tuple(answer["odd"])

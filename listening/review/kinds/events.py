@@ -8,9 +8,9 @@ from typing import Any
 
 from listening.methods.vocalisation_types import canonical
 from listening.models import ReviewAssignment, ReviewJob, Study
-from listening.review.clip_marks import NOTHING, events_of, marks_of, region, types_heard
+from listening.review.clip_marks import NOTHING, event_types, events_of, marks_of, region
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.shown_items import seen_events
+from listening.review.shown_items import show_events
 from listening.review.targets import clips_of, sampled
 
 UNSURE = "unsure"
@@ -39,7 +39,9 @@ class EventsKind(Kind):
     key = "events"
     title = "Vocalisations: which are heard, and where?"
     what = "clips"
-    taken = "The page of marks compares judge models and people with them, and has them as a CSV."
+    consequence = (
+        "The page of marks compares judge models and people with them, and has them as a CSV."
+    )
     settings = EventSettings
     rules = ("majority_third", "majority", "all_agree")
     per_item = 3
@@ -67,8 +69,10 @@ class EventsKind(Kind):
     def desk(self, settings: Any) -> dict[str, Any]:
         return {"unsure": UNSURE}
 
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_events(job.study, given)
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
+        return show_events(job.study, assignments)
 
     def say(self, category: str) -> str:
         return {UNSURE: "Cannot say", NOTHING: "Nothing heard"}.get(category, category)
@@ -78,8 +82,8 @@ class EventsKind(Kind):
         unsure = answer.get("unsure", False)
         if not isinstance(unsure, bool) or (unsure and events):
             raise BadVerdict("Mark what you hear, or say that you cannot say.")
-        kept = {"events": events, "unsure": unsure}
-        return kept, UNSURE if unsure else types_heard(events_of(kept))
+        checked_answer = {"events": events, "unsure": unsure}
+        return checked_answer, UNSURE if unsure else event_types(events_of(checked_answer))
 
     def _event(self, mark: Mapping[str, Any]) -> dict[str, Any]:
         name, position = mark.get("type"), mark.get("position")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from listening.common.registry import Registry
 from listening.models import ReviewAssignment, ReviewJob, Study
-from listening.review.rules import Rule, Said, decide_codes
+from listening.review.rules import ItemVerdicts, Rule, decide_codes
 
 
 class BadVerdict(ValueError):
@@ -60,7 +60,7 @@ class Kind(ABC):
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
     what: ClassVar[str] = "items"  # in the plural, for pages
-    taken: ClassVar[str] = ""  # what analyses and files make of its outcomes, as a sentence
+    consequence: ClassVar[str] = ""  # what analyses and files make of its outcomes, as a sentence
     passing: ClassVar[str] = ""  # the category of what is well, of kinds that have a pass mark
     words: ClassVar[Mapping[str, str]] = {}  # what a mark in an answer is called
     settings: ClassVar[type[Any]] = NoSettings
@@ -88,14 +88,13 @@ class Kind(ABC):
         Kind.registry.add(cls)
 
     @classmethod
-    def settings_from(cls, given: Mapping[str, Any]) -> Any:
+    def settings_from(cls, raw: Mapping[str, Any]) -> Any:
         """The settings as a dataclass; BadSettings names a field that is unknown or of no use."""
         known = {field.name: field for field in fields(cls.settings)}
-        if unknown := sorted(set(given) - set(known)):
+        if unknown := sorted(set(raw) - set(known)):
             raise BadSettings(f"There is no setting {', '.join(unknown)} of “{cls.title}”.")
         values = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in given.items()
+            name: tuple(value) if isinstance(value, list) else value for name, value in raw.items()
         }
         lacking = [
             name
@@ -144,18 +143,20 @@ class Kind(ABC):
         """What the desk is told of the question: choices and their keys."""
 
     @abstractmethod
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
         """What a reviewer sees of each item, made by `listening.review.shown_items` alone."""
 
-    def decide(self, rule: Rule, said: Said) -> str:
+    def decide(self, rule: Rule, verdicts: ItemVerdicts) -> str:
         """What an item comes to; "" while nothing is decided."""
-        return decide_codes(rule, said) if self.several else rule.decide(said)
+        return decide_codes(rule, verdicts) if self.several else rule.decide(verdicts)
 
     def suggests(self, job: ReviewJob) -> bool:
         """Whether the desk waits for hints though the settings ask for none."""
         return False
 
-    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+    def hints(self, settings: Any, assignments: Sequence[ReviewAssignment]) -> dict[str, Any]:
         """By code of the assignment: what rules suggest, told only after one's own verdict."""
         return {}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.shown_items import seen_reasons
+from listening.review.shown_items import show_reasons
 from listening.review.targets import reason_targets, reasons_of
 
 FIT, UNFIT, UNSURE = "fit", "unfit", "unsure"
@@ -33,7 +33,7 @@ class ReasonsKind(Kind):
     key = "reasons"
     title = "Reasons: do they fit their labels?"
     what = "reasons"
-    taken = (
+    consequence = (
         "Analyses leave out ratings whose reason does not fit, under the rule “review”, and say "
         "what changes without it; files have it in the column review."
     )
@@ -57,8 +57,10 @@ class ReasonsKind(Kind):
     def desk(self, settings: Any) -> dict[str, Any]:
         return {"choices": [{"key": k, "value": v, "label": words} for k, v, words in CHOICES]}
 
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_reasons(given, with_clip=self.hears(job))
+    def show_items(
+        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
+    ) -> list[dict[str, Any]]:
+        return show_reasons(assignments, with_clip=self.hears(job))
 
     def say(self, category: str) -> str:
         return next((words for _, value, words in CHOICES if value == category), category)

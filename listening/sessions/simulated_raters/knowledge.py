@@ -10,7 +10,7 @@ from listening import audio
 from listening.methods import method_named
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.sessions.simulated_raters.opinions import KnownClip, Truth
-from listening.sessions.simulated_raters.scripted_rater import Kind, Known
+from listening.sessions.simulated_raters.scripted_rater import Kind, RaterKnowledge
 from listening.sessions.stages import check_and_settings, check_seed
 
 
@@ -18,27 +18,27 @@ def roles_of(study: Study) -> dict[str, str]:
     return dict(study.conditions.values_list("key", "role"))
 
 
-def known_to_raters(study: Study) -> Known:
+def rater_knowledge(study: Study) -> RaterKnowledge:
     """All that simulated raters need of a study to go through it."""
     language, checks = study.language, list(study.checks)
 
     def truths(code: str, key: str, attempt: int) -> list[str]:
-        check, asked = check_and_settings(checks, key, language)
-        return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
+        check, settings = check_and_settings(checks, key, language)
+        return [trial.truth for trial in check.plan(settings, check_seed(code, key, attempt))]
 
     avoided = {
         each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}
         for each in study.questionnaires
     }
-    clips = known_clips(study)
+    clips = clips_by_copy(study)
 
     def clip_of(code: str, url: str) -> KnownClip | None:
         return clips.get(audio.served_copy_of(url, code))
 
-    return Known(clip_of, truths, avoided)
+    return RaterKnowledge(clip_of, truths, avoided)
 
 
-def known_clips(study: Study) -> dict[str, KnownClip]:
+def clips_by_copy(study: Study) -> dict[str, KnownClip]:
     """The clips by the names of their served copies: of its sound, no two appearances are alike.
 
     A clip that is both rated and a trap is answered as rated: the rater cannot tell which it is.

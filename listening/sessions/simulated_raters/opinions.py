@@ -265,7 +265,7 @@ def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -
 def question_answers(
     questionnaire: State, avoided: Mapping[str, Sequence[str]], opinions: Opinions
 ) -> dict[str, Any]:
-    """An answer to each question that is asked, none that would end the session."""
+    """An answer to each visible question, none that would end the session."""
     answers: dict[str, Any] = {}
     for question in questionnaire["questions"]:
         rule = question["show_if"]
@@ -278,8 +278,8 @@ def question_answers(
 
 
 def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
-    given = answer if isinstance(answer, list) else [answer]
-    return any(str(each) in wanted for each in given)
+    choices = answer if isinstance(answer, list) else [answer]
+    return any(str(each) in wanted for each in choices)
 
 
 def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:

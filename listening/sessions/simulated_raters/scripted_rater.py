@@ -40,7 +40,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class RaterKnowledge:
     """What simulated raters are told beforehand, because they have no ears."""
 
     clip_of: Callable[[str, str], KnownClip | None]  # behind an address: session, address
@@ -83,7 +83,7 @@ class ScriptedRater:
         self,
         base_url: str,
         landing: str,
-        known: Known,
+        known: RaterKnowledge,
         opinions: Opinions,
         kind: Kind = Kind.CAREFUL,
         *,
@@ -211,10 +211,10 @@ class ScriptedRater:
         return await self._post("checks", {"key": check["key"], "answer": answer})
 
     async def _answer_questions(self, state: State) -> State:
-        asked = state["questionnaire"]
-        avoided = self.known.avoided.get(asked["key"], {})
-        answers = question_answers(asked, avoided, self.opinions)
-        return await self._post("questionnaires", {"key": asked["key"], "answers": answers})
+        questionnaire = state["questionnaire"]
+        avoided = self.known.avoided.get(questionnaire["key"], {})
+        answers = question_answers(questionnaire, avoided, self.opinions)
+        return await self._post("questionnaires", {"key": questionnaire["key"], "answers": answers})
 
     async def _answer(self, state: State) -> State:
         trial = state["trials"][0]
@@ -266,11 +266,11 @@ class ScriptedRater:
         return facts | (AGENT_MARKS if self.kind is Kind.AGENT else {})
 
     def _justification(self, task: State, label: str) -> State | None:
-        asked = task["justification"]
-        if not asked or not (asked["required"] or self.random.random() < 0.3):
+        rules = task["justification"]
+        if not rules or not (rules["required"] or self.random.random() < 0.3):
             return None
         careless = self.kind is Kind.CARELESS
-        min_chars = int(asked["min_chars"])
+        min_chars = int(rules["min_chars"])
         if self.kind is Kind.AGENT:
             return agent_reason(label, min_chars)
         text = (
@@ -354,8 +354,8 @@ class Summary:
     @property
     def withdrawn(self) -> set[str]:
         """Those of raters who withdrew afterwards: their answers are deleted, as promised."""
-        gone = [r.acknowledged for r in self.reports if r.end == "withdrawn"]
-        return {code for codes in gone for code in codes}
+        acknowledged = [r.acknowledged for r in self.reports if r.end == "withdrawn"]
+        return {code for codes in acknowledged for code in codes}
 
     @property
     def ends(self) -> dict[Kind, Counter[str]]:
@@ -372,7 +372,7 @@ class Summary:
 async def send_crowd(
     base_url: str,
     landing: str,
-    known: Known,
+    known: RaterKnowledge,
     truth: Truth,
     kinds: Sequence[Kind],
     *,

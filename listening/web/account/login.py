@@ -120,10 +120,10 @@ class LogOut(LogoutView):
 
 
 def _provider(key: str) -> SignOn:
-    found = provider_of(key)
-    if found is None:
+    provider = provider_of(key)
+    if provider is None:
         raise Http404("No such provider is set.")
-    return found
+    return provider
 
 
 @never_cache

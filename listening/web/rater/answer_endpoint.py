@@ -47,7 +47,7 @@ from listening.sessions.stages import is_current
 from listening.sessions.task_rules import task_rules
 from listening.web.rater.api import REFUSALS, AnswerShape, answer_of, stored_facts
 from listening.web.rater.session_ownership import is_raters
-from listening.web.rater.state import Plan, plan_of, planned_state
+from listening.web.rater.state import Plan, planned_state, read_plan
 
 PATH = re.compile(r"/api/s/([0-9A-Za-z_-]{1,64})/(answers/)?")
 ANSWERS_ROUTE, STATE_ROUTE = "api-answers", "api-state"
@@ -98,8 +98,8 @@ class AnswerEndpoint:
         self.writes = Batches(self._write, by_one=OF_ONE_CALL)
 
     def takes(self, scope: Scope) -> bool:
-        found = _match(scope)
-        return found is not None and scope["method"] == ("POST" if found[2] else "GET")
+        match = _match(scope)
+        return match is not None and scope["method"] == ("POST" if match[2] else "GET")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, headers = time.perf_counter(), header_variables(scope)
@@ -157,9 +157,9 @@ class AnswerEndpoint:
                     own = stored.over and is_raters(request, sitting.link, sitting.rater)
                     return _answer_reply(stored, plan, own=own)
 
-    async def _read(self, asked: list[tuple[str, str]]) -> list[Read]:
+    async def _read(self, pairs: list[tuple[str, str]]) -> list[Read]:
         """Return what READ finds of each (session's code, trial's code)."""
-        statement = read_statement(asked)
+        statement = read_statement(pairs)
         async with asyncio.timeout(PATIENCE_S), self.pool.connection() as connection:
             cursor = await connection.execute(statement.sql, statement.values)
             return [decode_read(content) for (content,) in await cursor.fetchall()]
@@ -235,7 +235,7 @@ def _plain_plan(read: Read) -> tuple[Sitting, Plan]:
         raise NotPlain
     if not is_current(lost=read.lost, left=read.left) or sitting.wording != sitting.wording_last:
         raise NotPlain
-    plan = plan_of(read)
+    plan = read_plan(read)
     trains = TRAINING in (trial.trap for trial in plan.upcoming)
     if trains or task_rules(plan.tasks[0]).asks_between:
         raise NotPlain

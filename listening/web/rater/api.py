@@ -1,7 +1,7 @@
-"""The doors of the rater's page: state, checks, questions, answers, skips, comment, withdrawal.
+"""The API of the rater's page: state, checks, questions, answers, skips, comment, withdrawal.
 
-Each goes one way: the session is found, what was sent is read, the rules store it or raise, and the
-reply is the session's state. What is raised on the way becomes a reply in `refusal`, nowhere else.
+Each endpoint loads the session, parses the request, lets the rules store it or raise, and replies
+with the session's state. `refusal` alone turns exceptions into replies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from listening.sessions.answers import Answer, StoredAnswer
 from listening.sessions.playback_facts import known_facts
 from listening.sessions.task_rules import Refused
 from listening.web.rater.session_ownership import is_own
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 
 STATUS = {"unknown_trial": 404} | dict.fromkeys(
     ("wrong_order", "session_over", "lease_lost", "not_ready"), 409
@@ -121,7 +121,7 @@ class RaterView(View):
             return refusal(error, self.session, own=self.owns(self.session))
 
     def session_named(self, code: str) -> Session:
-        """The session, which is kept: a refusal is said in its language, with its state."""
+        """The session; it is remembered, since a refusal needs its language and its state."""
         self.session = lifecycle.session_named(code)
         return self.session
 
@@ -134,7 +134,7 @@ class RaterView(View):
             raise Malformed(OTHER_BROWSER, 403)
 
     def state(self, session: Session) -> HttpResponse:
-        return replied(state_of(session, own=self.owns(session)))
+        return replied(session_state(session, own=self.owns(session)))
 
 
 class StateView(RaterView):
@@ -144,7 +144,7 @@ class StateView(RaterView):
 
 class CheckView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, attempt = self.session_named(code), sent(request)
+        session, attempt = self.session_named(code), json_body(request)
         answer = attempt.get("answer")
         if not isinstance(answer, dict):
             raise Malformed
@@ -154,7 +154,7 @@ class CheckView(RaterView):
 
 class QuestionnaireView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, form = self.session_named(code), sent(request)
+        session, form = self.session_named(code), json_body(request)
         answers = form.get("answers")
         if not isinstance(answers, dict):
             raise Malformed
@@ -165,9 +165,9 @@ class QuestionnaireView(RaterView):
 class AnswerView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        answer = answer_of(convert(sent(request), AnswerShape))
+        answer = answer_of(convert(json_body(request), AnswerShape))
         stored = lifecycle.record_answer(session, answer)
-        state = state_of(session, own=is_own(request, session))
+        state = session_state(session, own=is_own(request, session))
         return replied(stored_facts(stored, state), 200 if stored.repeat else 201)
 
 
@@ -176,7 +176,7 @@ class SkipView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        skip = convert(sent(request), SkipShape)
+        skip = convert(json_body(request), SkipShape)
         lifecycle.skip(session, skip.trial, skip.reason, skip.playback)
         return self.state(session)
 
@@ -186,14 +186,14 @@ class LoadedView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        sent(request)
+        json_body(request)
         lifecycle.note_scripts(session)
         return replied({"stored": True})
 
 
 class CommentView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
-        session, text = self.session_named(code), sent(request).get("text")
+        session, text = self.session_named(code), json_body(request).get("text")
         if not isinstance(text, str):
             raise Malformed
         self.demand_own(session)
@@ -203,7 +203,7 @@ class CommentView(RaterView):
 class WithdrawView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        if sent(request).get("confirm") is not True:
+        if json_body(request).get("confirm") is not True:
             raise Malformed
         self.demand_own(session)
         lifecycle.withdraw(session)
@@ -211,7 +211,7 @@ class WithdrawView(RaterView):
         return self.state(session)
 
 
-def sent(request: HttpRequest) -> dict[str, Any]:
+def json_body(request: HttpRequest) -> dict[str, Any]:
     """The JSON object that was sent."""
     if request.content_type != "application/json":
         raise Malformed(status=415)
@@ -269,11 +269,13 @@ def refusal(error: Exception, session: Session | None, *, own: bool) -> HttpResp
         match error:
             case Refused():
                 message = _(error.message) % error.numbers
-                body = _error(error.code, message, state_of(lifecycle.refresh(session), own=own))
+                body = _error(
+                    error.code, message, session_state(lifecycle.refresh(session), own=own)
+                )
                 return replied(body, STATUS.get(error.code, 422))
             case stages.AnsweredAlready():
                 message = _("These questions are answered already. The page goes on.")
-                return replied(_error("wrong_order", message, state_of(session, own=own)), 409)
+                return replied(_error("wrong_order", message, session_state(session, own=own)), 409)
             case Incorrect():
                 message = _("Some questions need another look.")
                 return replied(

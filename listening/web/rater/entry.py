@@ -100,7 +100,7 @@ def _is_signed(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bo
 
 def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
-    given = {**request.GET.dict(), **request.POST.dict()}
+    params = {**request.GET.dict(), **request.POST.dict()}
     others = {  # ids of other platforms, by their parameter: what an address holds instead of one
         name: source.facts.holes.get(usual, "")
         for source in sources_of(study.sources)
@@ -121,10 +121,10 @@ def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
         INVITATION,
         SIGNED,
     )
-    words = {k: _printable(given.get(k, "")) for k in names}
+    words = {k: _printable(params.get(k, "")) for k in names}
     holes = ("{{", "${", "%SURVEY_CODE%")  # never filled in
-    kept = {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
-    return {k: word for k, word in kept.items() if _may_be_id(k, word, others)}
+    filled = {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
+    return {k: word for k, word in filled.items() if _may_be_id(k, word, others)}
 
 
 def _may_be_id(name: str, word: str, others: Mapping[str, str]) -> bool:
@@ -195,8 +195,8 @@ def _earlier(request: HttpRequest, study: Study) -> tuple[str, ...]:
 
 def _source(request: HttpRequest, study: Study) -> Source | None:
     """The way in by which somebody comes, of those that the study names."""
-    given = {**request.GET.dict(), **request.POST.dict()}
-    key, from_prolific = given.get(PARAMETER, ""), bool(given.get("PROLIFIC_PID"))
+    params = {**request.GET.dict(), **request.POST.dict()}
+    key, from_prolific = params.get(PARAMETER, ""), bool(params.get("PROLIFIC_PID"))
     return source_of_arrival(study.sources, key, from_prolific=from_prolific)
 
 

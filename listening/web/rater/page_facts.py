@@ -19,7 +19,7 @@ from listening.sessions.line_marks import Lines, marked_lines
 HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
 
 
-def door_facts(study: Any, length: SessionLength) -> dict[str, Any]:
+def entry_facts(study: Any, length: SessionLength) -> dict[str, Any]:
     """What stands on the first page, of a stored study or of a study folder's."""
     return {
         "welcome_paragraphs": _paragraphs(length.fill(study.texts.get("welcome", ""))),
@@ -117,10 +117,10 @@ def kind_facts(dimension: str, text: str, task: Mapping[str, Any]) -> dict[str, 
     if not any(KIND in each["question"] + each["help"] for each in task["criteria"]):
         return {}
     kinds = [dimension] if dimension else types_marked(text)
-    return {"dimension": ", ".join(map(_kind_said, kinds)) or _("the sound that was asked for")}
+    return {"dimension": ", ".join(map(_kind_title, kinds)) or _("the sound that was asked for")}
 
 
-def _kind_said(kind: str) -> str:
+def _kind_title(kind: str) -> str:
     known = canonical(kind)
     named = _(known)
     return named if named != known else kind
@@ -155,30 +155,30 @@ def translated(words: str) -> str:
     return _(words) if words else ""
 
 
-def _justification(asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    if not asked:
+def _justification(rules: Mapping[str, Any]) -> dict[str, Any] | None:
+    if not rules:
         return None
     return {
-        "required": bool(asked.get("required")),
-        "min_chars": int(asked.get("min_chars", 0)),
-        "prompt": asked.get("prompt", ""),
-        "good": list(asked.get("good", [])),
-        "poor": list(asked.get("poor", [])),
+        "required": bool(rules.get("required")),
+        "min_chars": int(rules.get("min_chars", 0)),
+        "prompt": rules.get("prompt", ""),
+        "good": list(rules.get("good", [])),
+        "poor": list(rules.get("poor", [])),
     }
 
 
 def check_facts(
-    check: Check, asked: CheckSettings, seed: str, attempt: int, sound: Callable[[int], str]
+    check: Check, settings: CheckSettings, seed: str, attempt: int, sound: Callable[[int], str]
 ) -> dict[str, Any]:
     """One attempt of a check: its sounds and questions, and not what is right."""
     return {
         "key": check.key,
-        "title": _(asked.title),
-        "text": _(asked.text),
+        "title": _(settings.title),
+        "text": _(settings.text),
         "kind": check.kind,
         "attempt": attempt,
-        "attempts": asked.attempts,
-        "feedback": _(check.feedback_sentence(asked)) if attempt > 1 else "",
+        "attempts": settings.attempts,
+        "feedback": _(check.feedback_sentence(settings)) if attempt > 1 else "",
         "clip": sound(0) if check.kind == "volume" else "",
         "trials": [
             {
@@ -188,7 +188,7 @@ def check_facts(
                     {"value": o.value, "text": _(o.text), "hotkey": o.hotkey} for o in trial.options
                 ],
             }
-            for place, trial in enumerate(check.plan(asked, seed))
+            for place, trial in enumerate(check.plan(settings, seed))
         ],
     }
 
@@ -202,12 +202,12 @@ def clip_facts(
         "clips": clips,
         "parts": [
             {"name": _(part.name), "role": role, "lines": marked_lines(lines(part.stimulus), clip)}
-            for part, role, clip in zip(parts, shown_roles(parts), clips, strict=True)
+            for part, role, clip in zip(parts, page_roles(parts), clips, strict=True)
         ],
     }
 
 
-def shown_roles(parts: Sequence[Part]) -> list[str]:
+def page_roles(parts: Sequence[Part]) -> list[str]:
     """Roles as the page may know them: of two compared clips the second, whichever is the rated."""
     roles = [part.role for part in parts]
     if "versus" not in roles:

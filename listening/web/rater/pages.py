@@ -40,14 +40,14 @@ from listening.web.rater.entry import (
     verify_arrival,
 )
 from listening.web.rater.session_ownership import is_own, may_enter, memory_of, remember
-from listening.web.rater.state import state_of
+from listening.web.rater.state import session_state
 
 
 @never_cache
 @ensure_csrf_cookie
 @require_http_methods(["GET", "POST"])
 def landing(request: HttpRequest, link: str) -> HttpResponse:
-    """The study's door: who we are, what is asked, consent; then on to the session."""
+    """The study's entry page with information and consent; it leads on to the session."""
     study = get_object_or_404(Study, link=link)
     carried = carried_by(request, study)
     arrival = arrival_of(request, study, carried)
@@ -102,7 +102,7 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
         return _full(study, arrival)
-    return "came_before" if lifecycle.came_before(study, arrival) else ""
+    return "came_before" if lifecycle.has_earlier_session(study, arrival) else ""
 
 
 def _full(study: Study, arrival: Arrival) -> str:
@@ -134,7 +134,7 @@ def _landing_page(
         if corrected:
             error = _("The words on this page were corrected just now. Please read them again.")
         context = {
-            **page_facts.door_facts(study, session_length(study)),
+            **page_facts.entry_facts(study, session_length(study)),
             "study": study,
             "languages": languages_of(study, language, carried),
             "problem": problem,
@@ -217,7 +217,7 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         lifecycle.refresh(session)
     own = is_own(request, session)
     with speaking(session.spoken):
-        state = state_of(session, own=own)
+        state = session_state(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
         context["withdrawal"] = withdrawal_sentence(
@@ -249,8 +249,10 @@ def check_sound(request: HttpRequest, token: str) -> HttpResponse:
 @lru_cache(maxsize=64)
 def _check_wav(code: str, key: str, attempt: int, place: int) -> bytes:
     session = Session.objects.select_related("study").get(code=code)
-    check, asked = check_and_settings(session.study.checks, key, session.spoken)
-    return as_wav(check.signal(asked, check_seed(code, key, attempt), place), check.sample_rate_hz)
+    check, settings = check_and_settings(session.study.checks, key, session.spoken)
+    return as_wav(
+        check.signal(settings, check_seed(code, key, attempt), place), check.sample_rate_hz
+    )
 
 
 def as_wav(wave: Wave, rate_hz: int) -> bytes:

@@ -76,8 +76,8 @@ def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: s
     know; by Prolific's signature; or by ``proof``, the address of the listening page.
     """
     by_submission = any(
-        own and hmac.compare_digest(own.encode(), given.encode())
-        for own, given in (
+        own and hmac.compare_digest(own.encode(), claimed.encode())
+        for own, claimed in (
             (session.prolific_session, arrival.prolific_session),
             (session.external_session, arrival.external_session),
         )

@@ -1,4 +1,4 @@
-"""What the page of a stored session is told: its stage, its trials, opaque clip addresses."""
+"""The state that a session's page gets: its stage, its trials and opaque clip addresses."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from listening.common.languages import speaking, study_words
 from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
-    Place,
+    TrialPosition,
     asks_between,
-    due,
+    due_occasion,
     is_between,
     questionnaire_of,
     trials_until,
@@ -42,7 +42,7 @@ from listening.sessions.stages import (
     attempt_of,
     check_and_settings,
     check_seed,
-    part_asked_of,
+    next_part_of,
     stage_of,
     task_keys,
 )
@@ -71,10 +71,10 @@ class Plan:
     upcoming: list[Upcoming]  # the current trial and the next ones
     left: int
     training: list[Any]
-    places: list[Place]
+    places: list[TrialPosition]
 
 
-def plan_of(read: Read) -> Plan:
+def read_plan(read: Read) -> Plan:
     """Return what is answered and what comes next, of what was read of a session."""
     upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
     tasks = list(dict.fromkeys(read.tasks))
@@ -83,7 +83,7 @@ def plan_of(read: Read) -> Plan:
 
 def _whole_plan(read: Read, sitting: Sitting) -> Plan:
     """The same, with the places of all trials where training or questions between need them."""
-    plan = plan_of(read)
+    plan = read_plan(read)
     trains = TRAINING in (trial.trap for trial in plan.upcoming)
     if not trains and not asks_between(_parsed(sitting.questions)):
         return plan
@@ -91,11 +91,11 @@ def _whole_plan(read: Read, sitting: Sitting) -> Plan:
     return replace(
         plan,
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
-        places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
+        places=[TrialPosition(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
 
 
-def state_of(session: Session, *, own: bool) -> dict[str, Any]:
+def session_state(session: Session, *, own: bool) -> dict[str, Any]:
     """The State of a session as it is stored, as the page draws it.
 
     ``own``: the browser may speak for the session (see `session_ownership`); any other one
@@ -112,7 +112,7 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
 
 
 def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
-    checks, questions = _parsed(sitting.asked), _parsed(sitting.questions)
+    checks, questions = _parsed(sitting.study_checks), _parsed(sitting.questions)
     outcomes = _parsed(sitting.checks)
     words = study_words(
         sitting.title, _parsed(sitting.texts), _parsed(sitting.translations), sitting.language
@@ -121,7 +121,7 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
     answered = _parsed(sitting.questionnaires)
     between = _Between(sitting.study, questions, plan.places, answered)
     stage = stage_of(sitting.status, questions, checks, answered, outcomes, between.due)
-    asked = _asked(stage, questions, words, answered, plan)
+    questionnaire = _questionnaire(stage, questions, words, answered, plan)
     ahead = stage.kind == "trial" or between.due is not None
     return {
         "stage": stage.kind,
@@ -133,7 +133,7 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
             "break_every": sitting.break_every,
         },
         "progress": {"done": plan.answered, "total": plan.answered + plan.left},
-        "questionnaire": asked,
+        "questionnaire": questionnaire,
         "check": _check(sitting, checks, outcomes, stage.key, words["checks"])
         if stage.kind == "check"
         else None,
@@ -145,11 +145,11 @@ def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Between:
-    """What is asked between tasks or blocks, as far as this session has come."""
+    """The questionnaires between tasks or blocks, at this point of the session."""
 
     study: int
     questionnaires: Sequence[Mapping[str, Any]]
-    places: Sequence[Place]
+    places: Sequence[TrialPosition]
     answered: Mapping[str, Any]
 
     @cached_property
@@ -160,7 +160,7 @@ class _Between:
     def due(self) -> Occasion | None:
         if not self.tasks:
             return None
-        return due(self.questionnaires, self.tasks, self.places, self.answered)
+        return due_occasion(self.questionnaires, self.tasks, self.places, self.answered)
 
     @property
     def free(self) -> int:
@@ -170,7 +170,7 @@ class _Between:
         return trials_until(self.questionnaires, self.tasks, self.places, self.answered, AHEAD)
 
 
-def _asked(
+def _questionnaire(
     stage: Stage,
     questions: Sequence[Mapping[str, Any]],
     words: Mapping[str, Any],
@@ -182,7 +182,7 @@ def _asked(
         return None
     form = next(q for q in questions if q["key"] == questionnaire_of(stage.key))
     whole = in_words(form, words["questionnaires"].get(form["key"], {}))
-    page = questionnaire_page(part_asked_of(whole, answered.get(stage.key)), _)
+    page = questionnaire_page(next_part_of(whole, answered.get(stage.key)), _)
     if not is_between(form):
         return page
     return page | page_facts.occasion_facts(stage.key, plan.answered, plan.answered + plan.left)
@@ -196,13 +196,17 @@ def _check(
     words: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The attempt that comes next."""
-    check, asked = check_and_settings(checks, key, sitting.language)
-    said = words.get(key, {})
-    asked = replace(asked, title=said.get("title", asked.title), text=said.get("text", asked.text))
+    check, settings = check_and_settings(checks, key, sitting.language)
+    own_words = words.get(key, {})
+    settings = replace(
+        settings,
+        title=own_words.get("title", settings.title),
+        text=own_words.get("text", settings.text),
+    )
     attempt = attempt_of(outcomes, key)
     seed = check_seed(sitting.code, key, attempt)
     return page_facts.check_facts(
-        check, asked, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
+        check, settings, seed, attempt, lambda place: audio.check_url(sitting, key, attempt, place)
     )
 
 
@@ -270,7 +274,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
             "id": trial.code,
             "position": plan.answered + place,
             "task": index[trial.task_id],
-            **_shown(trial, seen_by),
+            **_trial_facts(trial, seen_by),
             **_kind(trial, facts[trial.task_id]),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
@@ -293,13 +297,13 @@ class Listener(Struct, frozen=True, gc=False):
     language: str
 
 
-def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
+def _trial_facts(trial: Upcoming, listener: Listener) -> dict[str, Any]:
     """Clips and words of a trial."""
-    return dict(decode(_shown_as_json(trial, listener)))
+    return dict(decode(_trial_facts_json(trial, listener)))
 
 
 @lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters
-def _shown_as_json(trial: Upcoming, listener: Listener) -> bytes:
+def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
     """What is the same at each answer before the trial."""
     rules = task_rules(trial.task_id)
     clips_of = {clip.id: clip for clip in trial.clips}

@@ -47,12 +47,12 @@ def chance_text(chance: float) -> str:
 
 def _checks(study: Study) -> list[dict[str, Any]]:
     counts = check_counts(study.pk)
-    return [_check(study, asked, counts.get(asked["key"])) for asked in study.checks]
+    return [_check(study, entry, counts.get(entry["key"])) for entry in study.checks]
 
 
-def _check(study: Study, asked: dict[str, Any], count: Any) -> dict[str, Any]:
-    check = check_named(asked["key"])
-    settings = check.settings(asked, language=study.language)
+def _check(study: Study, entry: dict[str, Any], count: Any) -> dict[str, Any]:
+    check = check_named(entry["key"])
+    settings = check.settings(entry, language=study.language)
     once, overall = check.odds_once(settings), check.odds(settings)
     selects = settings.trials > 0
     return {
@@ -91,7 +91,7 @@ def _questionnaires(study: Study) -> list[dict[str, Any]]:
             {
                 "key": questionnaire["key"],
                 "title": questionnaire_title(questionnaire),
-                "when": asked_when(questionnaire, plans),
+                "when": occasion_text(questionnaire, plans),
                 "questions": len(questionnaire["questions"]),
                 "answered": count.answered if count else 0,
                 "screened": count.screened if count else 0,
@@ -101,7 +101,7 @@ def _questionnaires(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def asked_when(questionnaire: Mapping[str, Any], plans: Sequence[TaskPlan]) -> str:
+def occasion_text(questionnaire: Mapping[str, Any], plans: Sequence[TaskPlan]) -> str:
     """At which moments, in words for the researcher."""
     if not is_between(questionnaire):
         return f"{questionnaire['when']} the trials"

@@ -16,10 +16,10 @@ from listening.design.draft_fields import (
     SCREEN_OUTS,
     EditorField,
     editor_field,
+    field_value,
     fields_of_table,
     put,
     reasons_of,
-    shown,
 )
 from listening.design.draft_toml import Table, roles
 from listening.design.questionnaires import READY_MADE, TITLES
@@ -61,7 +61,7 @@ def _task(
     options = task.get("options", {})
     role = roles(dict(top))
     steps, criteria = _steps(method, options), _criteria(method, task)
-    asked = _options_of(method)
+    option_names = _options_of(method)
     return {
         "place": place,
         "task": task,
@@ -73,10 +73,12 @@ def _task(
         "conditions": conditions,
         "reference": [c for c in conditions if role.get(c) == "reference"],
         "wants_reference": method is not None and method.screen == "parallel",
-        "options": asked,
+        "options": option_names,
         "half_steps": options.get("step", getattr(method, "default_step", 1)) == 0.5,
         "reach": str(options.get("reach", getattr(method, "default_reach", ""))),
-        "further": controls([*_further_options(place, asked), *further_fields(place)], dict(top)),
+        "further": controls(
+            [*_further_options(place, option_names), *further_fields(place)], dict(top)
+        ),
         "reasons": _reasons(task, method),
         "languages": [_task_words(tag, place, task, steps, criteria) for tag in languages_of(top)],
     }
@@ -87,16 +89,18 @@ def _options_of(method: Method | None) -> tuple[str, ...]:
     if method is None:
         return ()
     options = WatchedOptions({})
-    for read in (method.scale, method.playback, lambda asked: method.columns((), asked)):
+    for read in (method.scale, method.playback, lambda options: method.columns((), options)):
         with suppress(ValueError, TypeError, KeyError):  # it misses one that it needs
             read(options)
-    return tuple(options.asked)
+    return tuple(options.used)
 
 
-def _further_options(place: int, asked: Sequence[str]) -> list[EditorField]:
+def _further_options(place: int, option_names: Sequence[str]) -> list[EditorField]:
     """The options that the page has no control for by name."""
     at = f"tasks.{place}.options"
-    fields = (editor_field(f"{at}.{name}") for name in asked if not has_control(f"{at}.{name}"))
+    fields = (
+        editor_field(f"{at}.{name}") for name in option_names if not has_control(f"{at}.{name}")
+    )
     return [field for field in fields if field]
 
 
@@ -126,17 +130,17 @@ def _task_words(
     fields.append(_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words))
     for each in criteria:
         mine, where = own.get("criteria", {}).get(each["key"], {}), f"{at}.criteria.{each['key']}"
-        given = (each["question"], mine.get("question", ""))
-        fields.append(_word(f"{where}.question", "Question", *given))
-        given = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
-        fields.append(_word(f"{where}.help_text", "Help text", *given))
+        pair = (each["question"], mine.get("question", ""))
+        fields.append(_word(f"{where}.question", "Question", *pair))
+        pair = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
+        fields.append(_word(f"{where}.help_text", "Help text", *pair))
         for step in steps:
-            given = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
-            fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *given))
+            pair = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
+            fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *pair))
     if "justification" in task:
         mine = own.get("justification", {}).get("prompt", "")
-        given = (task["justification"].get("prompt", ""), mine)
-        fields.append(_word(f"{at}.justification.prompt", "Justification prompt", *given))
+        pair = (task["justification"].get("prompt", ""), mine)
+        fields.append(_word(f"{at}.justification.prompt", "Justification prompt", *pair))
     return _language(tag, fields)
 
 
@@ -151,9 +155,9 @@ def _word(name: str, words: str, original: str, value: str, long: bool = False) 
 
 
 def _language(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    asked = [each for each in fields if each["original"]]
-    missing = sum(not each["value"] for each in asked)
-    return {"tag": tag, "name": name_of(tag), "fields": asked, "missing": missing}
+    to_translate = [each for each in fields if each["original"]]
+    missing = sum(not each["value"] for each in to_translate)
+    return {"tag": tag, "name": name_of(tag), "fields": to_translate, "missing": missing}
 
 
 def languages_of(top: Mapping[str, Any]) -> list[str]:
@@ -213,7 +217,7 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         "forms": [_form(key, top) for key in READY_MADE],
         "own_forms": [form.get("key", "") for form in own],
         "screens": [
-            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": shown(top, name)}
+            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": field_value(top, name)}
             for name in SCREEN_OUTS
         ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
@@ -255,33 +259,35 @@ def controls(fields: Sequence[EditorField], top: Table) -> list[dict[str, Any]]:
     return [
         {
             "field": field,
-            "value": _ticked(field, top) if field.control == "flag" else shown(top, field.name),
+            "value": _ticked(field, top)
+            if field.control == "flag"
+            else field_value(top, field.name),
         }
         for field in fields
     ]
 
 
 def _ticked(field: EditorField, top: Table) -> bool:
-    value = shown(top, field.name)
+    value = field_value(top, field.name)
     return value if isinstance(value, bool) else field.usual.lower() == "true"
 
 
 def _check(key: str, top: Table) -> dict[str, Any]:
     study = top.get("study", {})
-    given = next((c for c in study.get("checks", []) if c.get("key") == key), None)
+    entry = next((c for c in study.get("checks", []) if c.get("key") == key), None)
     check = Check.registry[key]()
     try:
-        asked = check.settings(given or {}, language=study.get("language", "en"))
+        settings = check.settings(entry or {}, language=study.get("language", "en"))
     except Unfit:  # said under Review; the page shows what was typed
-        asked = check.settings({}, language=study.get("language", "en"))
+        settings = check.settings({}, language=study.get("language", "en"))
     return {
         "key": key,
-        "title": asked.title,
+        "title": settings.title,
         "purpose": purpose_of(Check.registry[key]),
-        "ticked": given is not None,
-        "given": given or {},
-        "asked": asked,
-        "guessing": chance_text(check.odds(asked)) if asked.trials else "",
+        "ticked": entry is not None,
+        "given": entry or {},
+        "asked": settings,
+        "guessing": chance_text(check.odds(settings)) if settings.trials else "",
         "further": controls(_further_settings(check), top),
     }
 
@@ -295,7 +301,7 @@ def _further_settings(check: Check) -> list[EditorField]:
 
 def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
     questions = [question["question"] for question in READY_MADE[key]]
-    ticked = shown(top, f"forms.{key}")
+    ticked = field_value(top, f"forms.{key}")
     return {"key": key, "title": TITLES[key], "questions": questions, "ticked": ticked}
 
 

@@ -29,12 +29,12 @@ class ShownMistake:
 
 
 def shown_mistakes(
-    found: Sequence[Mistake], top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+    grouped: Sequence[Mistake], top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> list[ShownMistake]:
-    return [_shown(each, top, rows) for each in found]
+    return [_shown_mistake(each, top, rows) for each in grouped]
 
 
-def _shown(
+def _shown_mistake(
     mistake: Mistake, top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> ShownMistake:
     file, place, words = mistake.first.file, mistake.first.place, mistake.first.page_words

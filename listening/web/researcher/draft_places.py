@@ -80,10 +80,10 @@ LABELS = {"tasks": "", "dimensions": "Systems", TEXTS_OF_CLIPS: "Texts"}  # of w
 
 def field_at(place: str) -> tuple[str, str, str]:
     """The page that changes a place of study.toml, the label of its field, and its id there."""
-    found = _found(CONTROLS, place) or _further(place) or _found(NEAR, place)
-    if found is None:
+    location = _match_place(CONTROLS, place) or _further(place) or _match_place(NEAR, place)
+    if location is None:
         return (*NOWHERE, "")
-    page, anchor = found
+    page, anchor = location
     return page, _label(place), anchor
 
 
@@ -97,7 +97,7 @@ def further_fields(task: int | None = None) -> list[EditorField]:
 def has_control(name: str) -> bool:
     """Whether a template has a control for this field: tasks.0.title is tasks[1].title there."""
     place = re.sub(r"^tasks\.(\d+)", lambda n: f"tasks[{int(n[1]) + 1}]", name)
-    return _found(CONTROLS, place) is not None
+    return _match_place(CONTROLS, place) is not None
 
 
 def _study_tables() -> Iterator[tuple[str, str]]:
@@ -119,7 +119,7 @@ def _further(place: str) -> tuple[str, str] | None:
     return (QUESTIONS if place.startswith("tasks") else RATERS, field.anchor) if field else None
 
 
-def _found(places: tuple[Place, ...], place: str) -> tuple[str, str] | None:
+def _match_place(places: tuple[Place, ...], place: str) -> tuple[str, str] | None:
     for pattern, page, anchor in places:
         if match := re.fullmatch(pattern, place):
             named = match.groupdict()

@@ -61,7 +61,7 @@ def make_sounds(request: HttpRequest, draft: Draft) -> HttpResponse:
             draft, wishes, anchors_and_traps.MADE_AT_ONCE_S if step else inf
         )
         if left == 0:
-            anchors_and_traps.put(draft, wishes, _seen(request))
+            anchors_and_traps.put(draft, wishes, _revision_seen(request))
             conditions = ", ".join(dict.fromkeys(wish.condition for wish in wishes))
             clips = "1 clip was" if len(wishes) == 1 else f"{len(wishes)} clips were"
             messages.success(request, f"{clips} made: {conditions}.")
@@ -76,22 +76,22 @@ def make_sounds(request: HttpRequest, draft: Draft) -> HttpResponse:
 
 
 def _wishes(request: HttpRequest, draft: Draft) -> list[anchors_and_traps.Wish]:
-    given = request.POST
-    if given.get("make") == "anchors":
+    form = request.POST
+    if form.get("make") == "anchors":
         return anchors_and_traps.anchors(draft)
-    count = whole_number(given.get("count", ""), 1)
+    count = whole_number(form.get("count", ""), 1)
     return anchors_and_traps.traps(
-        draft, given.get("kind", ""), given.get("of", ""), count, given.get("file", "")
+        draft, form.get("kind", ""), form.get("of", ""), count, form.get("file", "")
     )
 
 
-def _seen(request: HttpRequest) -> int:
+def _revision_seen(request: HttpRequest) -> int:
     return number_in(request, "revision")
 
 
 def take_back(request: HttpRequest, draft: Draft) -> None:
     condition = request.POST.get("condition", "")
-    count = anchors_and_traps.take_back(draft, condition, _seen(request))
+    count = anchors_and_traps.take_back(draft, condition, _revision_seen(request))
     messages.success(request, f"{count} clips of “{condition}” are removed.")
 
 
@@ -173,14 +173,14 @@ TABLE: Mapping[str, Callable[[HttpRequest, Table, folder.Rows], None]] = {
 
 MOST_CHANGES = 200  # fields in one request
 PARTS = {  # button -> what it does to study.toml; whether it could
-    "add-source": lambda top, given: draft_fields.add_source(top, given.get("kind", "")),
-    "remove-source": lambda top, given: draft_fields.remove_source(top, given.get("source", "")),
-    "add-language": lambda top, given: draft_fields.add_language(top, given.get("language", "")),
-    "remove-language": lambda top, given: draft_fields.remove_language(
-        top, given.get("language", "")
+    "add-source": lambda top, form: draft_fields.add_source(top, form.get("kind", "")),
+    "remove-source": lambda top, form: draft_fields.remove_source(top, form.get("source", "")),
+    "add-language": lambda top, form: draft_fields.add_language(top, form.get("language", "")),
+    "remove-language": lambda top, form: draft_fields.remove_language(
+        top, form.get("language", "")
     ),
-    "remove-task": lambda top, given: draft_fields.remove_task(top, given.get("task", "")),
-    "compose": lambda top, given: compose_consent(top),
+    "remove-task": lambda top, form: draft_fields.remove_task(top, form.get("task", "")),
+    "compose": lambda top, form: compose_consent(top),
 }
 NAMED = 5  # files, mistakes and lines of pasted texts
 LONGEST_NAME = 255  # that is remembered of a file that is ignored
@@ -244,11 +244,11 @@ def _news(request: HttpRequest, draft: Draft, merged: Merged) -> HttpResponse:
 def files(request: HttpRequest, code: str) -> HttpResponse:
     """What is there already, so that an upload goes on where it stopped."""
     draft = own_draft(request, code)
-    asked, size = request.GET.get("path"), request.GET.get("size", "")
-    if asked is None:
+    path, size = request.GET.get("path"), request.GET.get("size", "")
+    if path is None:
         return JsonResponse({"files": received.uploaded(draft)})
     try:
-        there = received.received_of(draft, asked, int(size) if _is_size(size) else 0)
+        there = received.received_of(draft, path, int(size) if _is_size(size) else 0)
     except Wrong:
         there = 0  # the upload itself is refused, and says why
     return JsonResponse({"received": there})
@@ -260,20 +260,20 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
     draft, path = own_draft(request, code, EDIT), request.GET.get("path", "")
-    told, status = _received(request, draft, path)
-    if path and ("done" in told or (status == 422 and "problem" in told)):
-        received.note_problem(draft, path, told.get("problem", ""))
-    return JsonResponse(told, status=status)
+    response, status = _received(request, draft, path)
+    if path and ("done" in response or (status == 422 and "problem" in response)):
+        received.note_problem(draft, path, response.get("problem", ""))
+    return JsonResponse(response, status=status)
 
 
 def _received(request: HttpRequest, draft: Draft, path: str) -> tuple[dict[str, Any], int]:
     """What the page is told of a piece, and the status."""
     zipped = received.is_zip(path)
     try:
-        given = [request.GET[name] for name in ("size", "offset")]
-        if not all(map(_is_size, given)):
+        numbers = [request.GET[name] for name in ("size", "offset")]
+        if not all(map(_is_size, numbers)):
             raise ValueError
-        size, offset = map(int, given)
+        size, offset = map(int, numbers)
     except (KeyError, ValueError):
         return {"problem": "The size is missing."}, 400
     largest = WEB_ARCHIVE_BYTES if zipped else WEB_SOUND_BYTES
@@ -296,14 +296,14 @@ def _received(request: HttpRequest, draft: Draft, path: str) -> tuple[dict[str, 
         return {"problem": f"The file cannot be stored: {error.strerror}."}, 507
     if not whole:
         return {"received": offset + len(request.body)}, 200
-    return _what_came(draft, path, zipped), 200
+    return _finish_upload(draft, path, zipped), 200
 
 
 def _is_size(text: str) -> bool:
     return text.isdecimal() and len(text) < 16
 
 
-def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
+def _finish_upload(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
     if zipped:
         problems = received.unzip(draft, path)
         return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
@@ -391,7 +391,7 @@ def _back(draft: Draft, do: str, page: str) -> HttpResponse:
 
 
 def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
-    given = request.POST
+    form = request.POST
     if do == "arrange":
         _arrange(request, draft)
         return
@@ -402,22 +402,22 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
         if do in TABLE:
             TABLE[do](request, top, rows)
-        elif do in PARTS and not PARTS[do](top, given):
+        elif do in PARTS and not PARTS[do](top, form):
             messages.error(request, "It exists already, or the name cannot be used.")
 
-    seen = given.get("revision", "")
+    seen = form.get("revision", "")
     folder.change(draft, make, whole_number(seen))
 
 
 def _arrange(request: HttpRequest, draft: Draft) -> None:
-    found = sounds.arrange(draft, request.POST.get("pattern", "").strip())
+    scanned = sounds.arrange(draft, request.POST.get("pattern", "").strip())
     if not folder.table_of(draft):
         words = "The folder has no study.toml. Add one, or start with another card."
         messages.warning(request, words)
-    if found is not None:
-        systems, sentences = len(found.systems), len(found.sentences)
+    if scanned is not None:
+        systems, sentences = len(scanned.systems), len(scanned.sentences)
         words = f"{systems} system{pluralize(systems)}, {sentences} sentence{pluralize(sentences)}"
-        words += f": {found.how}."
+        words += f": {scanned.how}."
         messages.success(request, words)
     _name_unsent(request)
 
@@ -437,10 +437,10 @@ def _name_unsent(request: HttpRequest) -> None:
 
 
 def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
-    asked = request.POST.get("project", "")
-    number = whole_number(asked)
+    chosen = request.POST.get("project", "")
+    number = whole_number(chosen)
     project = projects_of(request.user, EDIT).filter(pk=number).first()
-    if asked and project is None:
+    if chosen and project is None:
         messages.error(request, "You are not an editor or owner of this project.")
         return redirect("draft-review", code=draft.code)
     making.move_to_project(draft, project)
@@ -455,14 +455,14 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
     try:
         if do == "open":
             anyway = "anyway" in request.POST
-            study = making.open_made(draft, anyway=anyway, by=request.user.get_username())
+            study = making.open_study_of_draft(draft, anyway=anyway, by=request.user.get_username())
             messages.success(request, "The study is open: raters can start. Their link is below.")
             return redirect("study", key=study.key)
         making.make(draft, request.user)
     except StudyProblems as wrong:
         if not reading_of(draft).problems:  # else the page lists them
-            found = mistakes(wrong.problems)[:NAMED]
-            for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
+            grouped = mistakes(wrong.problems)[:NAMED]
+            for each in shown_mistakes(grouped, folder.table_of(draft), folder.rows_of(draft)):
                 messages.error(request, f"{each.page_name}: {each.field} {each.words}")
     except StudyError as error:
         for line in lines_of(error):

@@ -31,7 +31,7 @@ from listening.audio.degradations import FLAWS
 from listening.common.languages import name_of
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
-from listening.design.draft_fields import shown
+from listening.design.draft_fields import field_value
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
@@ -137,8 +137,8 @@ def _try_it(key: str, preset: str) -> str:
 
 def _begin(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
-    kind, asked = request.POST.get("kind", ""), request.POST.get("project", "")
-    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    kind, chosen = request.POST.get("kind", ""), request.POST.get("project", "")
+    number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
     project = projects_of(request.user, EDIT).filter(pk=number).first()
     if kind in KINDS:
         draft = folder.begin(request.user, kind, project)
@@ -161,7 +161,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
 # --- The steps ------------------------------------------------------------------------------------
 
 
-def _shown(
+def _render_draft(
     request: HttpRequest, code: str, template: str, more: Callable[[Draft, Reading], dict[str, Any]]
 ) -> HttpResponse:
     draft = own_draft(request, code, LOOK)
@@ -202,7 +202,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
             **_buttons(draft, top, rows, facts),
         }
 
-    return _shown(request, code, "researcher/draft_sounds.html", more)
+    return _render_draft(request, code, "researcher/draft_sounds.html", more)
 
 
 def _buttons(
@@ -247,13 +247,13 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
         top = folder.table_of(draft)
         return {
             "tasks": question_fields(top, folder.rows_of(draft)),
-            "hypotheses": shown(top, "study.hypotheses"),
+            "hypotheses": field_value(top, "study.hypotheses"),
             "language_name": name_of(top.get("study", {}).get("language", "en")),
             "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
             "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
         }
 
-    return _shown(request, code, "researcher/draft_questions.html", more)
+    return _render_draft(request, code, "researcher/draft_questions.html", more)
 
 
 @never_cache
@@ -263,7 +263,7 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         return rater_fields(folder.table_of(draft))
 
-    return _shown(request, code, "researcher/draft_raters.html", more)
+    return _render_draft(request, code, "researcher/draft_raters.html", more)
 
 
 @never_cache
@@ -271,11 +271,11 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
 @require_GET
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        made = making.is_made(draft)
+        is_made = making.is_made(draft)
         study = whole(reading)
         length = length_of(draft, reading)
-        findings = making.findings_of(draft) if made else []
-        if study is not None and length is not None and not made:
+        findings = making.findings_of(draft) if is_made else []
+        if study is not None and length is not None and not is_made:
             rows = folder.rows_of(draft)
             facts = facts_of(draft, [row["file"] for row in rows])
             clips = levels.measured(rows, facts, study.loudness_lufs)
@@ -287,13 +287,13 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             if study
             else None,
             "projects": projects_of(request.user, EDIT),
-            "made": made,
-            "tries": count_pilots(draft.study) if made and draft.study else 0,
+            "made": is_made,
+            "tries": count_pilots(draft.study) if is_made and draft.study else 0,
             "findings": findings_of_draft(findings, draft),
             "serious": any(each.level == "problem" for each in findings),
         }
 
-    return _shown(request, code, "researcher/draft_review.html", more)
+    return _render_draft(request, code, "researcher/draft_review.html", more)
 
 
 def _clip_address(draft: Draft, entry: StimulusEntry) -> str:

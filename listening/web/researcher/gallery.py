@@ -25,7 +25,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
     presets = _presets()
     context = {
         "methods": _methods(presets),
-        "checks": [_check(asked["key"]) for asked in every_check()],
+        "checks": [_check(entry["key"]) for entry in every_check()],
         "questionnaires": [_questionnaire(key) for key in READY_MADE],
         "presets": presets,
     }
@@ -70,14 +70,14 @@ def _methods(presets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _check(key: str) -> dict[str, Any]:
     check = check_named(key)
-    asked = check.settings({})
+    settings = check.settings({})
     return {
         "key": key,
-        "title": asked.title,
+        "title": settings.title,
         "what": purpose_of(Check.registry[key]),
-        "trials": asked.trials,
-        "pass_at_least": asked.pass_at_least,
-        "guessing": chance_text(check.odds(asked)) if asked.trials else "",
+        "trials": settings.trials,
+        "pass_at_least": settings.pass_at_least,
+        "guessing": chance_text(check.odds(settings)) if settings.trials else "",
         "url": _try(check=key),
     }
 

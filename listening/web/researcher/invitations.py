@@ -26,7 +26,7 @@ from listening.web.researcher.study_page import who
 ROWS_PER_PAGE = 50
 
 
-def _of(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
+def _study_and_source(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
     study = study_for(request.user, key, EDIT)
     named = source_named(study.sources, source)
     if named is None or not named.takes_invitations:
@@ -37,7 +37,7 @@ def _of(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
 @login_required
 @require_GET
 def page(request: HttpRequest, key: str, source: str) -> HttpResponse:
-    return _page(request, *_of(request, key, source))
+    return _page(request, *_study_and_source(request, key, source))
 
 
 def _page(
@@ -69,20 +69,20 @@ def _page(
 @require_POST
 def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     """People added, mails sent, an invitation taken back; what is refused keeps what was typed."""
-    study, named = _of(request, key, source)
+    study, named = _study_and_source(request, key, source)
     action = request.POST.get("action", "")
     try:
         if action == "invite":
             new, known = invitations.invite(study, named, request.POST.get("people", ""))
-            said = f"{new} added; {known} already in the list."
+            summary = f"{new} added; {known} already in the list."
         elif action in ("send", "remind"):
-            said = _send(request, study, named, reminder=action == "remind")
+            summary = _send(request, study, named, reminder=action == "remind")
         elif action == "remove":
-            said = _remove(request, study, named)
+            summary = _remove(request, study, named)
         else:
             raise NotInvited("Unknown action.")
-        messages.success(request, said)
-        note(study, "invited", who(request), way_in=source, said=said)
+        messages.success(request, summary)
+        note(study, "invited", who(request), way_in=source, said=summary)
     except NotInvited as error:
         for line in str(error).splitlines():
             messages.error(request, line)
@@ -113,8 +113,8 @@ def _under_way(study: Study, source: Source) -> list[AskedJob]:
 def _remove(request: HttpRequest, study: Study, source: Source) -> str:
     pk = request.POST.get("invitation", "")
     mine = Invitation.objects.filter(study=study, source=source.key, session=None)
-    gone, _ = mine.filter(pk=int(pk) if pk.isdecimal() and len(pk) < 18 else 0).delete()
-    if not gone:
+    deleted, _ = mine.filter(pk=int(pk) if pk.isdecimal() and len(pk) < 18 else 0).delete()
+    if not deleted:
         raise NotInvited("People who have started cannot be removed from the list.")
     return "Removed from the list. The link no longer works."
 
@@ -122,7 +122,7 @@ def _remove(request: HttpRequest, study: Study, source: Source) -> str:
 @login_required
 @require_GET
 def links_csv(request: HttpRequest, key: str, source: str) -> HttpResponse:
-    study, named = _of(request, key, source)
+    study, named = _study_and_source(request, key, source)
     text = invitations.as_csv(study, named.key)
     note(study, "exported", who(request), file=f"{named.key}-links.csv")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")

@@ -85,10 +85,10 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
         except ObjectDoesNotExist:
             return NOT_LOGGED_IN
         sessions = import_module(settings.SESSION_ENGINE).SessionStore
-        kept = sessions(self.scope["session"].session_key)  # empty when ended or too old
-        if kept.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
+        session = sessions(self.scope["session"].session_key)  # empty when ended or too old
+        if session.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
             return NOT_LOGGED_IN
-        if lacks_second_factor(user, kept):
+        if lacks_second_factor(user, session):
             return NOT_LOGGED_IN
         mine = visible_studies(user).filter(key=self.study)
         return 0 if mine.exists() else NO_SUCH_STUDY

@@ -22,13 +22,13 @@ from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
 from listening.selectors.progress import forget_progress
 from listening.studies import StudyError, erasure
-from listening.studies.erasure import Rule, change_rule, due_at, rule_of, why_not_erased
+from listening.studies.erasure import Rule, change_rule, erasure_date, rule_of, why_not_erased
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
 
 
 def retention_facts(study: Study) -> dict[str, Any]:
-    record, due = erasure.record_of(study), due_at(study)
+    record, due = erasure.record_of(study), erasure_date(study)
     owns = OWN in study.may
     return {
         "rule": rule_of(study),
@@ -220,7 +220,9 @@ def log(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     rows = StudyEvent.objects.filter(study_id=study.pk)
     page = Paginator(rows, EVENTS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "researcher/log.html", {"study": study, "page": page, **_said(page)})
+    return render(
+        request, "researcher/log.html", {"study": study, "page": page, **_deleted_facts(page)}
+    )
 
 
 @login_required
@@ -241,10 +243,10 @@ def deleted(request: HttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         rows = rows.filter(owner_id=int(request.user.pk or 0))
     page = Paginator(rows, DELETED_SHOWN).get_page(request.GET.get("page"))
-    return render(request, "researcher/deleted.html", {"page": page, **_said(page)})
+    return render(request, "researcher/deleted.html", {"page": page, **_deleted_facts(page)})
 
 
-def _said(page: Any) -> dict[str, Any]:
+def _deleted_facts(page: Any) -> dict[str, Any]:
     rows = [
         {
             "event": event,

@@ -56,7 +56,7 @@ def _page(request: HttpRequest, typed: dict[str, Any], status: int = 200) -> Htt
     projects = list(projects_of(request.user).filter(memberships__user=request.user.pk).distinct())
     studies = list(visible_studies(request.user).filter(archived_at=None)[: MOST_STUDIES + 1])
     context = {
-        "channels": [_shown(each, projects) for each in _own(request)],
+        "channels": [_channel_facts(each, projects) for each in _own(request)],
         "kinds": Channel.Kind.choices,
         "events": list(KINDS.values()),
         "between": channels.BETWEEN_H,
@@ -76,7 +76,7 @@ def _own(request: HttpRequest) -> Iterable[Channel]:
     return Channel.objects.filter(owner=request.user.pk).prefetch_related("subscriptions__study")
 
 
-def _shown(channel: Channel, projects: Iterable[Any]) -> dict[str, Any]:
+def _channel_facts(channel: Channel, projects: Iterable[Any]) -> dict[str, Any]:
     scopes = list(channel.subscriptions.all())
     everything = next((s for s in scopes if s.study is None and s.project_id is None), None)
     return {
@@ -132,16 +132,16 @@ def _channel(request: HttpRequest) -> Channel:
 
 def _add(request: HttpRequest) -> str:
     form = request.POST
-    made = channels.add_channel(
+    channel = channels.add_channel(
         request.user, form.get("kind", ""), form.get("name", ""), form.get("address", "")
     )
-    channels.choose(made, form.getlist("events"))
-    if made.kind != Channel.Kind.MAIL:
+    channels.choose(channel, form.getlist("events"))
+    if channel.kind != Channel.Kind.MAIL:
         return "Added. Send a test message to see that it arrives."
     try:
-        return _mail_link(made)
+        return _mail_link(channel)
     except ChannelError:
-        made.delete()
+        channel.delete()
         raise
 
 
@@ -321,8 +321,8 @@ def _set_limits(request: HttpRequest, study: Study) -> str:
     try:
         limits.clean_fields()
     except ValidationError as error:
-        found = error.message_dict.items()
-        wrong = [f"{LIMITS[name][0]}: {' '.join(said)}" for name, said in found]
+        field_errors = error.message_dict.items()
+        wrong = [f"{LIMITS[name][0]}: {' '.join(sentences)}" for name, sentences in field_errors]
         raise ChannelError(f"Nothing was changed. {' '.join(wrong)}") from None
     if not changes:
         return "Nothing was changed."

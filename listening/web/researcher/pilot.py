@@ -33,18 +33,18 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     length = session_length(study)
     promised_s = studies.promised_s(study, length)
-    found = studies.pilots_of(study) if study.state == Study.State.DRAFT else []
+    pilots = studies.pilots_of(study) if study.state == Study.State.DRAFT else []
     context = {
         "study": study,
         "length": length,
         "promised": clock(promised_s),
-        "door": clock(studies.door_seconds(study)),
-        "tries": [_shown(pilot, promised_s) for pilot in found],
+        "door": clock(studies.entry_seconds(study)),
+        "tries": [_pilot_facts(pilot, promised_s) for pilot in pilots],
     }
     return render(request, "researcher/pilot.html", context)
 
 
-def _shown(pilot: Pilot, promised_s: float) -> dict[str, Any]:
+def _pilot_facts(pilot: Pilot, promised_s: float) -> dict[str, Any]:
     took_s = pilot.took_s
     return {
         "pilot": pilot,

@@ -27,7 +27,7 @@ from listening.audio.links import flac_response
 from listening.common.languages import page_words, speaking, study_words
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
-from listening.design.questionnaires import has_screening, in_words, part_asked
+from listening.design.questionnaires import has_screening, in_words, next_part
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile, StudyProblems, TaskEntry, mistakes
 from listening.design.studyfile.entries import ItemEntry
@@ -54,7 +54,7 @@ from listening.web.researcher.preview_studies import (
 CODE = "PREVIEW"  # in the place of the completion code
 PARTS = ("task", "check", "questionnaire")
 SEED = re.compile(r"[0-9a-f]{32}")
-KEPT_S = 3600
+CACHE_S = 3600
 
 
 def in_language(file: StudyFile, language: str) -> StudyFile:
@@ -119,7 +119,7 @@ def preview_state(
     trials = trials_of(file, rng)
     stages = [
         *_questionnaires(file, "before"),
-        *(_check(file, asked["key"], addresses) for asked in file.checks),
+        *(_check(file, entry["key"], addresses) for entry in file.checks),
         *_trial_stages(file, trials),
         *_questionnaires(file, "after"),
     ]
@@ -145,12 +145,12 @@ def preview_state(
 
 
 def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
-    asked = [
+    forms = [
         questionnaire for questionnaire in file.questionnaires if questionnaire["when"] == when
     ]
-    split = [each for each in asked if when == "before" and has_screening(each)]
-    parts = [part_asked(each, None) for each in split]
-    parts += [part_asked(each, {"answers": {}}) if each in split else each for each in asked]
+    split = [each for each in forms if when == "before" and has_screening(each)]
+    parts = [next_part(each, None) for each in split]
+    parts += [next_part(each, {"answers": {}}) if each in split else each for each in forms]
     for part in parts:
         yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
 
@@ -178,20 +178,20 @@ def _forms_of_task(file: StudyFile, place: int) -> list[tuple[Mapping[str, Any],
         (form, next((o for o in occasions_of(form, plans) if o.task == place + 1), None))
         for form in file.questionnaires
     ]
-    asked = [(form, occasion) for form, occasion in first if occasion]
-    return sorted(asked, key=lambda each: each[0]["when"] == AFTER_TASK)
+    forms = [(form, occasion) for form, occasion in first if occasion]
+    return sorted(forms, key=lambda each: each[0]["when"] == AFTER_TASK)
 
 
 def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
     """A first attempt with a seed thrown for it; here the page may know what is right."""
-    check, asked = check_and_settings(file.checks, key, file.language)
+    check, settings = check_and_settings(file.checks, key, file.language)
     seed = secrets.token_hex(16)
-    first = page_facts.check_facts(check, asked, seed, 1, partial(addresses.sound, key, seed))
+    first = page_facts.check_facts(check, settings, seed, 1, partial(addresses.sound, key, seed))
     return {
         "stage": "check",
         "check": first,
-        "truths": [trial.truth for trial in check.plan(asked, seed)],
-        "pass_at_least": asked.pass_at_least,
+        "truths": [trial.truth for trial in check.plan(settings, seed)],
+        "pass_at_least": settings.pass_at_least,
     }
 
 
@@ -279,8 +279,8 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
     task = file.tasks[trial.task]
     key = file.stimuli[trial.stimulus_id].key
     entry = next(e for e in task.training if e["stimulus"] == key)
-    said = partial(feedback_on, entry, trial.expected, scales_of(task)[0])
-    return {"labels": list(trial.expected), "right": said(True), "wrong": said(False)}
+    feedback = partial(feedback_on, entry, trial.expected, scales_of(task)[0])
+    return {"labels": list(trial.expected), "right": feedback(True), "wrong": feedback(False)}
 
 
 def _end(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -317,8 +317,8 @@ def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
     except StudyProblems as problems:
         draft = draft_for(request.user, code, LOOK)
         top, rows = table_of(draft), rows_of(draft)
-        found = shown_mistakes(mistakes(problems.problems), top, rows)
-        context = {"draft": draft, "mistakes": found}
+        grouped = shown_mistakes(mistakes(problems.problems), top, rows)
+        context = {"draft": draft, "mistakes": grouped}
         return render(request, "researcher/draft_no_preview.html", context)
 
 
@@ -403,7 +403,7 @@ def _page(
     language = request.GET.get("lang", "")
     file = in_language(file, language)
     if not any(part.values()) and request.GET.get("consent") != "yes":
-        return _door(request, file, source, back)
+        return _entry_page(request, file, source, back)
     with speaking(file.language):
         state = preview_state(file, source, addresses, Random(secrets.token_bytes(16)))
         context = {"study": state["study"], "state": state, "tasks": state["tasks"], "back": back}
@@ -411,12 +411,12 @@ def _page(
         return render(request, "rater/session.html", context)
 
 
-def _door(
+def _entry_page(
     request: HttpRequest, file: StudyFile, source: Source, back: tuple[str, str]
 ) -> HttpResponse:
     with speaking(file.language):
         context = {
-            **page_facts.door_facts(file, source.length),
+            **page_facts.entry_facts(file, source.length),
             **{"study": file, "preview": True, "back": back},
             "languages": languages_of(source.file, file.language, {}),
             "arrival": {"lang": file.language} if file.language != source.file.language else {},
@@ -433,7 +433,7 @@ def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBa
     if path is None or not path.is_file():
         raise Http404
     response = flac_response(path, request.headers.get("Range", ""))
-    response["Cache-Control"] = f"private, max-age={KEPT_S}"
+    response["Cache-Control"] = f"private, max-age={CACHE_S}"
     return response
 
 
@@ -442,10 +442,10 @@ def _sound(source: Source, key: str, seed: str, place: int) -> HttpResponse:
     if not SEED.fullmatch(seed):
         raise Http404
     try:
-        check, asked = check_and_settings(source.file.checks, key, source.file.language)
-        wave = check.signal(asked, seed, place)
+        check, settings = check_and_settings(source.file.checks, key, source.file.language)
+        wave = check.signal(settings, seed, place)
     except (NotAsked, IndexError):
         raise Http404 from None
     response = HttpResponse(as_wav(wave, check.sample_rate_hz), content_type="audio/wav")
-    response["Cache-Control"] = f"private, max-age={KEPT_S}"
+    response["Cache-Control"] = f"private, max-age={CACHE_S}"
     return response

@@ -257,17 +257,17 @@ def only(
     file: StudyFile, *, task: str = "", check: str = "", questionnaire: str = ""
 ) -> StudyFile | None:
     """The study with one part of it alone; all of it when none is named, None when it has not."""
-    asked = {"tasks": task, "checks": check, "questionnaires": questionnaire}
-    if not any(asked.values()):
+    wanted = {"tasks": task, "checks": check, "questionnaires": questionnaire}
+    if not any(wanted.values()):
         return file
-    kept: dict[str, Any] = {
+    parts: dict[str, Any] = {
         part: tuple(each for each in getattr(file, part) if _key(each) == key)
-        for part, key in asked.items()
+        for part, key in wanted.items()
     }
-    if any(key and not kept[part] for part, key in asked.items()):
+    if any(key and not parts[part] for part, key in wanted.items()):
         return None
-    alone = tuple({**each, "when": "before"} for each in kept["questionnaires"])
-    return replace(file, **kept | {"questionnaires": alone})
+    alone = tuple({**each, "when": "before"} for each in parts["questionnaires"])
+    return replace(file, **parts | {"questionnaires": alone})
 
 
 def _key(part: Any) -> str:

@@ -34,11 +34,11 @@ def project_list(request: HttpRequest) -> HttpResponse:
     """All projects that one is in; who makes one is its first owner."""
     if request.method == "POST":
         try:
-            made = projects.make_project(request.POST.get("name", ""), request.user)
+            created = projects.make_project(request.POST.get("name", ""), request.user)
         except ProjectError as error:
             messages.error(request, str(error))
             return redirect("projects")
-        return redirect("project", pk=made.pk)
+        return redirect("project", pk=created.pk)
     rows = [
         {
             "project": project,
@@ -126,8 +126,8 @@ def _invite(request: HttpRequest, project: Project) -> str:
 
 
 def _revoke(request: HttpRequest, project: Project) -> str:
-    gone = projects.revoke(project, number_in(request, "invitation"))
-    return "The link no longer works." if gone else "The link had already stopped working."
+    revoked = projects.revoke(project, number_in(request, "invitation"))
+    return "The link no longer works." if revoked else "The link had already stopped working."
 
 
 def _role(request: HttpRequest, project: Project) -> str:

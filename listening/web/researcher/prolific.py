@@ -78,12 +78,12 @@ def connection_do(request: HttpRequest, project: int | None = None) -> HttpRespo
     """Connects, chooses, has events sent, or forgets the token."""
     holder = _holder(request, project)
     action = request.POST.get("action", "")
-    kept = connecting.connection_of(holder)
-    connection = kept if kept is not None and kept.token else None
+    stored = connecting.connection_of(holder)
+    connection = stored if stored is not None and stored.token else None
     try:
         if action == "connect":
-            made = connecting.connect(holder, request.POST.get("token", ""))
-            messages.success(request, f"Connected as {made.account}.")
+            connected = connecting.connect(holder, request.POST.get("token", ""))
+            messages.success(request, f"Connected as {connected.account}.")
         elif connection is None:
             raise RecruitmentError("Connect Prolific first.")
         elif action == "choose":

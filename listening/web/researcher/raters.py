@@ -19,8 +19,8 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import ANALYSE, EDIT, LOOK, may_see_ids, study_for
 from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
-from listening.common.tables import Shown
-from listening.design.occasions import asks_between, kept_as
+from listening.common.tables import TableView
+from listening.design.occasions import answer_keys, asks_between
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
@@ -64,9 +64,9 @@ JUDGED = ("rejected", "restored")  # events
 REJECTABLE = (Session.Status.STARTED, Session.Status.FINISHED, Session.Status.EXPIRED)
 
 
-def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
+def _read_table(request: HttpRequest, study: Study, query: QueryDict) -> TableView:
     table = raters_table(study, sees_ids=may_see_ids(study, request.user))
-    return table.read(rows_of(study), asked)
+    return table.read(rows_of(study), query)
 
 
 @login_required
@@ -74,7 +74,7 @@ def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     uncounted = session_summaries.bring_up_to_date(study.pk)
-    shown = _shown(request, study, request.GET)
+    shown = _read_table(request, study, request.GET)
     rows = described(shown.page)
     context = {
         "study": study,
@@ -115,16 +115,16 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
 def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
     """Which sessions, and what stands against it; "" where nothing does."""
     if "all" in request.POST:
-        shown = _shown(request, study, QueryDict(request.POST.get("query", "")))
+        shown = _read_table(request, study, QueryDict(request.POST.get("query", "")))
         if shown.ignored:
             return [], " ".join(shown.ignored)
         chosen = list(shown.filtered.values_list("pk", flat=True))
         if str(len(chosen)) != request.POST["all"]:
             return [], f"{len(chosen):,} sessions match now, because new ones arrived. Check again."
     else:
-        asked = [whole_number(pk) for pk in request.POST.getlist("session")]
-        chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
-        if len(chosen) < len(set(asked)):
+        pks = [whole_number(pk) for pk in request.POST.getlist("session")]
+        chosen = list(study.sessions.filter(pk__in=pks).values_list("pk", flat=True))
+        if len(chosen) < len(set(pks)):
             return [], "Some of these sessions no longer belong to this study. Check again."
     return chosen, ""
 
@@ -139,12 +139,12 @@ def _tell(request: HttpRequest, to: str, judged: Judged) -> None:
         **dict.fromkeys(MARKS, "Ratings do not change."),
     }
     if count:
-        said = f"Marked as {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
-        messages.success(request, f"{said} {after[to]}")
+        summary = f"Marked as {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
+        messages.success(request, f"{summary} {after[to]}")
     if judged.not_counting:
-        said = f"{judged.not_counting:,} of their ratings do not count"
+        summary = f"{judged.not_counting:,} of their ratings do not count"
         why = "other raters have filled the slot, or the block failed its traps"
-        messages.warning(request, f"{said}: {why}. They are kept.")
+        messages.warning(request, f"{summary}: {why}. They are kept.")
     if left := judged.left_as_they_were:
         messages.warning(request, f"{left:,} not changed: {LEFT[to]}.")
 
@@ -167,7 +167,7 @@ def raters_csv(request: HttpRequest, key: str) -> HttpResponse | StreamingHttpRe
     """What the filters leave, in the order of the table."""
     study = study_for(request.user, key, ANALYSE)
     session_summaries.bring_up_to_date(study.pk)
-    shown = _shown(request, study, request.GET)
+    shown = _read_table(request, study, request.GET)
     if shown.ignored:
         return HttpResponse("\n".join(shown.ignored), status=400, content_type="text/plain")
     note(study, "exported", who(request), file="raters.csv", filters=shown.query or "none")
@@ -184,7 +184,7 @@ class _Line:
         return line
 
 
-def _lines(shown: Shown) -> Iterator[str]:
+def _lines(shown: TableView) -> Iterator[str]:
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(HEAD)
     part: list[Session] = []
@@ -217,7 +217,7 @@ def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         session = rows_of(study).select_related("study").get(pk=pk)
     trials = session_trials(session)
     show = request.GET.get("show", "") if request.GET.get("show", "") in SHOWS else ""
-    shown = [trial for trial in trials if _is_asked(trial, show)]
+    shown = [trial for trial in trials if _is_wanted(trial, show)]
     evidence = evidence_of(study, [pk]).get(pk)
     (row,) = described([session])
     context = {
@@ -226,7 +226,7 @@ def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "session": session,
         "evidence": evidence,
         "usual": session_summaries.usual(study.pk),
-        "around": around_session(study, session),
+        "around": session_context(study, session),
         "traps": trap_facts(study, trials),
         "page": Paginator(shown, TRIALS_PER_PAGE).get_page(request.GET.get("page")),
         "show": show,
@@ -243,7 +243,7 @@ def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "researcher/rater.html", context)
 
 
-def _is_asked(trial: ShownTrial, show: str) -> bool:
+def _is_wanted(trial: ShownTrial, show: str) -> bool:
     if show == "traps":
         return trial.is_trap
     if show == "far":
@@ -252,7 +252,7 @@ def _is_asked(trial: ShownTrial, show: str) -> bool:
 
 
 def _count(trials: list[ShownTrial], show: str) -> int:
-    return sum(_is_asked(trial, show) for trial in trials)
+    return sum(_is_wanted(trial, show) for trial in trials)
 
 
 def trap_facts(study: Study, trials: list[ShownTrial]) -> list[dict[str, Any]]:
@@ -299,29 +299,29 @@ def _decisions(study: Study, session: Session) -> list[dict[str, Any]]:
     ]
 
 
-def around_session(study: Study, session: Session) -> dict[str, Any]:
+def session_context(study: Study, session: Session) -> dict[str, Any]:
     """Checks with the odds of guessing through, and answers with the words of their questions."""
-    checks = [_check(study, asked, session.checks) for asked in study.checks]
+    checks = [_check(study, entry, session.checks) for entry in study.checks]
     plans = plans_of(study.tasks.order_by("order")) if asks_between(study.questionnaires) else []
     answers = [
         answer
         for questionnaire in study.questionnaires
-        for kept, said in kept_as(questionnaire, plans)
-        for answer in _answers(questionnaire, session.questionnaires.get(kept), said)
+        for answer_key, occasion in answer_keys(questionnaire, plans)
+        for answer in _answers(questionnaire, session.questionnaires.get(answer_key), occasion)
     ]
     return {"checks": [check for check in checks if check], "answers": answers}
 
 
 def _check(
-    study: Study, asked: dict[str, Any], outcomes: Mapping[str, Any]
+    study: Study, entry: dict[str, Any], outcomes: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    outcome = outcomes.get(asked["key"])
+    outcome = outcomes.get(entry["key"])
     if outcome is None:
         return None
-    check = check_named(asked["key"])
-    settings = check.settings(asked, language=study.language)
+    check = check_named(entry["key"])
+    settings = check.settings(entry, language=study.language)
     return {
-        "title": asked.get("title") or check.title,
+        "title": entry.get("title") or check.title,
         "passed": outcome["passed"],
         "failed": bool(outcome.get("done")) and not outcome["passed"],
         "right": outcome.get("right"),
@@ -332,7 +332,7 @@ def _check(
 
 
 def _answers(
-    questionnaire: Mapping[str, Any], stored: Mapping[str, Any] | None, said: str
+    questionnaire: Mapping[str, Any], stored: Mapping[str, Any] | None, occasion: str
 ) -> list[dict[str, str]]:
     """`said`: at which occasion, where there are several."""
     if stored is None:
@@ -341,16 +341,18 @@ def _answers(
     return [
         {
             "questionnaire": title,
-            "question": f"{question['question']} ({said})" if said else question["question"],
-            "answer": _said(question, stored["answers"][question["key"]]),
+            "question": f"{question['question']} ({occasion})"
+            if occasion
+            else question["question"],
+            "answer": _answer_text(question, stored["answers"][question["key"]]),
         }
         for question in questionnaire["questions"]
         if question["key"] in stored["answers"]
     ]
 
 
-def _said(question: Mapping[str, Any], answer: Any) -> str:
+def _answer_text(question: Mapping[str, Any], answer: Any) -> str:
     """The words of the options that were chosen; else what was written."""
     texts = {option["value"]: option["text"] for option in question["options"]}
-    given = answer if isinstance(answer, list) else [answer]
-    return ", ".join(texts.get(str(each), str(each)) for each in given)
+    choices = answer if isinstance(answer, list) else [answer]
+    return ", ".join(texts.get(str(each), str(each)) for each in choices)

@@ -30,7 +30,7 @@ def _state(value: str) -> Q:
 
 
 def _choice(name: str, title: str, choices: Mapping[str, tuple[str, Q]]) -> Filter:
-    words = tuple((value, said) for value, (said, _) in choices.items())
+    words = tuple((value, title_of_value) for value, (title_of_value, _) in choices.items())
     return Filter(name, title, lambda value: choices[value][1], words)
 
 
@@ -148,15 +148,15 @@ def _search(study: Study, sees_ids: bool) -> Callable[[str], Q]:
     """
 
     def narrow(value: str) -> Q:
-        found = Q(rater__code__icontains=value)
+        condition = Q(rater__code__icontains=value)
         if value[:1] == "s" and value[1:].isdecimal():
-            found |= Q(pk=int(value[1:][:15]))
+            condition |= Q(pk=int(value[1:][:15]))
         if sees_ids:
-            found |= Q(rater__prolific_id=value) | Q(prolific_session=value)
+            condition |= Q(rater__prolific_id=value) | Q(prolific_session=value)
             for source in sources_of(study.sources):
                 identity = source.identity(value, owner=study.owner_id, study=study.pk)
-                found |= Q(rater__external_id=identity)
-        return found
+                condition |= Q(rater__external_id=identity)
+        return condition
 
     return narrow
 

@@ -52,7 +52,7 @@ from listening.web.researcher.study_page import who
 
 SHOWN_CHOICES = 400  # of a filter: more are a list that nobody reads
 ROWS_PER_PAGE = 50
-FILTERS_KEPT_S = 3600
+FILTERS_CACHE_S = 3600
 SHOWN = {"": "all", "todo": "to decide", "mismatch": "mismatches"}
 HELD = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")  # places that are filled
 State = Recruitment.State
@@ -129,17 +129,17 @@ def filter_titles(filters: list[Json]) -> list[dict[str, str]]:
 
 def filter_facts(filters: list[Json], name: str) -> dict[str, Any] | None:
     """One filter as its own small form shows it."""
-    found = next((each for each in filters if each.get("filter_id") == name), None)
-    if found is None:
+    entry = next((each for each in filters if each.get("filter_id") == name), None)
+    if entry is None:
         return None
-    choices = found.get("choices") or {}
+    choices = entry.get("choices") or {}
     return {
         "id": name,
-        "title": found.get("title") or name,
-        "question": found.get("question") or "",
-        "is_range": found.get("type") == "range",
-        "min": found.get("min"),
-        "max": found.get("max"),
+        "title": entry.get("title") or name,
+        "question": entry.get("question") or "",
+        "is_range": entry.get("type") == "range",
+        "min": entry.get("min"),
+        "max": entry.get("max"),
         "choices": list(choices.items())[:SHOWN_CHOICES] if isinstance(choices, Mapping) else [],
     }
 
@@ -155,23 +155,23 @@ def with_filter(plan: Plan, known: Mapping[str, Any], post: QueryDict) -> Plan:
         }
         if not bounds:
             raise ValueError(f"Give a lowest or a highest value for “{known['title']}”.")
-        made: dict[str, Any] = {"filter_id": name, "selected_range": bounds}
+        chosen: dict[str, Any] = {"filter_id": name, "selected_range": bounds}
         words = " to ".join(str(bounds.get(end, "any")) for end in ("lower", "upper"))
     else:
         texts = {str(value): str(text) for value, text in known["choices"]}
         values = [value for value in post.getlist("values") if value in texts]
         if not values:
             raise ValueError(f"Choose at least one answer for “{known['title']}”.")
-        made = {"filter_id": name, "selected_values": values}
+        chosen = {"filter_id": name, "selected_values": values}
         words = ", ".join(texts[value] for value in values)
-    kept = tuple(each for each in plan.filters if each.get("filter_id") != name)
-    said = {**plan.words, name: f"{known['title']}: {words}"}
-    return replace(plan, filters=(*kept, made), words=said)
+    others = tuple(each for each in plan.filters if each.get("filter_id") != name)
+    filter_words = {**plan.words, name: f"{known['title']}: {words}"}
+    return replace(plan, filters=(*others, chosen), words=filter_words)
 
 
 def without_filter(plan: Plan, name: str) -> Plan:
-    kept = tuple(each for each in plan.filters if each.get("filter_id") != name)
-    return replace(plan, filters=kept)
+    others = tuple(each for each in plan.filters if each.get("filter_id") != name)
+    return replace(plan, filters=others)
 
 
 def _bound(text: str) -> float | int:
@@ -249,20 +249,20 @@ def filters_of(connection: Connection) -> list[Json]:
     """What participants can be chosen by, kept for an hour; none while Prolific is away."""
     name = f"prolific/filters/{connection.pk}/{connection.workspace}"
     with suppress(RedisError):
-        kept: list[Json] | None = cache.get(name)
-        if kept is not None:
-            return kept
+        cached: list[Json] | None = cache.get(name)
+        if cached is not None:
+            return cached
     try:
         with connecting.client_of(connection) as prolific:
-            found: list[Json] = [dict(each) for each in prolific.filters(connection.workspace)]
+            filters: list[Json] = [dict(each) for each in prolific.filters(connection.workspace)]
     except ProlificError:
         return []
     with suppress(RedisError):
-        cache.set(name, found, timeout=FILTERS_KEPT_S)
-    return found
+        cache.set(name, filters, timeout=FILTERS_CACHE_S)
+    return filters
 
 
-def read_again(recruitment: Recruitment) -> str:
+def reread_study(recruitment: Recruitment) -> str:
     """Reads a study that is not live yet from Prolific before a sum of it is shown.
 
     Gives why it could not be read; "" where it was.
@@ -276,13 +276,13 @@ def read_again(recruitment: Recruitment) -> str:
 
 def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]:
     """A draft, or a published study with its submissions and its money."""
-    unread = read_again(recruitment) if recruitment.state != Recruitment.State.LIVE else ""
+    unread = reread_study(recruitment) if recruitment.state != Recruitment.State.LIVE else ""
     plan, terms, currency = (
         drafting.plan_of(recruitment),
         terms_of(recruitment),
         recruitment.currency,
     )
-    rows = deciding.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
+    rows = deciding.desk_rows(recruitment) if recruitment.state == Recruitment.State.LIVE else []
     pay = deciding.pay_of(recruitment, rows)
     expected = ledger.with_fees(recruitment, terms.rewards_minor)
     locked = ledger.locked_by_publishing(recruitment)
@@ -342,7 +342,7 @@ def _spending_facts(
     raised = drafting.cost_of_raise(recruitment, slots=slots)
     approvable = sum(row.is_approvable for row in rows)
     approved = deciding.cost_of_approvals(recruitment, approvable)
-    left = ledger.left_of_budget(recruitment)
+    left = ledger.remaining_budget(recruitment)
     return {
         "more": needed,
         "places_typed": places,
@@ -379,7 +379,7 @@ def _desk_facts(request: HttpRequest, rows: list[deciding.Row], currency: str) -
     page = shown.get_page(request.GET.get("page"))
     for row in page:
         for bonus in row.bonuses:
-            bonus.said = money(bonus.minor, currency)  # type: ignore[attr-defined]
+            bonus.amount_text = money(bonus.minor, currency)  # type: ignore[attr-defined]
             bonus.words = bonus.purpose.replace("_", " ")  # type: ignore[attr-defined]
     return {
         "rows": page,
@@ -400,7 +400,7 @@ def _money_facts(recruitment: Recruitment) -> dict[str, Any]:
     batches = list(recruitment.bonus_batches.all())
     for batch in batches:
         total = batch.total_minor
-        batch.said = money(total, currency) if total else ""  # type: ignore[attr-defined]
+        batch.amount_text = money(total, currency) if total else ""  # type: ignore[attr-defined]
     limit = recruitment.budget_minor
     return {
         "sums": [
@@ -519,17 +519,17 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(f"{back}{query}{f'#{anchor}' if anchor.isidentifier() else ''}")
 
 
-def _seen(request: HttpRequest) -> int:
+def _sum_seen(request: HttpRequest) -> int:
     """The sum on the button that was pressed, in whole minor units; -1 where it named none."""
     text = request.POST.get("seen", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else -1
 
 
 def _recruitment(study: Study) -> Recruitment:
-    found = _current(study)
-    if found is None:
+    recruitment = _current(study)
+    if recruitment is None:
         raise RecruitmentError("There is no recruitment plan yet.")
-    return found
+    return recruitment
 
 
 def _save(request: HttpRequest, study: Study) -> Answer:
@@ -642,7 +642,7 @@ def _more_places(request: HttpRequest, study: Study) -> Answer:
     if not text.isdecimal() or len(text) > 6:
         raise RecruitmentError("Enter the total number of places.")
     recruitment = _recruitment(study)
-    drafting.more_places(recruitment, int(text), _seen(request))
+    drafting.more_places(recruitment, int(text), _sum_seen(request))
     return f"There are {recruitment.places} places now."
 
 
@@ -651,7 +651,7 @@ def _more_slots(request: HttpRequest, study: Study) -> Answer:
     if not text.isdecimal() or len(text) > 6:
         raise RecruitmentError("Enter the total number of paid screen-outs.")
     recruitment = _recruitment(study)
-    drafting.more_slots(recruitment, int(text), _seen(request))
+    drafting.more_slots(recruitment, int(text), _sum_seen(request))
     slots, status = terms_of(recruitment).slots, recruitment.status.lower()
     return f"Prolific pays {slots} screen-outs now. The study is {status} there."
 
@@ -663,17 +663,17 @@ def _change_limit(request: HttpRequest, study: Study) -> Answer:
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
     drafting.change_limit(recruitment, limit)
-    said = "none" if limit is None else money(limit, recruitment.currency)
-    return f"The limit of this study: {said}."
+    limit_text = "none" if limit is None else money(limit, recruitment.currency)
+    return f"The limit of this study: {limit_text}."
 
 
 def _submission(request: HttpRequest, study: Study) -> Submission:
     pk = request.POST.get("submission", "")
     rows = Submission.objects.select_related("recruitment__connection", "recruitment__study")
-    found = rows.filter(recruitment__study=study, pk=whole_number(pk)).first()
-    if found is None:
+    submission = rows.filter(recruitment__study=study, pk=whole_number(pk)).first()
+    if submission is None:
         raise RecruitmentError("Unknown submission.")
-    return found
+    return submission
 
 
 def _decide(request: HttpRequest, study: Study) -> Answer:
@@ -697,7 +697,7 @@ def _agree(request: HttpRequest, study: Study) -> Answer:
 
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    count = deciding.approve_many(recruitment, who(request), _seen(request))
+    count = deciding.approve_many(recruitment, who(request), _sum_seen(request))
     return f"{count} approved. Prolific processes them within minutes."
 
 
@@ -747,14 +747,14 @@ def _write_bonuses(request: HttpRequest, study: Study) -> Answer:
 
 def _batch(request: HttpRequest, study: Study) -> BonusBatch:
     pk = request.POST.get("batch", "")
-    found = (
+    batch = (
         BonusBatch.objects.select_related("recruitment__connection")
         .filter(recruitment__study=study, pk=whole_number(pk))
         .first()
     )
-    if found is None:
+    if batch is None:
         raise RecruitmentError("Unknown batch of bonuses.")
-    return found
+    return batch
 
 
 def _pay_bonuses(request: HttpRequest, study: Study) -> Answer:

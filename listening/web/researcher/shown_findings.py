@@ -26,7 +26,7 @@ class ShownFinding:
 
 
 def findings_of_draft(findings: Sequence[Finding], draft: Draft) -> list[ShownFinding]:
-    return [_shown(each, *_field(each.place, draft)) for each in findings]
+    return [_shown_finding(each, *_field(each.place, draft)) for each in findings]
 
 
 def findings_of_study(findings: Sequence[Finding], study: Study, user: Any) -> list[ShownFinding]:
@@ -35,7 +35,7 @@ def findings_of_study(findings: Sequence[Finding], study: Study, user: Any) -> l
     if draft is not None and EDIT in rights_in(draft, user):
         return findings_of_draft(findings, draft)
     change = (f"{reverse('manage', args=[study.key])}#change-title", "Edit draft")
-    return [_shown(each, *(change if each.place else ("", ""))) for each in findings]
+    return [_shown_finding(each, *(change if each.place else ("", ""))) for each in findings]
 
 
 def lines_of(error: StudyError) -> list[str]:
@@ -45,7 +45,7 @@ def lines_of(error: StudyError) -> list[str]:
     return str(error).splitlines()
 
 
-def _shown(finding: Finding, address: str, link: str) -> ShownFinding:
+def _shown_finding(finding: Finding, address: str, link: str) -> ShownFinding:
     return ShownFinding(finding.level, finding.what, finding.page_remedy, address, link)
 
 

@@ -40,9 +40,9 @@ def draft_list(user: Any, most: int) -> dict[str, Any]:
 @require_GET
 def studies(request: HttpRequest) -> HttpResponse:
     visible = visible_studies(request.user)
-    asked = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS}
-    found = filtered(visible, asked)
-    page = Paginator(found.select_related("owner", "project"), STUDIES_PER_PAGE).get_page(
+    query = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS}
+    matching = filtered(visible, query)
+    page = Paginator(matching.select_related("owner", "project"), STUDIES_PER_PAGE).get_page(
         request.GET.get("page")
     )
     rows = overviews(page, Patience())
@@ -50,14 +50,14 @@ def studies(request: HttpRequest) -> HttpResponse:
         "rows": [(row, _plot(row)) for row in rows],
         "uncounted": sum(not row.has_counts for row in rows),
         "page": page,
-        "asked": asked,
-        "narrowed": any(asked[name] for name in ("q", "state", "tag", "project")),
+        "asked": query,
+        "narrowed": any(query[name] for name in ("q", "state", "tag", "project")),
         "states": Study.State.choices,
         "tags": tags_of(visible),
         "projects": projects_of(request.user),
         "archived": visible.filter(archived_at__isnull=False).count(),
         "any": visible.exists(),
-        "query": urlencode({name: value for name, value in asked.items() if value}),
+        "query": urlencode({name: value for name, value in query.items() if value}),
     }
     if page.number == 1 and not context["query"]:
         context |= draft_list(request.user, NEWEST_DRAFTS)

@@ -31,7 +31,7 @@ from listening.models import Study, Task
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
-from listening.selectors.ratings import read_ratings, shown_ratings
+from listening.selectors.ratings import rating_page_rows, read_ratings
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.studies import (
@@ -53,9 +53,9 @@ FEWEST_BARS = 12  # the first rating has empty bars before it where it is not lo
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
-FINDINGS_KEPT_S = 600
+FINDINGS_CACHE_S = 600
 NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
-TOLD = {
+STATE_MESSAGES = {
     Study.State.OPEN: "The study is open. Raters can start.",
     Study.State.PAUSED: "The study is paused. New raters cannot start.",
     Study.State.CLOSED: "The study is closed.",
@@ -179,7 +179,7 @@ def who(request: HttpRequest) -> str:
 @require_GET
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
-    findings = _findings(mine, asked="check" in request.GET)
+    findings = _findings(mine, is_requested="check" in request.GET)
     progress = page_progress(key)
     context = {
         "study": mine,
@@ -196,7 +196,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
         "unplayed": unplayed_clips(key),
-        **_over_time(mine),
+        **_time_facts(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
@@ -215,12 +215,12 @@ def _tasks(study: Study) -> QuerySet[Task]:
     return study.tasks.order_by("order")
 
 
-def _over_time(study: Study) -> dict[str, object]:
-    kept = rating_times(study.key)
-    assert kept is not None  # who looks with patience gets something
+def _time_facts(study: Study) -> dict[str, object]:
+    times = rating_times(study.key)
+    assert times is not None  # who looks with patience gets something
     marks, all_marks = state_marks(study.pk)
-    plot = time_plot(kept.value, study.closed_at or timezone.now(), marks, all_marks=all_marks)
-    return {"plot": plot, "plot_counted_at": kept.counted_at if kept.is_old else None}
+    plot = time_plot(times.value, study.closed_at or timezone.now(), marks, all_marks=all_marks)
+    return {"plot": plot, "plot_counted_at": times.counted_at if times.is_old else None}
 
 
 def _what_it_is(study: Study) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _what_it_is(study: Study) -> dict[str, Any]:
     return what_it_is(derive(file).added_to(file), address)
 
 
-def _findings(study: Study, asked: bool) -> list[Finding] | None:
+def _findings(study: Study, is_requested: bool) -> list[Finding] | None:
     """What stands against opening a draft; None when that has to be asked for.
 
     Every clip is decoded for it, so a large study is looked at on request, and the result is
@@ -242,14 +242,14 @@ def _findings(study: Study, asked: bool) -> list[Finding] | None:
     if study.state != Study.State.DRAFT:
         return []
     name = f"findings/{study.pk}"
-    kept: list[Finding] | None = None
+    findings: list[Finding] | None = None
     with suppress(RedisError):
-        kept = cache.get(name)
-    if asked or (kept is None and study.stimuli.count() <= CHECKED_UNASKED):
-        kept = check_study(study)
+        findings = cache.get(name)
+    if is_requested or (findings is None and study.stimuli.count() <= CHECKED_UNASKED):
+        findings = check_study(study)
         with suppress(RedisError):
-            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
-    return kept
+            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
+    return findings
 
 
 # --- What can be done ----------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
             messages.error(request, line)
     else:
         forget_progress(key)
-        messages.success(request, TOLD[Study.State(to)])
+        messages.success(request, STATE_MESSAGES[Study.State(to)])
     return redirect("study", key=key)
 
 
@@ -294,6 +294,6 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "study": study,
         "shown": shown,
         "page": shown.page,
-        "rows": shown_ratings(study, shown),
+        "rows": rating_page_rows(study, shown),
     }
     return render(request, "researcher/ratings.html", context)

@@ -56,10 +56,10 @@ def _end(request: HttpRequest, study: Study) -> str:
 
 def _spare(request: HttpRequest, study: Study) -> str:
     form = request.POST
-    made = spare_rater(
+    exception = spare_rater(
         study, form.get("rule", ""), form.get("rater", ""), form.get("because", ""), by=who(request)
     )
-    return f"{made.rule} does not apply to rater {made.rater.code} from now on."
+    return f"{exception.rule} does not apply to rater {exception.rater.code} from now on."
 
 
 def _unspare(request: HttpRequest, study: Study) -> str:
@@ -68,12 +68,12 @@ def _unspare(request: HttpRequest, study: Study) -> str:
 
 
 def _expect(request: HttpRequest, study: Study) -> str:
-    made = add_hypothesis(
+    hypothesis = add_hypothesis(
         study, request.POST.get("text", ""), request.POST.get("why", ""), by=who(request)
     )
-    if made.declared:
+    if hypothesis.declared:
         return "Hypothesis added. It is frozen when the study opens."
-    return f"Hypothesis added, marked as added after {made.ratings:,} ratings."
+    return f"Hypothesis added, marked as added after {hypothesis.ratings:,} ratings."
 
 
 def _take_back(request: HttpRequest, study: Study) -> str:

@@ -24,7 +24,13 @@ from listening.design.studyfile.problems import Problem
 from listening.models import Study, StudyDefinition
 from listening.models.study import all_versions
 from listening.models.study_log import note
-from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
+from listening.studies import (
+    CorrectableText,
+    StudyError,
+    StudyProblems,
+    correct_wording,
+    correctable_texts,
+)
 from listening.web.researcher.draft_places import field_at
 from listening.web.researcher.study_page import who
 
@@ -96,29 +102,29 @@ def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpRespons
 class Row:
     """A field of the page: the words that may be corrected, and what somebody typed."""
 
-    place: Place
+    text: CorrectableText
     typed: str
 
     @property
     def name(self) -> str:
-        return FIELD + self.place.name
+        return FIELD + self.text.name
 
     @property
     def label(self) -> str:
-        path = self.place.path
+        path = self.text.path
         return " › ".join(part.replace("_", " ") for part in (path[2:] or path[-1:]))
 
     @property
     def long(self) -> bool:
-        return len(self.place.words) > LONG or "\n" in self.place.words
+        return len(self.text.words) > LONG or "\n" in self.text.words
 
     @property
-    def asked(self) -> bool:
-        return self.place.kind == Kind.ASKED
+    def is_question(self) -> bool:
+        return self.text.kind == Kind.ASKED
 
     @property
     def group(self) -> str:
-        first, *rest = self.place.path
+        first, *rest = self.text.path
         return f"Task {rest[0]}" if first == "tasks" else GROUPS[first]
 
 
@@ -142,14 +148,14 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
             seen=int(seen) if seen.isdecimal() and len(seen) < 9 else None,
         )
     except StudyProblems as error:
-        return _wording_page(request, study, [_said(each) for each in error.problems])
+        return _wording_page(request, study, [_problem_text(each) for each in error.problems])
     except StudyError as error:
         return _wording_page(request, study, [str(error)])
     messages.success(request, "Corrected: raters read these words from now on.")
     return redirect("versions", key=key)
 
 
-def _said(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     """The field by its label, and what is wrong with it."""
     field = field_at(problem.place)[1]
     return f"{field}: {problem.page_words}".removeprefix(": ")
@@ -160,7 +166,7 @@ def _wording_page(
 ) -> HttpResponse:
     typed: Mapping[str, Any] = request.POST
     groups: dict[str, list[Row]] = {}
-    for place in places_of(study):
+    for place in correctable_texts(study):
         row = Row(place, typed.get(FIELD + place.name, place.words))
         groups.setdefault(row.group, []).append(row)
     context = {

@@ -23,12 +23,12 @@ from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.claiming import own_progress
 from listening.review.reviewers import MEMBER
-from listening.review.shown_items import framed, heard_copies
-from listening.review.training import kept_back, told_after
-from listening.web.rater.api import Malformed, replied, sent
+from listening.review.shown_items import framed, served_copies
+from listening.review.training import feedback_after, training_notice
+from listening.web.rater.api import Malformed, json_body, replied
 
 GONE = "This desk is shut: its time is over, or the link was not copied whole."
-CLIPS_KEPT_S = 3600
+CLIPS_CACHE_S = 3600
 UNKNOWN = {"error": "unknown_desk", "message": GONE}
 
 
@@ -47,10 +47,10 @@ def mine(request: HttpRequest) -> HttpResponse:
             "job": job,
             "what": kind_named(job.kind).what,
             "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]),
-            "progress": own_progress(found) if found else None,
+            "progress": own_progress(reviewer) if reviewer else None,
         }
         for job in jobs
-        for found in [job.reviewers.filter(user=request.user.pk).first()]
+        for reviewer in [job.reviewers.filter(user=request.user.pk).first()]
     ]
     return render(request, "review/mine.html", {"rows": rows})
 
@@ -64,14 +64,14 @@ def desk(request: HttpRequest, token: str) -> HttpResponse:
     job = reviewer.job
     kind = kind_named(job.kind)
     question = kind.desk(kind.settings_from(job.settings))
-    told = {
+    page_data = {
         "reviewer": str(reviewer),
         "kind": job.kind,
         "question": {**question, "hints": question.get("hints", False) or kind.suggests(job)},
         "open": job.state == ReviewJob.State.OPEN,
         "clips": reverse("review-clip", args=[token, "0" * 8 + "-0000" * 3 + "-" + "0" * 12, 0]),
     }
-    context = {"job": job, "kind": kind, "told": told, "reviewer": reviewer, "token": token}
+    context = {"job": job, "kind": kind, "told": page_data, "reviewer": reviewer, "token": token}
     return render(request, "review/desk.html", context)
 
 
@@ -83,17 +83,17 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
     if reviewer is None:
         return replied(UNKNOWN, 404)
     try:
-        want = sent(request).get("want")
+        want = json_body(request).get("want")
     except Malformed as error:
         return _refused(error, error.status)
-    given = give_next(reviewer, want if type(want) is int else 0)
-    kept = {} if given else {"kept_back": kept_back(reviewer.job, reviewer)}
-    return replied({"items": seen_by(reviewer, given), **kept, **_standing(reviewer)})
+    assigned = give_next(reviewer, want if type(want) is int else 0)
+    notice = {} if assigned else {"kept_back": training_notice(reviewer.job, reviewer)}
+    return replied({"items": shown_items(reviewer, assigned), **notice, **_standing(reviewer)})
 
 
-def seen_by(reviewer: Reviewer, given: list[ReviewAssignment]) -> list[dict[str, Any]]:
+def shown_items(reviewer: Reviewer, assigned: list[ReviewAssignment]) -> list[dict[str, Any]]:
     kind = kind_named(reviewer.job.kind)
-    return framed(given, kind.seen(reviewer.job, given), kind.say)
+    return framed(assigned, kind.show_items(reviewer.job, assigned), kind.say)
 
 
 @never_cache
@@ -103,7 +103,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     if reviewer is None:
         return replied(UNKNOWN, 404)
     try:
-        data = sent(request).get("verdicts")
+        data = json_body(request).get("verdicts")
         if not isinstance(data, list) or not is_storable(data):
             raise Malformed
         stored = store(reviewer, data)
@@ -116,7 +116,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     body = {
         "stored": stored.keys,
         "refused": [{"key": key, "message": message} for key, message in stored.refused],
-        **told_after(reviewer, stored.keys),
+        **feedback_after(reviewer, stored.keys),
     }
     return replied({**body, **_standing(reviewer)}, 201)
 
@@ -132,18 +132,18 @@ def _standing(reviewer: Reviewer) -> dict[str, Any]:
 
 @require_GET
 def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpResponseBase:
-    """A clip of an item that this reviewer was given, where the job lets them hear it."""
+    """A clip of an item assigned to this reviewer, where the job lets them hear it."""
     reviewer = reviewer_at(token, request.user)
     if reviewer is None:
         raise Http404
     rows = ReviewAssignment.objects.select_related("item__trial")
     assignment = get_object_or_404(rows, reviewer=reviewer, code=item)
-    copies = heard_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
+    copies = served_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
     try:
         path = audio.local_path(copies[place])
         response = flac_response(path, request.headers.get("Range", ""))
     except (IndexError, FileNotFoundError):
         raise Http404 from None
-    response["Cache-Control"] = f"private, max-age={CLIPS_KEPT_S}"
+    response["Cache-Control"] = f"private, max-age={CLIPS_CACHE_S}"
     del response["Content-Disposition"]  # it would name the stored file
     return response

@@ -1,4 +1,4 @@
-"""The researcher's pages of reviews: jobs made, reviewers invited, progress, training items."""
+"""The researcher's pages of reviews: jobs, invitations of reviewers, progress, training items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
 from listening.review.claiming import ReviewerProgress, job_progress, reviewers_progress
 from listening.review.clip_results import leave_out, take_in_again
-from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_about
+from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_by_item
 from listening.review.kinds.kind import BadSettings, percent
 from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
@@ -106,8 +106,8 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "reviewers": [
             (
                 each,
-                found := done.get(each.pk),
-                _misses(job, each, found, training),
+                counts := done.get(each.pk),
+                _misses(job, each, counts, training),
                 bool(each.digest) and not inviter_may(each),
             )
             for each in job.reviewers.select_related("user", "job__study__project")
@@ -135,15 +135,15 @@ def _misses(
 @login_required
 @require_GET
 def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """What is reviewed, item by item, with what is known of it and what reviewers said."""
+    """Every item of a review with its evidence and the verdicts on it."""
     study = study_for(request.user, key, ANALYSE)
     job = _job(study, pk)
     kind = kind_named(job.kind)
     asks = kind.desk(kind.settings_from(job.settings))
-    asked = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
-    rows, signs = rows_of(job, **asked)
+    query = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
+    rows, signs = rows_of(job, **query)
     page = Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-    about = verdicts_about([row.outcome.item for row in page])
+    about = verdicts_by_item([row.outcome.item for row in page])
     texts = reasons_in([row.outcome.trial for row in page if row.outcome.trial])
     clips = clips_of([row.outcome.stimulus for row in page if row.outcome.stimulus])
     context = {
@@ -168,14 +168,14 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
             for row in page
         ],
         "signs": signs,
-        "asked": asked,
+        "asked": query,
         "shows": [(name, words) for name, (words, _) in SHOWS.items()],
         "sorts": [(name, words) for name, (words, _) in SORTS.items()],
         "flags": FLAGS,
         "choices": asks.get("choices", []),
         "codes": asks.get("codes", []),
         "trains": EDIT in study.may and bool(asks.get("choices") or asks.get("codes")),
-        "query": urlencode({name: value for name, value in asked.items() if value}),
+        "query": urlencode({name: value for name, value in query.items() if value}),
     }
     return render(request, "review/items.html", context)
 
@@ -299,8 +299,8 @@ def _invite(request: HttpRequest, job: ReviewJob) -> str:
 
 
 def _revoke(request: HttpRequest, job: ReviewJob) -> str:
-    gone = review.revoke(job, number_in(request, "reviewer"), by=who(request))
-    return "That desk is shut; its verdicts stay." if gone else "That desk was shut already."
+    revoked = review.revoke(job, number_in(request, "reviewer"), by=who(request))
+    return "That desk is shut; its verdicts stay." if revoked else "That desk was shut already."
 
 
 def _let_on(request: HttpRequest, job: ReviewJob) -> str:
