@@ -252,7 +252,7 @@ def test_a_system_is_left_out_with_a_reason_and_taken_in_again(client):
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "leave-out"})
     assert set(left_out_now(study)) == {("stimulus", "cond-1_item-0")}
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "take-in-again"})
-    with pytest.raises(ReviewError, match="Say why"):
+    with pytest.raises(ReviewError, match="Enter a reason"):
         leave_out(study, "condition", "cond-1", " ", by="ada")
     with pytest.raises(ReviewError, match="no condition"):
         leave_out(study, "condition", "cond-9", "It mumbles.", by="ada")

@@ -31,7 +31,7 @@ def test_quotes_are_cited_with_their_marks_and_nobody_is_named(job, client):  # 
     Justification.objects.update(text=HARD)
     coded(desk_of(job), ["speed"], spans=[{"code": "speed", "start": 3, "end": 7}])
     page = client.get(f"{url}/").content.decode()
-    assert "Nothing is left by these filters" in page  # the rule wants two
+    assert "No quotes match these filters" in page  # the rule wants two
     coded(desk_of(job), ["noise", "speed"])
     page = client.get(f"{url}/?code=speed").content.decode()
     assert '<mark class="desk-mark">50 %</mark>' in page

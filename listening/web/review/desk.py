@@ -27,7 +27,7 @@ from listening.review.shown_items import framed, heard_copies
 from listening.review.training import kept_back, told_after
 from listening.web.rater.api import Malformed, replied, sent
 
-GONE = "This desk is shut: its time is over, or the link was not copied whole."
+GONE = "This review link has expired, was revoked or is incomplete."
 CLIPS_KEPT_S = 3600
 UNKNOWN = {"error": "unknown_desk", "message": GONE}
 
