@@ -53,7 +53,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "adjudicated": sum(clip["third"] for clip in found["clips"]),
         "tables": [
             ("Judge models", "Judge", [each for each in judges if each.clips]),
-            ("People", "Person", people(found["clips"], tolerance)),
+            ("Reviewers", "Reviewer", people(found["clips"], tolerance)),
             ("Systems", "System", _systems(known, asked, found)),
         ],
     }
@@ -84,7 +84,7 @@ def export(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def _events(key: str, pk: int) -> MarkedEvents:
     found = marked_events(key, pk)
     if found is None:
-        raise Http404("There is no such review of vocalisations in this study.")
+        raise Http404("This study has no such vocalisation review.")
     return found
 
 

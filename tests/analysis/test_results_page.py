@@ -184,7 +184,7 @@ def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
     )
     text = page(owner, study).content.decode()
     assert "data-growing" in text
-    assert "The answer stands, the rest is being made" in text
+    assert "The main result is ready" in text
     assert text.index('class="headline"') < text.index('id="run-title"')
     assert f"estimates.csv?run={run.pk}" not in text
     state = owner.get(reverse("results-state", args=[study.key])).content.decode()
@@ -203,7 +203,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
     assert 3 < len(headline.split()) <= 30
-    assert titles[-4:] == ["Data and methods", "Files", "Read-only links", "Run again"]
+    assert titles[-4:] == ["Data and methods", "Files", "Read-only links", "Re-run analysis"]
     first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
     for told in ["<svg", "Limitations", "raters are simulated", "Copy table"]:
         assert told in first
@@ -272,7 +272,7 @@ def test_a_study_without_ratings_says_so(client, db):
     client.force_login(study.owner)
     analysed(study)
     text = page(client, study).content.decode()
-    assert "Nothing is rated yet" in text
+    assert "No ratings yet" in text
     assert "<svg" not in text
 
 
@@ -313,7 +313,7 @@ def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
     run = analysed(study)
-    assert "not the newest" not in page(owner, study).content.decode()
+    assert "out of date" not in page(owner, study).content.decode()
     AnalysisRun.objects.filter(pk=run.pk).update(ratings=run.ratings - 7, ratings_mark="before")
     text = page(owner, study).content.decode()
     assert "7 ratings arrived since this analysis was made" in text
@@ -356,7 +356,7 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
     text = page(owner, study).content.decode()
     assert "The last analysis failed" in text
     assert "row 3 &lt;script&gt;" in text
-    assert "Run it again" in text
+    assert "Re-run analysis" in text
 
 
 @pytest.mark.medium
@@ -389,7 +389,7 @@ def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
     run_analysis(first.pk)
     answer = owner.post(reverse("results-run", args=[study.key]), {}, follow=True)
     assert AnalysisRun.objects.get() == first
-    assert "nothing has changed since" in answer.content.decode()
+    assert "Nothing has changed since" in answer.content.decode()
     AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
     answer = owner.post(reverse("results-run", args=[study.key]), {})
     assert answer["Location"].endswith(f"?run={first.pk}")
@@ -437,7 +437,7 @@ def test_what_the_form_does_not_offer_is_refused(owner, study, form):
 def test_a_form_that_makes_no_sense_is_answered_with_the_reason(owner, study, form):
     answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer.status_code == 400
-    assert "That cannot be analysed" in answer.content.decode()
+    assert "Analysis not possible" in answer.content.decode()
     assert not AnalysisRun.objects.exists()
 
 
@@ -549,7 +549,7 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]
     assert spreads
     assert spreads == sorted(spreads, reverse=True)
-    assert "screening rules of an analysis are not applied" in text
+    assert "Screening rules are not applied" in text
     first = text.split('class="card clip-row"')[1]
     shares = [int(share) for share in re.findall(r"(\d+) %</span>", first)]
     assert 98 <= sum(shares) <= 102
@@ -564,6 +564,6 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     alone = owner.get(f"/studies/{study.key}/results/clips/?stimulus={clip}").content.decode()
     assert alone.count('class="card clip-row"') == 1
     nothing = owner.get(f"/studies/{study.key}/results/clips/?condition=nobody").content.decode()
-    assert "No rating of this choice counts yet" in nothing
+    assert "No ratings match this selection" in nothing
     client.logout()
     assert client.get(f"/studies/{study.key}/results/clips/").status_code == 302

@@ -353,7 +353,7 @@ def test_a_study_moves_into_a_project_and_its_members_see_it(client):
     alien = Project.objects.create(name="Alien")
     move = {"action": "move", "project": alien.pk}
     answer = client.post("/studies/voices/manage/do/", move, follow=True)
-    assert "in no such project" in messages_of(answer)[0]
+    assert "not a member of this project" in messages_of(answer)[0]
     client.post("/studies/voices/manage/do/", move | {"project": lab.pk})
     client.force_login(viewer)
     assert "in Lab" in words_of(page_of(client, f"/studies/?project={lab.pk}"))

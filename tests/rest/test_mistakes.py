@@ -111,7 +111,7 @@ def test_a_cursor_that_is_none_says_how_to_begin(script):
 @pytest.mark.parametrize(
     ("method", "path", "words"),
     [
-        ("GET", "studies/voices/results?run=77", "no such finished analysis of this study."),
+        ("GET", "studies/voices/results?run=77", "This study has no such finished analysis."),
         ("GET", "studies/voices/results/files/x.csv?run=77", "no such finished analysis"),
         ("DELETE", "webhooks/77", "There is no such webhook of yours."),
         ("POST", "studies", "no such draft or upload of yours"),
