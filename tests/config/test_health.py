@@ -99,8 +99,8 @@ def test_a_cache_that_is_away_is_named(client: Client, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(cache, "set", refuse)
     checks = client.get("/readyz").json()["checks"]
-    assert checks["cache"] == {"grade": "degraded", "detail": "does not answer"}
-    assert checks["queues"] == {"grade": "degraded", "detail": "not looked at: cache first"}
+    assert checks["cache"] == {"grade": "degraded", "detail": "does not respond"}
+    assert checks["queues"] == {"grade": "degraded", "detail": "not checked: needs cache"}
 
 
 def test_a_database_that_refuses_the_row_is_unavailable(

@@ -150,7 +150,7 @@ def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, set
     assert asked.url == "/account/confirm/"  # the password again, before it counts
     assert not SocialAccount.objects.exists()
     done = client.post("/account/confirm/", {"password": PASSWORD}, follow=True)
-    assert messages_of(done) == ["Connected: it logs in to this account now."]
+    assert messages_of(done) == ["Connected. You can now use it to log in."]
     assert "grace@uni.example, since" in words_of(page_of(client, "/account/"))
     by_provider = Client()
     sign_on(by_provider)
@@ -160,7 +160,7 @@ def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, set
     other.post("/login/", {"username": "bob", "password": PASSWORD})
     sign_on(other, process="connect")
     done = other.post("/account/confirm/", {"password": PASSWORD}, follow=True)
-    assert "connected to another account here" in messages_of(done)[0]
+    assert "connected to another Earnest account" in messages_of(done)[0]
     assert other.session["_auth_user_id"] != str(ada.pk)
     pk = SocialAccount.objects.get().pk
     form = {"action": "disconnect", "connection": pk}
@@ -193,7 +193,7 @@ def test_an_account_that_is_switched_off_stays_out(uni, settings):
     sign_on(Client())
     User.objects.update(is_active=False)
     client = Client()
-    assert "This account is switched off" in said(sign_on(client))
+    assert "Account deactivated" in said(sign_on(client))
     assert not is_in(client)
 
 
@@ -334,7 +334,7 @@ def test_odd_claims_get_a_sentence_and_no_half_account(uni, settings):
         if not let_in:
             assert any(
                 words in said(answer)
-                for words in ("did not answer as it should", "There is no account for you")
+                for words in ("unexpected response", "No account found")
             ), claims
     assert found == ODD_CLAIMS
 
