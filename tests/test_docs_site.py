@@ -78,10 +78,10 @@ def test_an_operation_of_the_api_is_told_whole():
         "### POST `/api/v1/studies`",
         "Makes a study.",
         "| `state` (needed) | `draft`, `open` |",
-        "Sent as `application/zip`.",
+        "Request body: `application/zip`.",
         "| `a` | b\\|c |",
-        "Answered with 201: `application/json`.",
-        "Answered with 204: nothing.",
+        "Response 201: `application/json`.",
+        "Response 204: nothing.",
     ):
         assert f"\n{line}\n" in told
 
