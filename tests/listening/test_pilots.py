@@ -199,7 +199,7 @@ def test_only_a_signed_address_of_a_draft_begins_a_try(owner, draft, settings):
     for address in (f"/r/{draft.link}/?pilot=made-up", door[:-1]):
         answer = stranger.post(address, {"consent": "yes"})
         assert answer.status_code == 404
-        assert "This try is over" in answer.content.decode()
+        assert "This preview session is over" in answer.content.decode()
     assert stranger.post(f"/r/{draft.link}/", {"consent": "yes"}).status_code == 409
     Study.objects.update(state="open")
     assert stranger.post(door, {"consent": "yes"}).status_code == 404  # no rater by accident
