@@ -30,7 +30,8 @@ SAID_EVERY_S = 30.0
 AWAY = (OperationalError, InterfaceError, RedisError, BrokerError)
 FULL = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO)
 SENTENCE = (  # as in the page, where it is marked for translation
-    "Our server is temporarily unavailable. It is not your fault, and answers already saved are safe."
+    "Our server is temporarily unavailable. It is not your fault, "
+    "and answers already saved are safe."
 )
 SCRIPTS = "/api/v1/"  # asked by researchers' scripts, by tokens: they read no pages
 BROKEN = (

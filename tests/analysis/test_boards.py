@@ -116,7 +116,7 @@ def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
     ("form", "said"),
     [
         ({"title": " "}, "name of 1 to 120"),
-        ({"study": []}, "0 are chosen"),
+        ({"study": []}, "0 are selected"),
         ({"project": "7"}, "not a member of this project"),
     ],
 )

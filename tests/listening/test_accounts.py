@@ -182,7 +182,8 @@ def test_without_the_password_again_nothing_changes_by_which_one_logs_in(ada):
     give_app(ada)
     assert client.post("/account/app/remove/").url.startswith("/account/confirm/")
     prove(client)
-    assert messages_of(client.post("/account/app/remove/", follow=True)) == ["Authenticator app removed."]
+    removed = client.post("/account/app/remove/", follow=True)
+    assert messages_of(removed) == ["Authenticator app removed."]
     assert not Authenticator.objects.exists()
 
 

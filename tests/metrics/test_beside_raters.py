@@ -153,7 +153,7 @@ def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what
     shown = human_correlations.shown(family, lambda metric: {})
     assert (shown["title"], shown["best"]) == ("MOS · How good?", "SRMR")
     assert [each["title"] for each in shown["metrics"]] == ["SRMR", "Mine"]
-    assert "ceiling is 0.70 [0.60, 0.80]. The metric is not significantly below" in shown["sentence"]
+    assert "0.70 [0.60, 0.80]. The metric is not significantly below" in shown["sentence"]
     assert [each["said"]["ceiling"][:4] for each in shown["metrics"]] == ["0.70", "0.90"]
     assert shown["no_clips"].endswith("at least 8 clips have a score and ratings.")
     alone = first(row("c", 0.1, -0.2, 0.4))

@@ -95,7 +95,8 @@ def test_one_mistake_is_one_mistake(script):
 
 
 def test_a_method_or_form_that_is_none_is_told_which_there_are(script):
-    assert "Allowed methods: GET, PUT, PATCH." in told(script.ask("DELETE", "studies/voices"), 405)["detail"]
+    refused = told(script.ask("DELETE", "studies/voices"), 405)["detail"]
+    assert "Allowed methods: GET, PUT, PATCH." in refused
     sent = script.ask("POST", "studies", b"a=b", content_type=FORM)
     assert "Content-Type: application/json or application/zip." in told(sent, 415)["detail"]
 
