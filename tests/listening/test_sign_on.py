@@ -333,8 +333,7 @@ def test_odd_claims_get_a_sentence_and_no_half_account(uni, settings):
         assert not client.session.get(STRONG), claims  # nothing odd counts as a second factor
         if not let_in:
             assert any(
-                words in said(answer)
-                for words in ("unexpected response", "No account found")
+                words in said(answer) for words in ("unexpected response", "No account found")
             ), claims
     assert found == ODD_CLAIMS
 

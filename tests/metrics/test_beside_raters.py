@@ -120,10 +120,7 @@ def test_a_metric_that_goes_against_its_direction_agrees_with_nobody():
     maybe = first(wrong, row("c", -0.1, -0.4, 0.2, sign="+"), row("d", -0.2, None, None, sign="+"))
     told = {each["metric"]: (each["against"], each["told_against"]) for each in maybe["metrics"]}
     assert told == {"a": (True, True), "c": (True, False), "d": (True, False)}
-    assert (
-        "not significantly different from 0"
-        in first(row("c", 0.1, -0.2, 0.4))["sentence"]
-    )
+    assert "not significantly different from 0" in first(row("c", 0.1, -0.2, 0.4))["sentence"]
 
 
 def test_clips_are_those_of_which_the_ranks_differ_most_by_either_side():
