@@ -160,7 +160,7 @@ def test_names_suggest_the_reference_and_anchors(ada: Client, tmp_path: Path) ->
     assert "Make vits" not in page
     press(ada, draft, "role", condition="Ground_Truth", role="reference")
     press(ada, draft, "role", condition="LP35", role="anchor")
-    assert "Its name suggests" not in page_of(ada, draft)
+    assert "The name suggests" not in page_of(ada, draft)
 
 
 @pytest.mark.medium

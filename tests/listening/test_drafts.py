@@ -119,7 +119,7 @@ def test_every_kind_begins_as_a_study_that_lacks_nothing_but_its_sounds(
         role = {"do": "role", "condition": "human", "role": "reference"}
         ada.post(f"/drafts/{draft.code}/do/", {**role, "revision": draft.revision})
         page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
-        assert "to mend</h2>" not in page, page[page.index("to mend</h2>") :][:1500]
+        assert "to fix</h2>" not in page, page[page.index("to fix</h2>") :][:1500]
 
 
 @pytest.mark.medium
@@ -299,7 +299,10 @@ def test_a_draft_of_a_project_becomes_a_study_of_it(ada: Client, tmp_path: Path,
     viewer.force_login(User.objects.create_user("eve"))
     Membership.objects.create(project=lab, user=User.objects.get(username="eve"), role="viewer")
     assert f"/drafts/{draft.code}/" in viewer.get("/new/").content.decode()
-    assert "takes the role editor" in viewer.get(f"/drafts/{draft.code}/raters/").content.decode()
+    assert (
+        "Only editors of the project"
+        in viewer.get(f"/drafts/{draft.code}/raters/").content.decode()
+    )
     assert save(viewer, draft, {"study.title": "x"}).status_code == 403
     fill(ada, draft, tmp_path)
     ada.post(f"/drafts/{draft.code}/do/", {"do": "make"})

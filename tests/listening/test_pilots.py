@@ -138,7 +138,7 @@ def test_opening_deletes_tries_and_plans_as_if_there_had_been_none(owner, draft)
     said = [(e.what, e.by, e.details) for e in StudyEvent.objects.filter(key="voices")]
     assert said[1] == ("pilots_deleted", "ada", {"tries": 2})
     answer = owner.post("/studies/voices/try/do/", {"action": "begin"}, follow=True)
-    assert "Only a draft is tried" in messages_of(answer)[0]
+    assert "Preview sessions are for drafts" in messages_of(answer)[0]
 
 
 @pytest.mark.medium
@@ -149,7 +149,7 @@ def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     assert messages_of(answer) == ["Deleted 1 try with all answers."]
     left = [model.objects.count() for model in (Session, Rater, Trial, Rating, Slot, Block)]
     assert left == [0] * 6
-    assert "Nobody has tried it yet" in words_of(answer.content.decode())
+    assert "No preview session yet" in words_of(answer.content.decode())
 
 
 @pytest.mark.medium
@@ -165,7 +165,7 @@ def test_one_try_is_ended_whoever_began_it_and_the_others_stay(owner, draft):
     assert Slot.objects.exists()  # what is planned stays for the other
     assert owner.get(reverse("session", args=[theirs.code])).status_code == 404
     again = owner.post("/studies/voices/try/do/", form, follow=True)
-    assert messages_of(again) == ["No tries."]
+    assert messages_of(again) == ["No preview sessions."]
     assert owner.get(reverse("session", args=[mine.code])).status_code == 200
     last = StudyEvent.objects.filter(key="voices", what="pilots_deleted").get()
     assert last.details == {"tries": 1}

@@ -20,6 +20,7 @@ from listening.models import (
 )
 from listening.models.study_log import note
 from listening.sessions import lifecycle, rejection, session_summaries
+from listening.web.researcher.raters_plot import raters_plot
 from listening.web.researcher.raters_table import raters_table, rows_of
 from tests.factories import (
     ATT_TRAPS,
@@ -74,7 +75,7 @@ def test_a_row_shows_state_device_trials_traps_and_time(owner, study):
     session = person_took(study, device="phone")
     text = words_of(page_of(owner, RATERS_PAGE))
     assert f"{session.rater.code} finished phone 5 / 5 – – 1.0 s –" in text
-    assert "1 session, a row for each" in text
+    assert "1 session" in text
 
 
 @pytest.mark.medium
@@ -291,7 +292,7 @@ def test_many_are_rejected_with_one_reason_and_restored_again(owner, study):
     assert event.details["sessions"] == 3
     assert sorted(event.details["raters"]) == sorted(s.rater.code for s in (first, second, third))
 
-    answer = judge(owner, "restored", first, second, third, reason="the traps were at fault")
+    answer = judge(owner, "restored", first, second, third, reason="the traps were faulty")
     assert "Restored 3 sessions." in messages_of(answer)[0]
     assert Rating.objects.filter(counts=True).count() == 10
     states = Session.objects.order_by("pk").values_list("status", "rejected_because")
@@ -416,6 +417,31 @@ def test_an_answer_far_from_the_others_is_marked(client):
     text = words_of(page_of(client, f"{RATERS_PAGE}{odd.pk}/"))
     assert "others’ mean 4.50 (n = 6), this one is -3.50 from it" in text
     assert "far from the others 5" in text
+
+
+def test_the_plot_has_a_point_per_session_within_its_frame(study):
+    sessions = [arrive(study) for _ in range(4)]
+    figures = ((900, 0.8, 0), (30_000, -0.4, 2), (4_000, 0.1, 0), (None, None, 0))
+    for session, (median_ms, agreement, failed) in zip(sessions, figures, strict=True):
+        SessionSummary.objects.update_or_create(
+            session=session,
+            defaults={
+                "median_ms": median_ms,
+                "agreement": agreement,
+                "traps_failed": failed,
+                "made_at": timezone.now(),
+            },
+        )
+    plot = raters_plot(rows_of(study))
+    assert [point.session for point in plot.points] == [each.pk for each in sessions[2::-1]]
+    assert all(0 < point.x < plot.width for point in plot.points)
+    assert all(0 < point.y < plot.height for point in plot.points)
+    slow = plot.points[1]
+    assert (slow.seconds, slow.traps_failed) == (30, 2)
+    assert slow.x == max(point.x for point in plot.points)
+    assert slow.y == max(point.y for point in plot.points)  # the least agreement is lowest
+    assert [value for value, _ in plot.across] == [1, 2, 5, 10, 20]
+    assert raters_plot(rows_of(study).filter(pk=sessions[0].pk)) is None
 
 
 @pytest.mark.medium

@@ -127,7 +127,7 @@ def test_why_a_rating_is_left_out_stands_beside_it(owner):
         assert {row["why_not"] for row in rows} == {words}
     rows = owner.get("/studies/voices/ratings/?use=counts").context["rows"]
     assert {row["why_not"] for row in rows} == {""}
-    assert "No rating is like that" in page_of(owner, "/studies/voices/ratings/?from=99")
+    assert "No ratings match" in page_of(owner, "/studies/voices/ratings/?from=99")
 
 
 @pytest.mark.medium
