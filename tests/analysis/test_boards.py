@@ -141,7 +141,7 @@ def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeyp
     make_leaderboard(board.pk)
     page = client.get(f"/leaderboards/{board.pk}/").content.decode()
     assert "it broke (MemoryError: too large)" in page
-    assert "What stands below is as it was made before. It is tried again" in page
+    assert "The leaderboard below is the previous one. Earnest tries again" in page
     assert "Leaderboard: MOS" in page
     assert "Nothing to rank" not in page
 

@@ -209,7 +209,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
         assert told in first
     (listed,) = re.findall(r"Limitations</h3><ul>(.*?)</ul>", first, re.DOTALL)
     assert 1 <= listed.count("<li>") <= 3
-    assert "left out 10 ratings" in text
+    assert "excluded 10 ratings" in text
     for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:
         assert told in text
     assert "http-equiv" not in text
@@ -316,7 +316,7 @@ def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
     assert "out of date" not in page(owner, study).content.decode()
     AnalysisRun.objects.filter(pk=run.pk).update(ratings=run.ratings - 7, ratings_mark="before")
     text = page(owner, study).content.decode()
-    assert "7 ratings arrived since this analysis was made" in text
+    assert "7 ratings arrived since this analysis finished" in text
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     with django_capture_on_commit_callbacks(execute=True):
         owner.post(reverse("results-again", args=[study.key, run.pk]))

@@ -297,11 +297,11 @@ def test_version_two_is_planned_from_the_ratings_of_version_one(client, versions
     empty_cache()
     client.force_login(second.owner)
     url = f"/studies/{third.key}/planning/"
-    assert "The ratings of version 2 are being read" in words_of(page_of(client, url))
+    assert "Variances are being estimated from version 2" in words_of(page_of(client, url))
     estimate_pilot("planning/pilot/second", "second")
     page = words_of(page_of(client, url))
     assert "The plan uses variances from these ratings" in page
-    assert "The form starts with the design of version 2" in page
+    assert "The form starts with the design and variances of version 2" in page
     query = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', page_of(client, url)))
     asked = {"source": "pilot:v2:0", "size": "0.4", "goal": "half_width", "of": "mean"}
     made = words_of(page_of(client, f"{url}?{urlencode(query | asked)}"))

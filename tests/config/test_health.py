@@ -85,7 +85,7 @@ def test_a_worker_that_rests_is_not_missed_while_somebody_looks_into_its_queue(
     Heartbeat.objects.filter(name="gpu@here").delete()
     (tmp_path / "gpu.rests").touch()
     assert health.workers() == Check()
-    assert heartbeats.read()[-1].name == "gpu, rests until a job comes"
+    assert heartbeats.read()[-1].name == "gpu (idle until the next job)"
     os.utime(tmp_path / "gpu.rests", (time.time() - 60, time.time() - 60))
     assert health.workers().detail == "no heartbeat: gpu"
     heartbeats.write("gpu@here", "gpu")

@@ -104,7 +104,9 @@ def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(a
     log_in(client)
     secret, recovery = add_app(client)
     assert len(recovery) == 10
-    assert "10 of 10 are left" in words_of(page_of(client, "/account/codes/"))  # not shown again
+    assert "You have 10 of 10 codes left" in words_of(
+        page_of(client, "/account/codes/")
+    )  # not shown again
     stored = str(Authenticator.objects.values_list("data", flat=True))
     assert secret not in stored
     assert not any(code in stored for code in recovery)

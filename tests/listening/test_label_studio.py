@@ -83,8 +83,8 @@ def test_reasons_go_out_blind_and_come_back_once(study, tmp_path: Path):
         )
     assert "Reviewer 1: 1 verdicts are stored, 0 of them new." in out.getvalue()
     assert "Not taken over: 1 annotations skipped" in out.getvalue()
-    assert "1 annotations: A verdict is fit, unfit or unsure" in out.getvalue()
-    assert "1 tasks of another review" in out.getvalue()
+    assert "1 annotations: A verdict must be fit, unfit or unsure" in out.getvalue()
+    assert "1 tasks that do not belong to this review" in out.getvalue()
     kept = Verdict.objects.order_by("pk").values_list("category", "note", "seconds")
     assert list(kept) == [("fit", "mumbled", 4.5), ("unfit", "", 4.5)]
     whom = set(Reviewer.objects.values_list("whom", flat=True))

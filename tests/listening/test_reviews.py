@@ -242,7 +242,7 @@ def test_where_there_is_nothing_to_review_that_is_said():
     empty = make_study()
     with pytest.raises(ReviewError, match="no justifications to review"):
         review.make_job(empty, Plan("reasons", ""), by="ada")
-    with pytest.raises(ReviewError, match="1 to 9 reviewers"):
+    with pytest.raises(ReviewError, match="must be 1 to 9"):
         review.make_job(empty, Plan("reasons", "", per_item=0), by="ada")
 
 

@@ -143,7 +143,7 @@ def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, set
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     ada = User.objects.create_user("ada", "Grace@uni.example", PASSWORD)
     refused = said(sign_on(Client()))
-    assert "There is one with the address grace@uni.example, which is not connected" in refused
+    assert "The account with the address grace@uni.example is not connected" in refused
     client = Client()
     client.post("/login/", {"username": "ada", "password": PASSWORD})
     asked = sign_on(client, process="connect")
@@ -252,7 +252,7 @@ def test_what_a_provider_says_wrongly_lets_nobody_in(uni, settings, fault):
     client = Client()
     answer = sign_on(client)
     assert answer.status_code == 401
-    assert "Uni did not answer as it should" in said(answer)
+    assert "Uni returned an unexpected response" in said(answer)
     assert not is_in(client)
     assert not User.objects.exists()
 
@@ -347,7 +347,7 @@ def test_odd_answers_to_a_code_get_a_sentence(uni, settings, more):
     uni.more = more
     answer = sign_on(Client())
     assert (answer.status_code, User.objects.count()) == (401, 0)
-    assert "Uni did not answer as it should" in said(answer)
+    assert "Uni returned an unexpected response" in said(answer)
 
 
 @pytest.mark.medium
@@ -363,7 +363,7 @@ def test_an_answer_belongs_to_one_browser_and_one_question(uni, settings):
     assert client.get(f"{back.path}?{back.query}").status_code == 401
     assert not is_in(thief)
     uni.faults = {"cancelled"}
-    assert "You went back at Uni" in said(sign_on(Client()))
+    assert "You cancelled the login at Uni" in said(sign_on(Client()))
     for path, status in {"/sign-on/none/": 404, "/sign-on/none/back/": 404}.items():
         method = thief.get if path.endswith("back/") else thief.post
         assert method(path).status_code == status

@@ -47,9 +47,8 @@ def test_the_gap_is_that_of_the_sizes_with_an_interval_by_zou_and_donner():
 def test_the_best_metric_is_said_with_what_it_stays_behind_raters():
     told = first(row("utmos", 0.6, 0.5, 0.7), row("srmr", 0.1, -0.2, 0.4))
     assert told["sentence"] == (
-        "utmos agrees best with raters: SRCC 0.60 [0.50, 0.70] over 24 stimuli. Raters agree among "
-        "themselves so far that a perfect metric could reach 0.90 [0.86, 0.93]: it stays behind "
-        "that by 0.30 [0.19, 0.40]."
+        "utmos correlates best with raters: SRCC 0.60 [0.50, 0.70] over 24 stimuli. The human noise "
+        "ceiling is 0.90 [0.86, 0.93]. The metric is below it by 0.30 [0.19, 0.40]."
     )
     assert told["rivals"] == []
 
@@ -65,7 +64,7 @@ def test_what_only_describes_a_clip_is_not_said_to_agree_best():
 
 def test_a_metric_is_never_said_to_agree_better_than_raters_do():
     told = first(row("utmos", 0.95, 0.9, 0.99))
-    assert "It is not significantly below that: −0.05 [" in told["sentence"]
+    assert "The metric is not significantly below it (gap −0.05 [" in told["sentence"]
     assert "by −" not in told["sentence"]
 
 
@@ -160,5 +159,5 @@ def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what
 def test_of_few_clips_no_metric_is_said_to_agree():
     few = {**row("utmos", 0.94, 0.9, 0.99), "n": 6}
     assert first(few, row("srmr", 0.1, -0.2, 0.4))["sentence"] == (
-        "6 stimuli are too few to say which metric agrees with raters: 10 or more are needed."
+        "6 stimuli are too few to compare metrics with raters. At least 10 are needed."
     )

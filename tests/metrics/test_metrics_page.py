@@ -142,7 +142,7 @@ def test_ticked_metrics_are_scored_and_nothing_ticked_is_a_sentence(
     assert [m["metric"] for m in ScoringRun.objects.get().metrics] == ["srmr_norm", "srmr"]
     for form, said in [
         ({"preset": "own"}, "no metric is selected"),
-        ({"preset": "own", "metric": "srmrr"}, "no metric is called srmrr"),
+        ({"preset": "own", "metric": "srmrr"}, "unknown metric srmrr"),
         ({"preset": "slow"}, "no preset is called"),
     ]:
         response = owner.post(address, form)
@@ -274,8 +274,8 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     )
     page = text(owner.get(address))
     assert "SRMR has the largest correlation with raters: SRCC 0.60 [0.50, 0.70]" in page
-    assert "it stays behind that by 0.30 [0.19, 0.40]" in page
-    assert "length_s may agree as well: intervals meet, or are not known" in page
+    assert "The metric is below it by 0.30 [0.19, 0.40]" in page
+    assert "length_s may correlate as well. Their intervals overlap or are unknown" in page
     assert page.index("Correlation with raters") < page.index("Scores by condition")
 
 

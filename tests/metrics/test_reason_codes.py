@@ -115,7 +115,7 @@ def test_the_page_asks_only_after_a_tick(
     )
     client.force_login(job.study.owner)
     url = f"/studies/voices/reviews/{job.pk}/suggestions/"
-    assert "These 5 reasons may be sent there" in client.get(url).content.decode()
+    assert "I may send these 5 justifications" in client.get(url).content.decode()
     client.post(f"{url}ask/")
     assert sent == []
     assert "In progress" not in client.get(url).content.decode()

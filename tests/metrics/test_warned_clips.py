@@ -68,7 +68,7 @@ def test_the_page_counts_warnings_per_kind_and_condition_and_plays_the_clips(
     assert page.count(f'aria-label="{first.key}"') == 1
     assert '<span class="badge">Clipped</span>' in look("metric/?metric=srmr")
     monkeypatch.setattr("metrics.scoring.clip_warnings.MOST", 1)
-    assert "1 of 2 are shown." in (page := look(""))
+    assert "1 of 2 clips shown." in (page := look(""))
     assert 'metrics/scores.csv?only=dc_offset" download>Download all (CSV)' in page
 
 

@@ -86,7 +86,7 @@ def test_a_study_goes_from_its_folder_to_its_ratings(client, tmp_path, capsys):
     client.reject("small", [session["session"]], "asked to")
     statuses = [row["status"] for row in client.sessions("small")]
     assert statuses == ["rejected", "finished"]
-    with pytest.raises(EarnestError, match="not of this study, or gone: s1999"):
+    with pytest.raises(EarnestError, match="not in this study: s1999"):
         client.reject("small", ["s1999"], "asked to")
     assert main(["study", "pause", "small"], client) == 0
     assert main(["study", "copy", "small", "--to", "second"], client) == 0
@@ -170,7 +170,7 @@ def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     assert client.results("voices")["report"] is None
     with pytest.raises(EarnestError, match="No analysis of this study is finished"):
         client.result_file("voices", "estimates.csv")
-    with pytest.raises(EarnestError, match=r"No metric is called “pesq9”\. Did you mean “pesq”"):
+    with pytest.raises(EarnestError, match=r"Unknown metric “pesq9”\. Did you mean “pesq”"):
         client.score("voices", metrics=["pesq9"])
     scoring = client.score("voices", metrics=["length_s"])
     assert client.scoring("voices")[0]["run"] == scoring["run"]
