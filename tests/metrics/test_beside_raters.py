@@ -47,8 +47,8 @@ def test_the_gap_is_that_of_the_sizes_with_an_interval_by_zou_and_donner():
 def test_the_best_metric_is_said_with_what_it_stays_behind_raters():
     told = first(row("utmos", 0.6, 0.5, 0.7), row("srmr", 0.1, -0.2, 0.4))
     assert told["sentence"] == (
-        "utmos correlates best with raters: SRCC 0.60 [0.50, 0.70] over 24 stimuli. The human noise "
-        "ceiling is 0.90 [0.86, 0.93]. The metric is below it by 0.30 [0.19, 0.40]."
+        "utmos correlates best with raters: SRCC 0.60 [0.50, 0.70] over 24 stimuli. The human "
+        "noise ceiling is 0.90 [0.86, 0.93]. The metric is below it by 0.30 [0.19, 0.40]."
     )
     assert told["rivals"] == []
 
