@@ -354,7 +354,7 @@ def test_nothing_is_judged_without_a_reason_a_choice_or_by_halves(owner, study):
     for form, why in (
         ({"session": session.pk, "to": "rejected", "reason": " "}, "for a reason"),
         ({"to": "rejected", "reason": "slept"}, "Choose at least one"),
-        ({"session": [session.pk, other.pk], "to": "rejected", "reason": "x"}, "not of this study"),
+        ({"session": [session.pk, other.pk], "to": "rejected", "reason": "x"}, "no longer belong"),
         ({"session": session.pk, "to": "sold", "reason": "x"}, "rejected or restored"),
         ({"all": "1", "query": "state=odd", "to": "rejected", "reason": "x"}, "narrows nothing"),
     ):

@@ -166,7 +166,7 @@ def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, set
     form = {"action": "disconnect", "connection": pk}
     assert "was not connected" in messages_of(other.post("/account/do/", form, follow=True))[0]
     gone = client.post("/account/do/", form, follow=True)
-    assert messages_of(gone) == ["Uni logs in to this account no more."]
+    assert messages_of(gone) == ["Uni disconnected."]
 
 
 @pytest.mark.medium

@@ -168,7 +168,7 @@ def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     run = client.analyse("voices", {"level": 0.9}, wait_s=0)
     assert (run["state"], run["options"]["level"]) == ("queued", 0.9)
     assert client.results("voices")["report"] is None
-    with pytest.raises(EarnestError, match="No analysis of this study is finished"):
+    with pytest.raises(EarnestError, match="no finished analysis"):
         client.result_file("voices", "estimates.csv")
     with pytest.raises(EarnestError, match=r"Unknown metric “pesq9”\. Did you mean “pesq”"):
         client.score("voices", metrics=["pesq9"])
