@@ -302,7 +302,7 @@ def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study
     owner.post(reverse("results-cancel", args=[study.key, run.pk]))
     text = page(owner, study).content.decode()
     assert "The last analysis was cancelled" in text
-    assert "It was 42 % done" in text
+    assert "It was 42% complete" in text
     assert "http-equiv" not in text
     run.refresh_from_db()
     assert run.state == "cancelled"

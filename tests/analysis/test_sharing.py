@@ -163,7 +163,7 @@ def test_a_link_ends_on_its_day_or_when_its_maker_ends_it(owner, study, caplog):
 def test_a_link_without_an_end_is_not_made(owner, study, days):
     page = owner.post(f"/studies/{study.key}/results/links/", {"days": days})
     assert page.status_code == 400
-    assert b"1 to 365 whole days" in page.content
+    assert b"1 to 365 days" in page.content
     assert not ResultsLink.objects.exists()
 
 
