@@ -137,7 +137,7 @@ def test_a_validator_sees_words_and_nothing_that_tells_the_system(study):
         text += told.content.decode()
         assert [word for word in secret if re.search(rf"\b{re.escape(word)}\b", text)] == [], kind
         assert "misread" not in given.content.decode()
-        assert ("misread 50% of the words" in told.content.decode()) is (kind == "clips")
+        assert ("word error rate 50%" in told.content.decode()) is (kind == "clips")
 
 
 def ask(client, url, **body):
