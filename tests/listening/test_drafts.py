@@ -87,14 +87,14 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     for page in ("", "questions/", "raters/", "review/"):
         assert ada.get(f"/drafts/{draft.code}/{page}").status_code == 200
     assert ada.get(f"/preview/drafts/{draft.code}/?task=mos").status_code == 200
-    reviews = b"Reviews of its clips"
+    reviews = b"Clip reviews"
     assert reviews not in ada.get(f"/drafts/{draft.code}/").content
     packed = b"".join(ada.get(f"/drafts/{draft.code}/folder.zip").streaming_content)  # type: ignore[attr-defined]
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
     assert {"study.toml", "stimuli.csv", "audio/set/vits/s1.wav"} <= names
     ada.post(act, {"do": "make"})
-    assert b"Open for raters" in ada.get(f"/drafts/{draft.code}/review/").content
+    assert b"Open the study" in ada.get(f"/drafts/{draft.code}/review/").content
     assert Study.objects.get().state == "draft"
     for page in ("", "review/"):
         assert reviews in ada.get(f"/drafts/{draft.code}/{page}").content

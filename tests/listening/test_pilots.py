@@ -114,7 +114,7 @@ def test_a_try_is_told_nowhere_but_on_its_own_page(owner, draft):
     assert what_is_told(draft) == before
     page = page_of(owner, "/studies/voices/")
     assert session.rater.code not in page
-    assert "Opening deletes the 2 tries made so far." in words_of(page)
+    assert "Opening deletes the 2 preview sessions." in words_of(page)
     own = page_of(owner, "/studies/voices/try/")
     assert "13 screens with answers" in words_of(own)
     assert "the rhythm is unlike a person" in own
@@ -138,7 +138,7 @@ def test_opening_deletes_tries_and_plans_as_if_there_had_been_none(owner, draft)
     said = [(e.what, e.by, e.details) for e in StudyEvent.objects.filter(key="voices")]
     assert said[1] == ("pilots_deleted", "ada", {"tries": 2})
     answer = owner.post("/studies/voices/try/do/", {"action": "begin"}, follow=True)
-    assert "Preview sessions are for drafts" in messages_of(answer)[0]
+    assert "Copy it to preview a draft" in messages_of(answer)[0]
 
 
 @pytest.mark.medium
@@ -146,7 +146,7 @@ def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     tried(owner)
     assert Slot.objects.count() > 100
     answer = owner.post("/studies/voices/try/do/", {"action": "delete"}, follow=True)
-    assert messages_of(answer) == ["Deleted 1 try with all answers."]
+    assert messages_of(answer) == ["Deleted 1 preview session with all answers."]
     left = [model.objects.count() for model in (Session, Rater, Trial, Rating, Slot, Block)]
     assert left == [0] * 6
     assert "No preview session yet" in words_of(answer.content.decode())
@@ -158,7 +158,7 @@ def test_one_try_is_ended_whoever_began_it_and_the_others_stay(owner, draft):
     mine, theirs = begin(owner), begin(owner)
     form = {"action": "delete", "try": theirs.code}
     answer = owner.post("/studies/voices/try/do/", form, follow=True)
-    assert messages_of(answer) == ["Deleted 1 try with all answers."]
+    assert messages_of(answer) == ["Deleted 1 preview session with all answers."]
     assert [each.code for each in Session.objects.all()] == [mine.code]
     assert [each.pk for each in Rater.objects.all()] == [mine.rater_id]
     assert Trial.objects.exists()
@@ -184,9 +184,9 @@ def test_the_time_it_took_stands_beside_what_raters_are_told(owner, draft):
     Session.objects.filter(pk=session.pk).update(**ended)
     length = studies.promised_s(draft, selectors.session_length(draft))
     words = words_of(page_of(owner, "/studies/voices/try/"))
-    assert "You took 4:10" in words
-    assert f"the estimate is {int(length) // 60}:{round(length) % 60:02}" in words
-    assert "reading the first page is 0:12 more" in words  # 40 words
+    assert "Your session took 4:10" in words
+    assert f"The estimate is {int(length) // 60}:{round(length) % 60:02}" in words
+    assert "plus 0:12 for the first page" in words  # 40 words
 
 
 @pytest.mark.medium

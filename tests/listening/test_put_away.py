@@ -122,7 +122,7 @@ def test_the_list_tells_the_pace_and_what_was_paid(owner, study):
         )
     text = words_of(page_of(owner, "/studies/"))
     by = (timezone.now() + timedelta(days=3)).strftime("%Y-%m-%d")
-    assert f"full in 3 days (by {by} UTC) at the pace of the last 3 days" in text
+    assert f"complete in 3 days (by {by} UTC) at the rate of the last 3 days" in text
     assert "Ratings per hour since" in text
     assert "£16.25" in text
     Session.objects.update(finished_at=timezone.now() - timedelta(days=4))

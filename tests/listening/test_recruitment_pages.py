@@ -114,7 +114,7 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     do(ada, study.key, "look")
     told = do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
     assert "The bonus is due." in told
-    assert "Take back £1.50 for" in told
+    assert "Cancel the bonus of £1.50 for" in told
     take_back(ada, study.key)
     do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
     assert "Prepared on Prolific" in do(ada, study.key, "write_bonuses")
@@ -182,20 +182,20 @@ def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
     double.set(min_reward_per_hour=650, recommended_reward_per_hour=1000, more_with_filters=250)
     double.fault("rates_bare")
     text = page(ada, study.key)
-    assert "Prolific names for this workspace: at least £6.50, recommended £10.00." in text
+    assert "Prolific’s rates for this workspace: minimum £6.50, recommended £10.00." in text
     assert 'name="hourly" inputmode="decimal" value="10.00"' in text
     told = do(ada, study.key, "save", **FORM | {"hourly": "6.20"})
     assert "minimum is £6.50 per hour" in told
     do(ada, study.key, "save", **FORM)
     told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
-    assert "and these filters: at least £6.50, recommended £12.50." in told
+    assert "and these filters: minimum £6.50, recommended £12.50." in told
     assert drafting.plan_of(Recruitment.objects.get()).hourly_floor == 650
     double.set(min_reward_per_hour=600, recommended_reward_per_hour=900, more_with_filters=0)
     double.fault("error_500", count=None, path="/reward-recommendations/")
     told = do(ada, study.key, "remove_filter", filter="age")
-    assert "this workspace: at least £6.50" in told  # kept for an hour
+    assert "this workspace: minimum £6.50" in told  # kept for an hour
     told = do(ada, study.key, "add_filter", filter="approval_rate", lower="90")
-    assert "Prolific’s published figures: at least £6.00, recommended £9.00." in told
+    assert "Prolific’s published rates: minimum £6.00, recommended £9.00." in told
     assert "could not be read" in told
 
 
@@ -216,26 +216,26 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
     recruitment = make_published(double)
     key = recruitment.study.key
     for action, fields, told in (
-        ("nothing", {}, "no such action"),
+        ("nothing", {}, "Unknown action"),
         ("save", FORM, "The draft is at Prolific already"),
         ("send", {}, ""),
         ("publish", {"sure": "yes"}, "not a draft any more"),
         ("discard", {}, "Only a draft"),
-        ("state", {"to": "moon"}, "can be paused"),
-        ("places", {"places": "x"}, "whole number"),
+        ("state", {"to": "moon"}, "Choose pause"),
+        ("places", {"places": "x"}, "Enter the total number"),
         ("places", {"places": "1"}, "only be added"),
         ("decide", {"submission": "77"}, "Unknown submission"),
         ("decide", {}, "Unknown submission"),
         ("decide", {"submission": "²"}, "Unknown submission"),
         ("decide", {"submission": "9" * 40}, "Unknown submission"),
-        ("places", {"places": "²"}, "whole number"),
+        ("places", {"places": "²"}, "Enter the total number"),
         ("agree", {"submission": "x"}, "Unknown submission"),
         ("bonus", {"submission": "1", "amount": "1"}, "Unknown submission"),
         ("pay", {"batch": "9"}, "Unknown batch"),
         ("take_back", {"bonus": "9"}, "Unknown bonus"),
         ("write_bonuses", {}, "No bonuses are due."),
         ("approve_all", {"seen": "0"}, "0 approved"),
-        ("slots", {"slots": "x"}, "whole number"),
+        ("slots", {"slots": "x"}, "Enter the total number"),
         ("slots", {"slots": "1"}, "only be added"),
         ("limit", {"limit": "lots"}, "is no amount of money"),
         ("add_filter", {"filter": "no"}, "no such filter"),
@@ -409,7 +409,7 @@ def test_a_payment_in_doubt_is_said_and_a_person_decides(
     assert "still be paying" in do(ada, key, "pay_again", batch=batch.pk)
     settings.EARNEST_PROLIFIC_SETTLED_S = 0
     assert "unconfirmed" in page(ada, key)
-    assert "1 bonus is owed again" in do(ada, key, "pay_again", batch=batch.pk)
+    assert "1 bonus is due again" in do(ada, key, "pay_again", batch=batch.pk)
     assert drafting.plan_of(recruitment).places == 4
 
 

@@ -107,7 +107,7 @@ def test_checks_are_shown_with_settings_odds_and_how_raters_fared(owner, study):
     text = page(owner)
     assert "huggins 6 of 6 right, 1 attempt screened out 0.14 % 0.14 % 2 0 1" in text
     assert "stereo 4 of 4 right, 1 attempt, language en continues 1.2 % 1.2 % 1 1 0" in text
-    assert "volume the rater confirms; nobody fails – – – 3 0 0" in text
+    assert "volume confirmed by the rater; cannot be failed – – – 3 0 0" in text
 
 
 @pytest.mark.medium
@@ -148,7 +148,7 @@ def trapped(client: Any, **fields: Any) -> str:
 def test_traps_are_shown_with_the_odds_of_guessing(client):
     text = trapped(client)
     assert "Traps in addition to every 5 clips: 2 “gold” (at least 2 correct)" in text
-    assert "Who guesses passes 4 % of these sets" in text
+    assert "Random guessing passes 4 % of these sets" in text
     assert "Random guessing passes more than" not in text
     assert "Giving the same answer every time passes every set" in text
 
@@ -217,7 +217,7 @@ def test_one_raters_page_holds_consent_checks_with_odds_answers_and_the_comment(
     assert f"Started {session.started_at:%Y-%m-%d %H:%M:%S} UTC , consent version 3.0" in text
     huggins, stereo = (check_named(key).title for key in ("huggins", "stereo"))
     assert f"{huggins} passed, 6 of 6 correct, attempt 1 (guess rate 0.14 %)" in text
-    assert f"{stereo} failed , 0 of 4 right, attempt 1 (who guesses passes with 1.2 %)" in text
+    assert f"{stereo} failed , 0 of 4 correct, attempt 1 (guess rate 1.2 %)" in text
     assert "hearing? Yes hearing? No Comment at the end All fine." in text
 
 

@@ -202,7 +202,7 @@ def test_the_recruiting_page_lists_the_ways_in_and_changes_a_quota(study, client
     change = {"action": "quota", "source": "lab", "quota": "1", "anchor": "sources"}
     said = client.post(f"/studies/{study.key}/recruiting/do/", change, follow=True)
     assert "Own panel: at most 1 sessions." in said.content.decode()
-    assert "full" in re.findall(r'badge-warn">(\w+)', said.content.decode())
+    assert "quota" in re.findall(r'badge-warn">(\w+)', said.content.decode())
     wrong = client.post(
         f"/studies/{study.key}/recruiting/do/", change | {"quota": "-1"}, follow=True
     )

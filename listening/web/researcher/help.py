@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 IMAGES = DOCS / "images"
+TYPES = {".png": "image/png", ".webp": "image/webp"}
 PAGE_LINK = re.compile(r"([\w-]+)\.md(#.*)?")
 NOT_IN_A_SLUG = re.compile(r"[^\w\- ]")
 
@@ -54,10 +55,10 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 @cache_control(private=True, max_age=3600)
-def image(request: HttpRequest, name: str) -> FileResponse:
-    if name not in {path.name for path in IMAGES.iterdir()}:
+def image(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in {path.name for path in IMAGES.iterdir() if path.suffix in TYPES}:
         raise Http404(f"The documentation has no image “{name}”.")
-    return FileResponse((IMAGES / name).open("rb"))
+    return HttpResponse((IMAGES / name).read_bytes(), content_type=TYPES[Path(name).suffix])
 
 
 @cache

@@ -74,7 +74,7 @@ def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     try:
         if action == "invite":
             new, known = invitations.invite(study, named, request.POST.get("people", ""))
-            said = f"{new} added; {known} were already in the list."
+            said = f"{new} added; {known} already in the list."
         elif action in ("send", "remind"):
             said = _send(request, study, named, reminder=action == "remind")
         elif action == "remove":
@@ -99,7 +99,8 @@ def _send(request: HttpRequest, study: Study, source: Source, *, reminder: bool)
     people = list(due.values_list("pk", flat=True))
     if people:
         ask(send_invitations, people, subject.strip(), text, reminder)
-    return f"Sending {len(people)} emails. The table shows when the mail server has accepted each."
+    emails = f"Sending {len(people)} email{'s' * (len(people) != 1)}."
+    return f"{emails} The table shows when the mail server has accepted each."
 
 
 def _under_way(study: Study, source: Source) -> list[AskedJob]:
