@@ -407,7 +407,7 @@ def test_a_log_in_of_before_and_a_strange_address_are_noted(ada, settings):
     del session["seen_at"]
     session.save()
     client.get("/studies/", headers={"X-Forwarded-For": "unix:"})
-    assert "not known" in page_of(client, "/account/")
+    assert "unknown" in page_of(client, "/account/")
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch, c
     monkeypatch.setattr("metrics.jobs.score_shard.delay", broken)
     monkeypatch.setattr("django.db.transaction.on_commit", lambda what: what())
     page = owner.post(f"/studies/{study.key}/metrics/score/", follow=True)
-    assert b"The queue does not answer just now" in page.content
+    assert b"The job queue does not respond" in page.content
 
 
 @pytest.mark.medium
@@ -194,7 +194,7 @@ def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
     monkeypatch.setattr("metrics.web.page.MOST_CONDITIONS", 1)
     keep(study.stimuli.first(), 2.0)
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
-    assert "Only the first 1 conditions are shown; 1 more" in page
+    assert "Only the first 1 conditions are shown. The files contain 1 more" in page
 
 
 @pytest.mark.medium

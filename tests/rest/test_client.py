@@ -214,7 +214,7 @@ def test_a_webhook_is_made_with_its_secret_and_removed(client, monkeypatch):
     assert made["secret"].startswith("whsec_")
     assert [(w["url"], w["events"]) for w in client.webhooks()] == [(made["url"], ["study.full"])]
     assert "secret" not in client.webhooks()[0]
-    with pytest.raises(EarnestError, match="no event party"):
+    with pytest.raises(EarnestError, match="Unknown event party"):
         client.add_webhook("https://lab.example/hook", ["party"])
     client.remove_webhook(made["id"])
     assert client.webhooks() == []
