@@ -35,9 +35,9 @@ class JSONParser(BaseParser):
         try:
             value = read_json(stream.read(), most=settings.EARNEST_MAX_UPLOAD_BYTES)
         except JsonError as error:
-            raise ParseError(f"This is not JSON that can be used: {error}") from None
+            raise ParseError(f"The request body is not valid JSON: {error}") from None
         if not is_storable(value):
-            raise ParseError("A text holds a NUL or half of a surrogate pair. Take it out.")
+            raise ParseError("A string contains a NUL or an unpaired surrogate. Remove it.")
         return value
 
 
@@ -94,15 +94,15 @@ class ApiView(APIView):
         study = study_for(self.who, key, wants)
         project = self.who.token.project_id
         if project is not None and study.project_id != project:
-            raise Http404(f"There is no study “{key}” in the project of this token.")
+            raise Http404(f"The project of this token has no study “{key}”.")
         return study
 
     def of_account(self) -> Any:
         """For what is an account's own: a token of one project does not reach it."""
         if self.who.token.project_id is not None:
             raise PermissionDenied(
-                "This token is of one project. What is asked belongs to an account: make a token "
-                "for all your studies."
+                "This token is limited to one project, but this request concerns your account. "
+                "Create a token for all your studies."
             )
         return self.who
 
@@ -130,5 +130,5 @@ class Pages(CursorPagination):
         try:
             return super().decode_cursor(request)
         except NotFound:
-            explanation = "This is no cursor of this list. Leave it out to begin from the first."
+            explanation = "Invalid cursor for this list. Omit it to start from the first entry."
             raise ValidationError({"cursor": explanation}) from None

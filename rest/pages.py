@@ -126,7 +126,7 @@ def _page(
 def tokens_do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "This action does not exist.")
         return redirect("tokens")
     return action(request)
 
@@ -140,7 +140,7 @@ def _make(request: HttpRequest) -> HttpResponse:
         if number := _number(form.get("project", "")):
             project = projects_of(request.user).filter(pk=number).first()
             if project is None:
-                raise TokenError("You are in no such project.")
+                raise TokenError("You are not a member of this project.")
         new_token = tokens.make_token(
             request.user,
             form.get("name", ""),
@@ -159,9 +159,7 @@ def _make(request: HttpRequest) -> HttpResponse:
 def _revoke(request: HttpRequest) -> HttpResponse:
     mine = ApiToken.objects.filter(owner=int(request.user.pk or 0))
     ended = tokens.revoke_token(mine, _number(request.POST.get("token", "")), request.user)
-    words = (
-        f"The token “{ended.name}” opens nothing any more." if ended else "It was revoked before."
-    )
+    words = f"Token “{ended.name}” revoked." if ended else "It was already revoked."
     messages.success(request, words)
     return redirect("tokens")
 

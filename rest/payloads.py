@@ -29,7 +29,7 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> Non
     """ValidationError for each name that is none of the known ones, with what was meant."""
     known = list(known)
     errors = {
-        name: f"There is no {what} “{name}” here. {did_you_mean(name, known)}".strip()
+        name: f"Unknown {what} “{name}”. {did_you_mean(name, known)}".strip()
         for name in names
         if name not in known
     }
@@ -41,7 +41,7 @@ def choice(choices: Iterable[str], **more: Any) -> serializers.ChoiceField:
     """One of some words; what is none of them is told which there are."""
     words = list(choices)
     messages: dict[str, Any] = {
-        "invalid_choice": f"“{{input}}” is none of these: {', '.join(words)}."
+        "invalid_choice": f"“{{input}}” is not valid. Choose one of: {', '.join(words)}."
     }
     return serializers.ChoiceField(choices=words, error_messages=messages, **more)
 
@@ -69,8 +69,8 @@ class ProblemShape(Shape):
 class StudyShape(serializers.ModelSerializer[Study]):
     """A study as its researchers know it."""
 
-    name = serializers.CharField(source="called", help_text="What researchers call it.")
-    link = serializers.SerializerMethodField(help_text="Where raters start.")
+    name = serializers.CharField(source="called", help_text="Name shown to researchers.")
+    link = serializers.SerializerMethodField(help_text="Entry link for raters.")
     owner = serializers.CharField(source="owner.username")
     project = serializers.CharField(source="project.name", allow_null=True, default=None)
     project_id = serializers.IntegerField(allow_null=True)
@@ -103,10 +103,10 @@ class Narrowing(Shape):
     tag = serializers.CharField(required=False, allow_blank=True, max_length=40)
     project = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     archived = serializers.BooleanField(
-        default=False, help_text="Those that were put away, in place of the others."
+        default=False, help_text="List archived studies instead of active ones."
     )
     limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=MOST_LISTED, help_text="Of one page."
+        required=False, min_value=1, max_value=MOST_LISTED, help_text="Entries per page."
     )
     cursor = serializers.CharField(required=False, allow_blank=True)
 
@@ -132,7 +132,7 @@ class Made(Shape):
 
     study = StudyShape()
     remarks = serializers.ListField(
-        child=serializers.CharField(), help_text="What was taken for granted."
+        child=serializers.CharField(), help_text="Defaults assumed during import."
     )
     findings = FindingShape(many=True)
 
@@ -150,10 +150,10 @@ class StudySent(Shape):
     """A study: an upload's code; or study.toml as JSON, rows of stimuli.csv, and files."""
 
     upload = serializers.SlugField(
-        required=False, max_length=40, help_text="Of a zip that was uploaded in pieces."
+        required=False, max_length=40, help_text="Code of a zip file uploaded in pieces."
     )
     study = serializers.DictField(
-        required=False, help_text="All of study.toml: study, tasks, conditions …"
+        required=False, help_text="Content of study.toml: study, tasks, conditions …"
     )
     stimuli = serializers.ListField(
         required=False,
@@ -190,18 +190,16 @@ class StateChange(Shape):
     """Opened, paused, or closed for good."""
 
     to = choice(("open", "paused", "closed"))
-    anyway = serializers.BooleanField(
-        default=False, help_text="Open in spite of problems that were found."
-    )
+    anyway = serializers.BooleanField(default=False, help_text="Open despite problems.")
 
 
 class Copy(Shape):
     """A copy, as a draft."""
 
     key = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
-    as_version = serializers.BooleanField(default=False, help_text="The next version of it.")
+    as_version = serializers.BooleanField(default=False, help_text="Copy as the next version.")
     keep_out = serializers.BooleanField(
-        default=True, help_text="Of a version: who took part in an earlier one cannot begin."
+        default=True, help_text="For a version: exclude raters of earlier versions."
     )
 
 
@@ -209,7 +207,7 @@ class Upload(Shape):
     """A zip on its way."""
 
     upload = serializers.CharField()
-    received = serializers.IntegerField(help_text="Bytes that are here.")
+    received = serializers.IntegerField(help_text="Bytes received so far.")
     whole = serializers.BooleanField()
 
 
@@ -220,31 +218,35 @@ class Decision(Shape):
         child=serializers.RegexField(r"^s[0-9]{1,17}$"),
         min_length=1,
         max_length=MOST_SESSIONS,
-        help_text="As ratings and sessions name them, such as s12.",
+        help_text="Session codes as in ratings and sessions, such as s12.",
     )
     decision = choice((REJECTED, RESTORED))
-    reason = serializers.CharField(max_length=LONGEST_REASON, help_text="The log keeps it.")
+    reason = serializers.CharField(
+        max_length=LONGEST_REASON, help_text="Recorded in the study log."
+    )
 
 
 class Decided(Shape):
     """What became of it."""
 
     raters = serializers.ListField(
-        child=serializers.CharField(), help_text="Codes of those whose session was judged."
+        child=serializers.CharField(), help_text="Codes of the affected raters."
     )
     left_as_they_were = serializers.IntegerField()
     not_counting = serializers.IntegerField(
-        help_text="Ratings of restored sessions whose places others have filled."
+        help_text="Ratings of restored sessions whose slots others have filled."
     )
 
 
 class RatingsShape(Shape):
     """Ratings in the order of storing, and where to go on."""
 
-    next = serializers.CharField(help_text="The cursor for `since`, also where nothing new came.")
-    more = serializers.BooleanField(help_text="Whether there are others after these already.")
+    next = serializers.CharField(
+        help_text="The cursor for `since`, even if there are no new ratings."
+    )
+    more = serializers.BooleanField(help_text="Whether more ratings follow.")
     columns = serializers.ListField(
-        child=serializers.CharField(), help_text="Of a rating, also where there is none."
+        child=serializers.CharField(), help_text="Column names of a rating."
     )
     ratings = serializers.ListField(child=serializers.DictField())
 
@@ -254,7 +256,7 @@ class RunShape(Shape):
 
     run = serializers.IntegerField(source="pk")
     state = serializers.CharField()
-    share = serializers.FloatField(help_text="Of the work that is done, 0 to 1.")
+    share = serializers.FloatField(help_text="Progress, 0 to 1.")
     doing = serializers.CharField(allow_blank=True)
     error = serializers.CharField(allow_blank=True)
     options = serializers.DictField(source="parameters")
@@ -288,7 +290,7 @@ class Score(Shape):
     """A preset, or metrics one by one."""
 
     preset = serializers.CharField(required=False, max_length=40)
-    judges = serializers.BooleanField(default=False, help_text="With the judges of the preset.")
+    judges = serializers.BooleanField(default=False, help_text="Include the judges of the preset.")
     metrics = MetricChoice(many=True, required=False)
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -317,7 +319,7 @@ class NewWebhook(Shape):
         child=serializers.CharField(max_length=30), min_length=1, max_length=50
     )
     study = serializers.SlugField(
-        required=False, max_length=80, help_text="Only of this study; else of all."
+        required=False, max_length=80, help_text="Only for this study. Default: all studies."
     )
 
 

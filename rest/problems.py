@@ -25,22 +25,22 @@ from metrics.scoring.study_material import NoStimuli
 
 TYPE = "application/problem+json"
 TITLES = {
-    400: "The request cannot be read",
-    401: "No token that works",
+    400: "Bad request",
+    401: "No valid token",
     403: "Not allowed",
     404: "Not found",
-    405: "This address takes another method",
-    406: "Not in this form",
-    409: "Not as things stand",
+    405: "Method not allowed",
+    406: "Format not available",
+    409: "Conflict",
     413: "Too large",
-    415: "Not in this form",
-    422: "The request has errors",
+    415: "Unsupported content type",
+    422: "Invalid request",
     429: "Too many requests",
-    503: "Not just now",
+    503: "Temporarily unavailable",
 }
 CONFLICTS = (StudyError, ProjectError, ChannelError)
 WRONG = (OptionsError, PresetError, ParameterError, NoStimuli, NoSuchWarning)
-QUEUE = "The queue of jobs cannot be reached just now. Ask again in a minute."
+QUEUE = "The job queue is not reachable. Try again in a minute."
 
 
 def problem(
@@ -108,12 +108,12 @@ def _words(error: exceptions.APIException, context: dict[str, Any]) -> str:
     """What is wrong, and what would be right."""
     view = context["view"]
     if isinstance(error, exceptions.MethodNotAllowed):
-        return f"{error.detail} This address takes {', '.join(view.allowed_methods)}."
+        return f"{error.detail} Allowed methods: {', '.join(view.allowed_methods)}."
     if isinstance(error, exceptions.UnsupportedMediaType):
         kinds = " or ".join(parser.media_type for parser in view.parser_classes)
         return f"{error.detail} Send it with Content-Type: {kinds}."
     if isinstance(error, exceptions.Throttled):
-        return "This token asks too often. Ask again after the seconds that Retry-After says."
+        return "This token sent too many requests. Wait for the number of seconds in Retry-After."
     return str(error.detail)
 
 
@@ -138,7 +138,7 @@ def _of_nothing(error: Http404) -> HttpResponse:
     """Django's own words name a class of ours."""
     words = str(error)
     usual = not words or words.endswith("matches the given query.")
-    return problem(404, "There is nothing at this address." if usual else words)
+    return problem(404, "This address does not exist." if usual else words)
 
 
 def _plain(status: int, usual: str = "") -> Callable[[Any], HttpResponse]:
@@ -149,8 +149,10 @@ TOLD: dict[type[Exception] | tuple[type[Exception], ...], Callable[[Any], HttpRe
     StudyProblems: _of_folder,
     exceptions.ValidationError: _of_fields,
     Http404: _of_nothing,
-    PermissionDenied: _plain(403, "This is not yours to do."),
-    RequestDataTooBig: lambda _: problem(413, "More than is taken at once. Upload it in pieces."),
+    PermissionDenied: _plain(403, "You do not have this permission."),
+    RequestDataTooBig: lambda _: problem(
+        413, "The request body is too large. Upload it in pieces."
+    ),
     FeedNotReady: lambda error: _later(str(error), 1),
     OperationalError: lambda _: _later(QUEUE, 60),
     CONFLICTS: _plain(409),

@@ -40,16 +40,16 @@ MOST, USUAL = 100_000, 10_000
 NEXT, MORE = "Earnest-Next", "Earnest-More"
 CURSOR = re.compile(r"r(\d{1,18})-(\d{1,18})", re.ASCII)
 SINCE = OpenApiParameter(
-    "since", str, description="The cursor of the answer before; without it, from the first rating."
+    "since", str, description="The cursor of the previous response. Default: from the first rating."
 )
 LIMIT = OpenApiParameter(
-    "limit", {"type": "integer", "minimum": 1, "maximum": MOST}, description="About so many."
+    "limit", {"type": "integer", "minimum": 1, "maximum": MOST}, description="Approximate number."
 )
 HEADERS = [
     OpenApiParameter(name, str, OpenApiParameter.HEADER, response=[200], description=words)
     for name, words in (
         (NEXT, "The cursor for `since`."),
-        (MORE, "Others come after: true, false."),
+        (MORE, "More ratings follow: true, false."),
     )
 ]
 
@@ -69,11 +69,11 @@ class Ratings(ApiView):
         problems=(404, 406, 422, 503),
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        """Pseudonymous, traps included, in the order of storing: pages of one endless list.
+        """Return pseudonymous ratings, including traps, in the order of storage.
 
-        Ask with `since` for what came after the answer before. Every rating is given exactly once,
-        also while others are being stored. What changes later (a session rejected, a rating that
-        counts no longer) is not given again: read all anew where that matters.
+        Use `since` to get ratings stored after the previous response. Each rating is returned
+        exactly once, even while others are being stored. Later changes (such as a rejected
+        session) are not returned again. Read all ratings again if you need them.
         """
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
         feed = rating_feed(study, _after(request, study), _limit(request))
@@ -96,7 +96,7 @@ def _after(request: Request, study: Study) -> int:
     match = CURSOR.fullmatch(since)
     if match is None or int(match[1]) != study.pk:
         raise ValidationError(
-            {"since": "This is no cursor of this study. Leave it out to begin from the first."}
+            {"since": "Invalid cursor for this study. Omit it to start from the first rating."}
         )
     return int(match[2])
 
@@ -104,7 +104,7 @@ def _after(request: Request, study: Study) -> int:
 def _limit(request: Request) -> int:
     text = request.query_params.get("limit", str(USUAL))
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= MOST):
-        raise ValidationError({"limit": f"Ask for 1 to {MOST:,} ratings at once."})
+        raise ValidationError({"limit": f"The limit must be 1 to {MOST:,} ratings."})
     return int(text)
 
 

@@ -23,15 +23,15 @@ from rest.base import ApiView, sent
 from rest.payloads import Analyse, Results, RunShape
 from rest.schema_decorator import describe
 
-RUN = OpenApiParameter("run", int, description="A finished analysis; else the newest.")
-ABOUT = OpenApiParameter("about", str, description="The title of one task and criterion.")
+RUN = OpenApiParameter("run", int, description="A finished analysis. Default: the newest.")
+ABOUT = OpenApiParameter("about", str, description="Title of one task and criterion.")
 MOST_RUNS = 100
 
 
 class StudyResults(ApiView):
-    @describe("Results", Results, parameters=[RUN], problems=(404,))
+    @describe("Get results", Results, parameters=[RUN], problems=(404,))
     def get(self, request: Request, key: str) -> Response:
-        """The report of the newest finished analysis as JSON; `newest` may be on its way."""
+        """Return the report of the newest finished analysis; `newest` may still be running."""
         self.study(key, LOOK)
         finished = shown_run(key, request.query_params.get("run", ""))
         newest = runs_of(key).defer(*LONG).first()
@@ -46,20 +46,20 @@ class StudyResults(ApiView):
 
 class ResultsFile(ApiView):
     @describe(
-        "A file of the results",
+        "Get a results file",
         {(200, "application/octet-stream"): OpenApiTypes.BINARY},
         parameters=[RUN, ABOUT],
         problems=(404,),
     )
     def get(self, request: Request, key: str, name: str) -> HttpResponse:
-        """Such as estimates.csv, comparisons.csv, report.json, report.html, main-table.tex.
+        """Return a file such as estimates.csv, report.json, report.html or main-table.tex.
 
-        `report` lists what there is. What holds all ratings (bundles) is taken from the page.
+        `report` lists the files. Download bundles, which contain all ratings, from the page.
         """
         self.study(key, LOOK)
         finished = shown_run(key, request.query_params.get("run", ""))
         if finished is None:
-            raise Http404("No analysis of this study is finished yet: start one.")
+            raise Http404("This study has no finished analysis. Start one.")
         content = file_of(finished, name, request.query_params.get("about", ""))
         if not content:
             raise Http404(f"There is no file {name}.")
@@ -71,15 +71,15 @@ class ResultsFile(ApiView):
 
 
 class Runs(ApiView):
-    @describe("Analyses", RunShape(many=True), problems=(404,))
+    @describe("List analyses", RunShape(many=True), problems=(404,))
     def get(self, request: Request, key: str) -> Response:
-        """The newest 100, the newest first."""
+        """Return the 100 newest analyses, newest first."""
         self.study(key, LOOK)
         return Response(RunShape(runs_of(key).defer(*LONG)[:MOST_RUNS], many=True).data)
 
-    @describe("Asks for an analysis", RunShape, status=202, request=Analyse)
+    @describe("Start an analysis", RunShape, status=202, request=Analyse)
     def post(self, request: Request, key: str) -> Response:
-        """One with the same options of the same ratings is given as it is stored."""
+        """If the options and ratings have not changed, return the stored analysis."""
         study = self.study(key, ANALYSE)
         options = options_from(sent(Analyse, request)["options"])
         check_versions(key, self.who, options)
@@ -89,14 +89,14 @@ class Runs(ApiView):
 
 
 class OneRun(ApiView):
-    @describe("How far an analysis is", RunShape, problems=(404,))
+    @describe("Get analysis progress", RunShape, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
         return Response(RunShape(self._run(key, run)).data)
 
-    @describe("Gives an analysis up", RunShape, problems=(404,))
+    @describe("Cancel an analysis", RunShape, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
-        """One that waits or runs; what is finished stays."""
+        """Cancel a waiting or running analysis. Finished analyses are not affected."""
         self.study(key, ANALYSE)
         cancel_run(self._run(key, run).pk)
         return Response(RunShape(self._run(key, run)).data)
@@ -104,5 +104,5 @@ class OneRun(ApiView):
     def _run(self, key: str, run: int) -> Any:
         analysis_run: AnalysisRun | None = runs_of(key).filter(pk=run).defer(*LONG).first()
         if analysis_run is None:
-            raise Http404("There is no such analysis of this study.")
+            raise Http404("This study has no such analysis.")
         return analysis_run

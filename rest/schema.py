@@ -58,4 +58,6 @@ def as_yaml(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
-    return problem(404, "There is nothing at this address. /api/v1/openapi.json lists what is.")
+    return problem(
+        404, "This address does not exist. See /api/v1/openapi.json for valid addresses."
+    )

@@ -36,22 +36,22 @@ FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
 MOST_RUNS = 100
 WARNED = [
     OpenApiParameter(
-        name, str, many=True, description=f"{words} such a warning: {', '.join((ANY, *TITLES))}."
+        name, str, many=True, description=f"{words} this warning: {', '.join((ANY, *TITLES))}."
     )
-    for name, words in ((ONLY, "Only clips with"), (WITHOUT, "No clips with"))
+    for name, words in ((ONLY, "Only clips with"), (WITHOUT, "Exclude clips with"))
 ]
 
 
 class ScoringRuns(ApiView):
-    @describe("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("List metric runs", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str) -> Response:
-        """The newest 100, the newest first, and how far each is."""
+        """Return the 100 newest runs with their progress, newest first."""
         self.study(key, LOOK)
         return Response({"runs": [page.run_state(run) for run in scoring_runs(key)[:MOST_RUNS]]})
 
-    @describe("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
+    @describe("Start a metric run", OpenApiTypes.OBJECT, status=202, request=Score)
     def post(self, request: Request, key: str) -> Response:
-        """Clips that have a score already are not scored again; asking twice does no harm."""
+        """Score clips that have no score yet. You can safely repeat this request."""
         study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
         run = runs.start_run(study.pk, key, choices, score_shard.delay, by=self.by)
         note(study, "scored", self.by, metrics=[choice.metric for choice in choices])
@@ -66,7 +66,7 @@ def _choices(body: dict[str, Any]) -> list[Choice]:
             raise ValidationError({"preset": str(error)}) from None
     choices = [Choice(each["metric"], each["parameters"]) for each in body["metrics"]]
     unknown = {
-        f"metrics.{place}.metric": f"No metric is called “{choice.metric}”. "
+        f"metrics.{place}.metric": f"Unknown metric “{choice.metric}”. "
         + did_you_mean(choice.metric, Metric.registry)
         for place, choice in enumerate(choices)
         if choice.metric not in Metric.registry
@@ -77,14 +77,14 @@ def _choices(body: dict[str, Any]) -> list[Choice]:
 
 
 class OneScoringRun(ApiView):
-    @describe("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Get run progress", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
         return Response(page.run_state(self._run(key, run)))
 
-    @describe("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Cancel a run", OpenApiTypes.OBJECT, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
-        """What is scored already is kept."""
+        """Cancel a run. Scores computed so far are kept."""
         self.study(key, ANALYSE)
         runs.cancel(self._run(key, run))
         return Response(page.run_state(self._run(key, run)))
@@ -92,13 +92,13 @@ class OneScoringRun(ApiView):
     def _run(self, key: str, run: int) -> Any:
         scoring_run = scoring_runs(key).filter(pk=run).first()
         if scoring_run is None:
-            raise Http404("There is no such run of this study.")
+            raise Http404("This study has no such run.")
         return scoring_run
 
 
 class Scores(ApiView):
     @describe(
-        "Scores",
+        "Get scores",
         {
             (200, JSON): OpenApiTypes.OBJECT,
             (200, CSV): OpenApiTypes.STR,
@@ -108,7 +108,7 @@ class Scores(ApiView):
         problems=(404, 406, 422),
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        """Every stored score of the study's clips; one without a value says why."""
+        """Return all stored scores of the study's clips, with reasons for missing values."""
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
         score_filter = requested_filter(key, request.query_params)
         note_taken(study, self.by, f"scores.{form}")

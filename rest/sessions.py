@@ -31,15 +31,15 @@ class Sessions(ApiView):
     scopes = {"GET": RATINGS}
 
     @describe(
-        "Sessions",
+        "Get sessions",
         {(200, JSON): OpenApiTypes.OBJECT, (200, CSV): OpenApiTypes.STR},
         parameters=[FORM(FORMS)],
         problems=(404, 406),
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        """Every session in the order of arrival: status, checks, answers around the trials.
+        """Return all sessions in order of arrival, with status, checks and questionnaires.
 
-        Pseudonymous: no participant ids, no codes that open a session.
+        Sessions are pseudonymous, without participant ids or codes that open a session.
         """
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
         note_taken(study, self.by, f"sessions.{form}")
@@ -56,9 +56,9 @@ def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
 
 
 class Decisions(ApiView):
-    @describe("Rejects or restores sessions", Decided, request=Decision)
+    @describe("Reject or restore sessions", Decided, request=Decision)
     def post(self, request: Request, key: str) -> Response:
-        """Ratings of rejected sessions are kept, but no longer count, and their places open."""
+        """Ratings of rejected sessions are kept but do not count, and their slots reopen."""
         study, body = self.study(key, EDIT), sent(Decision, request)
         numbers = {int(name[1:]) for name in body["sessions"]}
         known = study.sessions.filter(pk__in=numbers, pilot=False)
@@ -66,7 +66,7 @@ class Decisions(ApiView):
         if len(chosen) < len(numbers):
             missing = sorted(numbers - set(chosen))
             names = ", ".join(f"s{pk}" for pk in missing[:5])
-            raise StudyError(f"Nothing was changed: not of this study, or gone: {names}.")
+            raise StudyError(f"Nothing was changed. These sessions are not in this study: {names}.")
         judged = decide(study, chosen, body["decision"], body["reason"], by=self.by)
         outcome: dict[str, Any] = {"raters": list(judged.raters)}
         outcome |= {name: getattr(judged, name) for name in ("left_as_they_were", "not_counting")}

@@ -35,15 +35,15 @@ from rest.schema_decorator import describe
 from rest.uploads import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
-IN_PROJECT = OpenApiParameter("project", int, description="The project that it belongs to.")
+IN_PROJECT = OpenApiParameter("project", int, description="Project of the study.")
 
 
 class Studies(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @describe("Lists studies", StudyPage, parameters=[Narrowing])
+    @describe("List studies", StudyPage, parameters=[Narrowing])
     def get(self, request: Request) -> Response:
-        """All that the token reaches, the newest first."""
+        """Return all studies that the token can access, newest first."""
         parameters = {name: value for name, value in request.query_params.items() if value}
         filters = {
             name: str(value) for name, value in checked(Narrowing, parameters).items() if value
@@ -59,11 +59,12 @@ class Studies(ApiView):
         links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
         return Response({**links, "results": rows})
 
-    @describe("Makes a study", Made, status=201, request=STUDY, parameters=[IN_PROJECT])
+    @describe("Create a study", Made, status=201, request=STUDY, parameters=[IN_PROJECT])
     def post(self, request: Request) -> Response:
-        """A draft from a study folder: a zip of it, an upload, or its tables and files as JSON.
+        """Create a draft from a study folder: a zip, an upload, or tables and files as JSON.
 
-        All of it, or nothing and every mistake. Nobody can take part before it is opened.
+        If there are errors, nothing is stored and all errors are returned. Raters cannot take
+        part before the study is opened.
         """
         remarks: list[str] = []
         project = self._project(request)
@@ -84,7 +85,7 @@ class Studies(ApiView):
             return None
         project = projects_of(self.who, EDIT).filter(pk=number or 0).first()
         if project is None or own not in (None, project.pk):
-            raise Http404("There is no such project of yours in which you may make studies.")
+            raise Http404("You cannot create studies in this project.")
         return project
 
 
@@ -104,9 +105,9 @@ def forget_upload(who: Any, data: Any) -> None:
 class Validation(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @describe("Checks a study folder", Checked, request=STUDY)
+    @describe("Check a study folder", Checked, request=STUDY)
     def post(self, request: Request) -> Response:
-        """Every mistake at once, with file, row and remedy; nothing is stored."""
+        """Return all errors with file, row and remedy, and store nothing."""
         with source_of(request, self.who) as source:
             looked = studies.look_at(source, sent=True)
         mistakes = [mistake_of(each) for each in looked.problems]
@@ -117,13 +118,13 @@ class Validation(ApiView):
 class OneStudy(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @describe("One study", StudyShape)
+    @describe("Get a study", StudyShape)
     def get(self, request: Request, key: str) -> Response:
         return Response(StudyShape(self.study(key, LOOK)).data)
 
-    @describe("Replaces a draft", Made, request=STUDY)
+    @describe("Replace a draft", Made, request=STUDY)
     def put(self, request: Request, key: str) -> Response:
-        """By another folder of the same key. What is open is never replaced."""
+        """Replace a draft by another folder with the same key. Open studies are not replaced."""
         self.study(key, EDIT)
         remarks: list[str] = []
         with source_of(request, self.who) as source:
@@ -134,9 +135,9 @@ class OneStudy(ApiView):
         forget_progress(key)
         return Response(_created(study, remarks))
 
-    @describe("Changes name, tags, archive", StudyShape, request=Change)
+    @describe("Change name, tags or archive state", StudyShape, request=Change)
     def patch(self, request: Request, key: str) -> Response:
-        """What colleagues see; raters see nothing of it."""
+        """Change what colleagues see. Raters do not see these fields."""
         study, change = self.study(key, EDIT), sent(Change, request)
         if "name" in change:
             studies.rename_study(study, change["name"], by=self.by)
@@ -148,9 +149,9 @@ class OneStudy(ApiView):
 
 
 class StudyState(ApiView):
-    @describe("Opens, pauses or closes", StudyShape, request=StateChange)
+    @describe("Open, pause or close a study", StudyShape, request=StateChange)
     def post(self, request: Request, key: str) -> Response:
-        """Opening plans who hears what; closing is for good."""
+        """Opening assigns clips to raters. Closing cannot be undone."""
         study, change = self.study(key, EDIT), sent(StateChange, request)
         studies.change_state(study, change["to"], anyway=change["anyway"], by=self.by)
         forget_progress(key)
@@ -158,18 +159,18 @@ class StudyState(ApiView):
 
 
 class StudyFindings(ApiView):
-    @describe("What should be known before it opens", FindingShape(many=True))
+    @describe("List problems before opening", FindingShape(many=True))
     def get(self, request: Request, key: str) -> Response:
-        """Every clip is listened to for it, so a large study takes a while."""
+        """Check every clip. This takes a while for large studies."""
         study = self.study(key, LOOK)
         findings = studies.check_study(study) if study.state == Study.State.DRAFT else []
         return Response(FindingShape(findings, many=True).data)
 
 
 class StudyCopies(ApiView):
-    @describe("Copies a study", StudyShape, status=201, request=Copy)
+    @describe("Copy a study", StudyShape, status=201, request=Copy)
     def post(self, request: Request, key: str) -> Response:
-        """As a draft, without raters and answers: on its own, or as the next version."""
+        """Copy as a draft without raters and answers, independently or as the next version."""
         study, body = self.study(key, EDIT), sent(Copy, request)
         return Response(
             StudyShape(studies.copy_study(study, self.who, by=self.by, **body)).data, status=201
@@ -177,11 +178,11 @@ class StudyCopies(ApiView):
 
 
 class Progress(ApiView):
-    @describe("How far a study is", OpenApiTypes.OBJECT)
+    @describe("Get study progress", OpenApiTypes.OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Sessions by status; places planned and filled by task and condition; traps; blocks.
+        """Return sessions by status, slots by task and condition, traps and blocks.
 
-        Counted once a second at most; `at` says when.
+        Counts are updated at most once per second; `at` gives the time.
         """
         study = self.study(key, LOOK)
         return Response({**page_progress(key), "link": link_of(study)})

@@ -30,7 +30,7 @@ NOTED_EVERY_S = 3600
 
 def FORM(forms: Mapping[str, str]) -> OpenApiParameter:
     """The parameter that chooses one."""
-    description = "In place of the header Accept; without both, json."
+    description = "Overrides the header Accept. Default: json."
     return OpenApiParameter("format", str, enum=list(forms), description=description)
 
 
@@ -40,8 +40,8 @@ def form_of(request: Request, forms: Mapping[str, str]) -> str:
         if len(forms_asked) == 1 and forms_asked[0] in forms:
             return forms_asked[0]
         raise NotAcceptable(
-            f"There is no form {' and '.join(map(repr, forms_asked))}; "
-            f"one of {', '.join(forms)} is."
+            f"Unknown format {' and '.join(map(repr, forms_asked))}. Choose "
+            f"one of {', '.join(forms)}."
         )
     accepted = request.headers.get("Accept", "").split(",")
     for kind in (each.partition(";")[0].strip() for each in accepted):
@@ -51,7 +51,7 @@ def form_of(request: Request, forms: Mapping[str, str]) -> str:
             if kind == media.partition(";")[0]:
                 return name
     kinds = ", ".join(media.partition(";")[0] for media in forms.values())
-    raise NotAcceptable(f"There is none of what Accept asks for; there are {kinds}.")
+    raise NotAcceptable(f"None of the types in Accept is available. Available: {kinds}.")
 
 
 def json_array(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -82,8 +82,8 @@ def _arrow() -> Any:
         import pyarrow
     except ImportError:
         raise NotAcceptable(
-            "This server lacks pyarrow, which writes Parquet and Arrow. Ask for csv or json, or "
-            "have its operator install pyarrow (requirements.txt)."
+            "This server has no pyarrow, which writes Parquet and Arrow. Request csv or json, or "
+            "ask your administrator to install pyarrow (requirements.txt)."
         ) from None
     return pyarrow
 

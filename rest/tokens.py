@@ -30,10 +30,10 @@ from rest.models import ApiToken
 
 READ, RATINGS, WRITE = "read", "ratings", "write"
 SCOPES = {  # what each lets a script do, where its owner's role lets it, too
-    READ: "lists studies, reads progress, results, scores of metrics and webhooks",
-    RATINGS: "takes out ratings and sessions",
-    WRITE: "makes, opens, pauses, closes and copies studies, judges sessions, starts analyses and "
-    "metrics, makes webhooks",
+    READ: "list studies, read progress, results, metric scores and webhooks",
+    RATINGS: "export ratings and sessions",
+    WRITE: "create, open, pause, close and copy studies, reject sessions, start analyses and "
+    "metrics, create webhooks",
 }
 DAYS = (7, 30, 90, 365)
 MOST = 50  # that work, of one account
@@ -65,15 +65,15 @@ def make_token(
     """The new token; nobody can be shown it again."""
     name, chosen = " ".join(name.split()), [each for each in SCOPES if each in set(scopes)]
     if not 0 < len(name) <= LONGEST_NAME:
-        raise TokenError(f"A token has a name of 1 to {LONGEST_NAME} characters.")
+        raise TokenError(f"The token name must have 1 to {LONGEST_NAME} characters.")
     if not chosen:
-        raise TokenError("Choose at least one thing that the token may do.")
+        raise TokenError("Choose at least one permission.")
     if days not in DAYS:
-        raise TokenError("Choose one of the times that are offered.")
+        raise TokenError("Choose one of the listed durations.")
     if project is not None and not projects_of(user).filter(pk=project.pk).exists():
-        raise TokenError("You are in no such project.")
+        raise TokenError("You are not a member of this project.")
     if working_tokens(user).count() >= MOST:
-        raise TokenError(f"{MOST} tokens are the most. Revoke one first.")
+        raise TokenError(f"You can have at most {MOST} tokens. Revoke one first.")
     token = PREFIX + secrets.token_urlsafe(32)
     stored = ApiToken.objects.create(
         owner_id=user.pk,
@@ -115,9 +115,7 @@ def revoke_token(tokens: Any, pk: int, by: Any) -> ApiToken | None:
 
 
 SCHEME = "Bearer"
-HOW = (
-    f"Send a token in the header “Authorization: {SCHEME} TOKEN”; you make one on the page Account."
-)
+HOW = f"Send a token in the header “Authorization: {SCHEME} TOKEN”. Create one on the page Account."
 
 
 class TokenUser:
@@ -148,15 +146,15 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(f"No token was sent. {HOW}")
         token = find_token(credentials.strip())
         if token is None or not token.owner.is_active:
-            raise AuthenticationFailed(f"There is no such token. {HOW}")
+            raise AuthenticationFailed(f"Unknown token. {HOW}")
         if not token.works:
             ended = f"expired on {token.expires_at:%Y-%m-%d} UTC"
             over = "was revoked" if token.revoked_at else ended
-            raise AuthenticationFailed(f"The token “{token.name}” {over}. Make a new one.")
+            raise AuthenticationFailed(f"The token “{token.name}” {over}. Create a new one.")
         proved = token.by_provider or not is_required(token.owner)
         if not proved and not has_second_factor(token.owner):
             raise AuthenticationFailed(
-                "The account of this token needs a second factor: its owner adds one on the page "
+                "The account of this token needs a second factor. Its owner adds one on the page "
                 "Account."
             )
         return TokenUser(token), token
@@ -173,7 +171,7 @@ class HasScope(BasePermission):
         wanted = view.scope_of(request.method)
         if wanted not in token.scopes:
             raise PermissionDenied(
-                f"This token lacks the scope “{wanted}” ({SCOPES[wanted]}). Make one that has it."
+                f"This token lacks the scope “{wanted}” ({SCOPES[wanted]}). Create one with it."
             )
         return True
 

@@ -59,7 +59,7 @@ def source_of(request: Request, who: Any) -> Iterator[Path]:
         if (request.content_type or "").startswith(ZIP):
             body: Any = request.data  # see ZipParser
             if not hasattr(body, "read"):
-                raise ValidationError("Nothing was sent. Send the zip of a study folder.")
+                raise ValidationError("The request is empty. Send the zip of a study folder.")
             with (place / ARCHIVE).open("wb") as file:
                 shutil.copyfileobj(body, file)
             yield place / ARCHIVE
@@ -84,21 +84,19 @@ def write_folder(body: dict[str, Any], place: Path) -> Path:
         except Wrong as wrong:
             raise ValidationError({where: f"{wrong.what} {wrong.remedy}"}) from None
         except (binascii.Error, ValueError):
-            raise ValidationError({where: "This is no base64."}) from None
+            raise ValidationError({where: "This is not valid base64."}) from None
         target = place / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
         except (OSError, ValueError):
-            raise ValidationError({where: "No file can have this name."}) from None
+            raise ValidationError({where: "This file name is not allowed."}) from None
     try:
         toml = tomli_w.dumps(_without_null(body["study"]), multiline_strings=True)
         (place / TOML).write_text(toml, "utf-8")
         (place / CSV).write_text(rows_text(body["stimuli"]), "utf-8", newline="")
     except (TypeError, ValueError, OSError) as error:
-        raise ValidationError(
-            {"study": f"This cannot be written as study.toml: {error}."}
-        ) from None
+        raise ValidationError({"study": f"This is not a valid study.toml: {error}."}) from None
     return place
 
 
@@ -119,25 +117,27 @@ def upload_for(who: Any, code: str) -> Draft:
     draft = draft_for(who, code, EDIT)
     project = who.token.project_id
     if project is not None and draft.project_id != project:
-        raise Http404("There is no such upload in the project of this token.")
+        raise Http404("The project of this token has no such upload.")
     return draft
 
 
 def archive_of(draft: Draft) -> Path:
     path = folder_of(draft) / files.SOUNDS / ARCHIVE
     if not path.is_file():
-        raise ValidationError({"upload": "This upload is not whole yet. Send the rest of it."})
+        raise ValidationError({"upload": "This upload is incomplete. Send the remaining bytes."})
     return path
 
 
-SIZE = OpenApiParameter("size", int, required=True, description="Bytes of the whole zip.")
-OFFSET = OpenApiParameter("offset", int, required=True, description="Bytes sent before these.")
+SIZE = OpenApiParameter("size", int, required=True, description="Total size of the zip in bytes.")
+OFFSET = OpenApiParameter(
+    "offset", int, required=True, description="Offset of this piece in bytes."
+)
 
 
 class Uploads(ApiView):
-    @describe("Begins an upload", Upload, status=201)
+    @describe("Start an upload", Upload, status=201)
     def post(self, request: Request) -> Response:
-        """What is not made into a study stands on the page New study, and can be deleted there."""
+        """Unfinished uploads appear on the page New study, where you can delete them."""
         draft = folder.begin_empty(self.who, self._project())
         return Response({"upload": draft.code, "received": 0, "whole": False}, status=201)
 
@@ -147,34 +147,34 @@ class Uploads(ApiView):
             return None
         project = projects_of(self.who, EDIT).filter(pk=own).first()
         if project is None:
-            raise Http404("There is no such project of yours in which you may make studies.")
+            raise Http404("You cannot create studies in this project.")
         return project
 
 
 class OneUpload(ApiView):
     parser_classes = (PieceParser,)
 
-    @describe("How much is received", Upload, parameters=[SIZE])
+    @describe("Get upload progress", Upload, parameters=[SIZE])
     def get(self, request: Request, code: str) -> Response:
         draft, size = upload_for(self.who, code), _number(request, "size")
         return self._state(code, files.received_of(draft, ARCHIVE, size), size)
 
     @describe(
-        "Sends a piece",
+        "Upload a piece",
         Upload,
         request={PIECE: OpenApiTypes.BINARY},
         parameters=[SIZE, OFFSET],
         problems=(404, 409, 422),
     )
     def put(self, request: Request, code: str) -> Response:
-        """The same piece may be sent twice: what is there already is told, and nothing is lost."""
+        """Store a piece. If you send it twice, nothing is lost."""
         draft = upload_for(self.who, code)
         size, offset = _number(request, "size"), _number(request, "offset")
         if not 0 < size <= WEB_ARCHIVE_BYTES:
-            raise ValidationError({"size": f"1 to {WEB_ARCHIVE_BYTES:,} bytes are taken."})
+            raise ValidationError({"size": f"The size must be 1 to {WEB_ARCHIVE_BYTES:,} bytes."})
         piece = request.data.read() if hasattr(request.data, "read") else b""
         if offset + len(piece) > size:
-            explanation = f"The piece ends behind the {size:,} bytes that `size` says."
+            explanation = f"The piece exceeds the {size:,} bytes given in `size`."
             raise ValidationError({"offset": explanation})
         try:
             files.receive(draft, ARCHIVE, size, offset, piece)
@@ -182,9 +182,9 @@ class OneUpload(ApiView):
             return self._state(code, wrong.received, size)
         return self._state(code, min(offset + len(piece), size), size)
 
-    @describe("Gives an upload up", {204: None}, problems=(404,))
+    @describe("Delete an upload", {204: None}, problems=(404,))
     def delete(self, request: Request, code: str) -> Response:
-        """What was sent of it is deleted."""
+        """Delete the pieces sent so far."""
         folder.delete(upload_for(self.who, code))
         return Response(status=204)
 
@@ -195,5 +195,5 @@ class OneUpload(ApiView):
 def _number(request: Request, name: str) -> int:
     text = request.query_params.get(name, "")
     if not text.isdecimal() or len(text) > 15:
-        raise ValidationError({name: "A whole number of bytes is needed."})
+        raise ValidationError({name: "Enter a whole number of bytes."})
     return int(text)

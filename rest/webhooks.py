@@ -21,20 +21,20 @@ from rest.schema_decorator import describe
 
 
 class Webhooks(ApiView):
-    @describe("Webhooks", Webhook(many=True), problems=())
+    @describe("List webhooks", Webhook(many=True), problems=())
     def get(self, request: Request) -> Response:
-        """Those of the token's account, without their secrets."""
+        """Return the webhooks of the token's account, without secrets."""
         rows = Channel.objects.filter(owner=self.of_account().pk, kind=Channel.Kind.WEBHOOK)
         channels_found = rows.prefetch_related("subscriptions")
         return Response(Webhook([_webhook_row(each) for each in channels_found], many=True).data)
 
-    @describe("Makes a webhook", MadeWebhook, status=201, request=NewWebhook)
+    @describe("Create a webhook", MadeWebhook, status=201, request=NewWebhook)
     def post(self, request: Request) -> Response:
-        """The secret that signs its messages is shown now, and never again."""
+        """The secret that signs its messages is returned only once."""
         who, body = self.of_account(), sent(NewWebhook, request)
         if unknown := sorted(set(body["events"]) - set(KINDS)):
             known = ", ".join(KINDS)
-            explanation = f"There is no event {', '.join(unknown)}; there are {known}."
+            explanation = f"Unknown event {', '.join(unknown)}. Choose from {known}."
             raise ValidationError({"events": explanation})
         study = self.study(body["study"], LOOK) if body.get("study") else None
         with transaction.atomic():
@@ -47,13 +47,13 @@ class Webhooks(ApiView):
 
 
 class OneWebhook(ApiView):
-    @describe("Removes a webhook", {204: None}, problems=(404, 409))
+    @describe("Delete a webhook", {204: None}, problems=(404, 409))
     def delete(self, request: Request, pk: int) -> Response:
         channel = self.of_account().token.owner.message_channels.filter(pk=pk).first()
         if channel is None:
-            raise Http404("There is no such webhook of yours.")
+            raise Http404("You have no such webhook.")
         if channel.kind != Channel.Kind.WEBHOOK:
-            raise ChannelError("This channel is no webhook. Remove it on the page Messages.")
+            raise ChannelError("This channel is not a webhook. Remove it on the page Messages.")
         channel.delete()
         return Response(status=204)
 

@@ -62,7 +62,7 @@ def test_an_operation_of_the_api_is_told_whole():
                 {
                     "method": "POST",
                     "path": "/api/v1/studies",
-                    "summary": "Makes a study",
+                    "summary": "Create a study",
                     "words": "All or nothing.",
                     "parameters": [{**state, "required": True}],
                     "sent": [
@@ -76,12 +76,12 @@ def test_an_operation_of_the_api_is_told_whole():
     )
     for line in (
         "### POST `/api/v1/studies`",
-        "Makes a study.",
+        "Create a study.",
         "| `state` (needed) | `draft`, `open` |",
-        "Sent as `application/zip`.",
+        "Request body: `application/zip`.",
         "| `a` | b\\|c |",
-        "Answered with 201: `application/json`.",
-        "Answered with 204: nothing.",
+        "Response 201: `application/json`.",
+        "Response 204: nothing.",
     ):
         assert f"\n{line}\n" in told
 

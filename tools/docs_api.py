@@ -45,12 +45,12 @@ def _operation(operation: dict[str, Any]) -> Iterator[str]:
     yield from _table("In the address", fields)
     for kind, sent in operation["sent"]:
         sent_fields = [(each["name"], each["needed"], each["words"]) for each in sent]
-        yield from _table(f"Sent as `{kind}`", sent_fields)
+        yield from _table(f"Request body: `{kind}`", sent_fields)
         if not sent_fields:
-            yield f"Sent as `{kind}`.\n"
+            yield f"Request body: `{kind}`.\n"
     for code, kinds in operation["answers"]:
         named = ", ".join(f"`{kind}`" if "/" in kind else kind for kind in kinds)
-        yield f"Answered with {code}: {named}.\n"
+        yield f"Response {code}: {named}.\n"
 
 
 def _sentence(text: str) -> str:

@@ -53,7 +53,7 @@ def paper_zip(run: AnalysisRun) -> bytes:
     from analysis.report.writers.paper_bundle import paper_bundle
 
     key, versions, report = run.study.key, run.versions, run.report()
-    ratings, why = None, "there are other ones by now"
+    ratings, why = None, "the ratings have changed since"
     if combined_state(key, versions)["mark"] == run.ratings_mark:
         ratings = "".join(judged_csv(combined_rows(key, versions), report))
     return zip_files(paper_bundle(date_by_ratings(report), ratings, why).items())
@@ -76,16 +76,15 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         PAPER,
         "Paper files",
-        "At most ten: the plot (PDF, SVG), main table and differences (LaTeX, CSV), "
-        "methods, a README, and the pseudonymous ratings where they are still those of this "
-        "analysis.",
+        "Plot (PDF, SVG), main table and differences (LaTeX, CSV), methods and a README. "
+        "Includes the pseudonymous ratings if they have not changed since this analysis.",
         paper_zip,
     ),
     Kind(
         "bundle.zip",
-        "Everything",
-        "The paper files, the whole report, every table (LaTeX, Markdown, CSV) and figure (PDF, "
-        "SVG, PNG), and all numbers with where they are from. Making it takes up to a minute.",
+        "All files",
+        "Paper files, report, all tables (LaTeX, Markdown, CSV) and figures (PDF, SVG, PNG), and "
+        "all numbers with their sources. Takes up to a minute.",
         _bundle,
     ),
 )
@@ -105,7 +104,7 @@ def _draws_kinds(report: Report) -> Iterator[Kind]:
             yield Kind(
                 f"draws-{part['key']}-{slug(title)}.nc",
                 f"Draws: {part['title']}, {families.of_title(title)}",
-                "The posterior draws as netCDF, which ArviZ reads as InferenceData. "
+                "Posterior draws as netCDF. ArviZ reads them as InferenceData. "
                 f"{WITH_DRAWS[part['key']]}",
                 partial(_draws, part["key"], title),
             )
@@ -120,13 +119,13 @@ def _draws(part: str, title: str, run: AnalysisRun) -> bytes:
     options = options_from(run.parameters)
     table, _ = study_tables(run.study.key, options)
     if table_hash(table) != run.table_hash:
-        raise ValueError("the ratings changed since; run the analysis again, then make this file")
+        raise ValueError("the ratings have changed; re-run the analysis, then create this file")
     return draws_of(table, options, part, title)
 
 
 WITH_DRAWS = {  # the parts that have draws, and what making their file costs
-    "models": "Making it takes seconds.",
-    "ordinal": "Making it takes seconds.",
-    "general_model": "Making it takes minutes.",
-    "general_gaussian": "Making it takes minutes.",
+    "models": "Takes seconds.",
+    "ordinal": "Takes seconds.",
+    "general_model": "Takes minutes.",
+    "general_gaussian": "Takes minutes.",
 }

@@ -112,7 +112,7 @@ def _name(key: str) -> str:
 log = logging.getLogger(__name__)
 State = Leaderboard.State
 WAITED_S = 15 * 60  # a job that has not come back by then is asked for again
-UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then load this page again"
+UNREACHABLE = "the job queue is not reachable ({}); start it, then reload this page"
 
 
 def board_mark(board: Leaderboard) -> str:

@@ -47,7 +47,7 @@ MOST_STUDIES = 20
 BIBTEX = "references.bib"
 LONGEST_NAME = 120
 REFRESH_S = 2
-NO_SUCH = "There is no such leaderboard of yours."
+NO_SUCH = "You have no such leaderboard."
 
 
 class BoardError(ValueError):
@@ -109,7 +109,7 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     check_edit(request, board)
     if request.POST.get("do") == "delete":
         board.delete()
-        messages.success(request, f"“{board.title}” is deleted. Its studies are as they were.")
+        messages.success(request, f"“{board.title}” was deleted. Its studies are not affected.")
         return redirect("leaderboards")
     try:
         _save_board(request, board)
@@ -255,15 +255,15 @@ def _save_board(request: HttpRequest, board: Leaderboard) -> Leaderboard:
     """The leaderboard as the form says; each study's log tells of it."""
     title = " ".join(request.POST.get("title", "").split())
     if not 1 <= len(title) <= 120:
-        raise BoardError("Give it a name of 1 to 120 characters.")
+        raise BoardError("Enter a name of 1 to 120 characters.")
     keys = _in_order(request.POST.getlist("study"), request.POST.get("first", ""))
     if not 1 <= len(keys) <= MOST_STUDIES:
-        raise BoardError(f"Choose 1 to {MOST_STUDIES} studies; {len(keys)} are chosen.")
+        raise BoardError(f"Choose 1 to {MOST_STUDIES} studies; {len(keys)} are selected.")
     heads = [study_head_or_404(key, request.user, "analyse") for key in keys]
     project = request.POST.get("project", "")
     known = {str(each.pk): each.pk for each in board_projects(request.user)}
     if project and project not in known:
-        raise BoardError("You are in no such project.")
+        raise BoardError("You are not a member of this project.")
     board.title, board.project_id = title, known.get(project)
     board.reference = request.POST.get("reference", "").strip()[:120]
     by, details = request.user.get_username(), {"options": f"leaderboard “{title}”"}
@@ -298,7 +298,9 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     check_edit(request, board)
     days, problem = days_of(request.POST.get("days", ""))
     if sum(link.is_open for link in board.links.all()) >= MOST_OPEN:
-        problem = f"This leaderboard has {MOST_OPEN} open links. End one before you make another."
+        problem = (
+            f"This leaderboard has {MOST_OPEN} active links. Revoke one before you create another."
+        )
     back = f"{reverse('leaderboard', args=[pk])}#sharing-title"
     context = {
         "what": board,

@@ -86,10 +86,14 @@ def notes_of(study: str, options: Options) -> list[str]:
         both = "versions {} and {}".format(*match["versions"])
         notes.append(f"Ratings of {both} (“{key}” and “{study}”) are combined.")
         if match["apart"]:
-            notes.append(f"Left out, as only one of {both} asks it: {', '.join(match['apart'])}.")
+            notes.append(
+                f"Excluded because only one of {both} asks it: {', '.join(match['apart'])}."
+            )
         if match["changed"]:
             count = len(match["changed"])
-            notes.append(f"{count} clips of the same name differ in {both}: they stand apart.")
+            notes.append(
+                f"{count} clips with the same name differ in {both} and are analysed separately."
+            )
         if match["wording"]:
             notes.append(f"The wording of {both} differs: {', '.join(match['wording'][:6])}.")
     return notes
@@ -99,7 +103,7 @@ def _match(before: str, after: str) -> VersionMatch:
     from listening.selectors import is_earlier, version_match
 
     if not is_earlier(after, before):
-        raise NotCombined(f"“{before}” is no earlier version of “{after}”.")
+        raise NotCombined(f"“{before}” is not an earlier version of “{after}”.")
     match = version_match(before, after)
     if match["refused"]:
         raise NotCombined(_refusal(after, match["refused"]))
@@ -108,7 +112,7 @@ def _match(before: str, after: str) -> VersionMatch:
 
 def _refusal(study: str, reasons: Sequence[str]) -> str:
     lines = "\n".join(reasons)
-    return f"The versions of “{study}” are not combined.\n{lines}\nEach has results of its own."
+    return f"The versions of “{study}” are not combined.\n{lines}\nEach has its own results."
 
 
 RIGHT = "analyse"
@@ -128,6 +132,6 @@ def check_versions(key: str, user: Any, options: Options) -> None:
     missing = [name for name in options.versions if name not in known]
     if missing:
         raise PermissionDenied(
-            f"Combining takes the role analyst in “{missing[0]}”, too, an earlier version of this "
-            "study."
+            "To combine versions, you also need the role analyst in the earlier version "
+            f"“{missing[0]}”."
         )

@@ -153,7 +153,10 @@ def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpRespons
     """The paper files, made now where that is quick; else the page says who makes them."""
     if is_quick(finished):
         return _attachment(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
-    messages.info(request, f"There are many ratings: a worker makes {PAPER}. Press its button.")
+    messages.info(
+        request,
+        f"There are too many ratings to create {PAPER} immediately. Press its button below.",
+    )
     return redirect(f"{reverse('results', args=[key])}?run={finished.pk}#files-title")
 
 
@@ -239,7 +242,7 @@ def _finished_run(key: str, run_asked: str) -> AnalysisRun:
     run = shown_run(key, run_asked)
     if run is None:
         page = reverse("results", args=[key])
-        raise Http404(f"No analysis of this study is finished yet; start one on {page}.")
+        raise Http404(f"This study has no finished analysis. Start one on {page}.")
     return run
 
 

@@ -16,10 +16,10 @@ from analysis.web.study_tables import study_hypotheses, study_rules, study_spare
 
 LEVELS = ("0.9", "0.95", "0.99")
 IN_WORDS = {
-    "two_way": "raters and items crossed (quick; the usual choice)",
+    "two_way": "two-way clustered by raters and items (fast, default)",
     "bootstrap": "bootstrap over raters and items (wide, conservative)",
     "mixed": "mixed model",
-    "these_items": "raters only: for these items, not for others",
+    "these_items": "clustered by raters (for these items only)",
 }
 REPORTS = {
     "att": "Audio Turing Test",
@@ -77,7 +77,7 @@ def options_of(form: QueryDict, study_key: str) -> Options:
     if form.getlist("interval"):
         parameters["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
     if parameters["preset"] and parameters["preset"] not in catalogue.presets():
-        raise OptionsError(f"There is no report {parameters['preset']}.")
+        raise OptionsError(f"The report {parameters['preset']} does not exist.")
     tested = study_hypotheses(study_key)
     parameters |= {"hypotheses": list(tested)} if tested else {}
     return options_from(parameters | _breakdowns(form) | _screening(form, study_key))
@@ -86,7 +86,7 @@ def options_of(form: QueryDict, study_key: str) -> Options:
 def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
     chosen = [name for name in form.getlist("by") if name]
     if set(chosen) - set(CROSSABLE):
-        raise OptionsError(f"No results by {', '.join(chosen)}.")
+        raise OptionsError(f"Results cannot be broken down by {', '.join(chosen)}.")
     if not chosen:
         return {}
     return {"by": [",".join(chosen)] if form.get("crossed") else chosen}
@@ -118,5 +118,5 @@ def _known(chosen: Iterable[str], known: Iterable[str], what: str) -> list[str]:
     known, chosen = list(known), list(dict.fromkeys(chosen))
     wrong = [name for name in chosen if name not in known]
     if wrong:
-        raise OptionsError(f"There is no {what} {', '.join(wrong)}; choose {', '.join(known)}.")
+        raise OptionsError(f"Unknown {what} {', '.join(wrong)}. Choose from {', '.join(known)}.")
     return chosen

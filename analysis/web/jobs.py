@@ -35,7 +35,7 @@ READ, MADE = (
     0.97,
 )  # shares of the work that are done when the ratings are read, and at the end
 TELL_EVERY_S = 1.0
-UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then run again"
+UNREACHABLE = "the job queue is not reachable ({}); start it, then re-run the analysis"
 
 
 def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
@@ -134,7 +134,9 @@ def make_run_file(file_id: int) -> None:
         content = kinds(file.run.page_report())[file.name].make(file.run)
         if len(content) > MOST_BYTES:
             size = f"{len(content) / 1024**2:.0f} MB"
-            raise ValueError(f"it has {size}, over {MOST_BYTES / 1024**2:.0f}; use the command")
+            raise ValueError(
+                f"it is {size}, larger than {MOST_BYTES / 1024**2:.0f} MB; use the command"
+            )
     except (OptionsError, ValueError, KeyError) as error:
         _fail_file(file_id, str(error) or type(error).__name__)
     except Exception as error:

@@ -147,7 +147,7 @@ def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
 
 def _queue(job: Any, name: str, *arguments: Any) -> None:
     def unreachable(error: Exception) -> None:
-        problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
+        problem = f"the job queue is not reachable ({error}); start it, then try again"
         _keep(name, _ended_state(FAILED, problem=problem), 60)
 
     ask(job, name, *arguments, unreachable=unreachable)

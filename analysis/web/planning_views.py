@@ -35,10 +35,10 @@ from listening.selectors import (
 
 BOX_KEPT_S = 5.0
 PRESET_WORDS = {
-    "att": "Audio Turing Test: Human, Unclear, Machine as 1, 0.5, 0",
+    "att": "Audio Turing Test (Human 1, Unclear 0.5, Machine 0)",
     "long_form": f"Long-form MOS, 1 to 5 (after {work_of('clark2019').citation})",
-    "lfs": "LFS-Bench: ratings of long speech, 1 to 5",
-    "nvv": "NVV-SuperBench: naturalness with nonverbal sounds, 1 to 5",
+    "lfs": "LFS-Bench: long-form speech, 1 to 5",
+    "nvv": "NVV-SuperBench: naturalness with vocalisations, 1 to 5",
 }
 
 # --- Planning ------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _pilot_of(task: TaskPlan | None, known: Sequence[KnownPilot]) -> str:
 def _sources(known: Sequence[KnownPilot]) -> list[tuple[str, str]]:
     """Where components may come from: value of the form, and its words."""
     rows = [(pilot.value, pilot.words) for pilot in known]
-    return [*rows, *PRESET_WORDS.items(), ("own", "My own standard deviations, below")]
+    return [*rows, *PRESET_WORDS.items(), ("own", "Own standard deviations")]
 
 
 def _result(values: Mapping[str, str], known: Sequence[KnownPilot]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _components(values: Mapping[str, str], known: Sequence[KnownPilot]) -> Any:
     row = next((pilot.row for pilot in known if pilot.value == source), None)
     if row is None:
         raise PlanningError(
-            "The components of these ratings are not there (any more): estimate them again."
+            "The variances from these ratings are no longer stored. Estimate them again."
         )
     names = ("rater", "rater_condition", "item", "stimulus", "residual", "source", "note")
     return Components(**{name: row[name] for name in names}, degrees=row["degrees"])
@@ -215,7 +215,7 @@ def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
     except PlanningError as error:
         problem, boxes = str(error), _boxes(key, None)
     except ValueError:
-        problem, boxes = f"“{written}” is no number.", _boxes(key, None)
+        problem, boxes = f"“{written}” is not a number.", _boxes(key, None)
     return {"study": head, "boxes": boxes, "matters": written, "problem": problem}
 
 
@@ -345,7 +345,7 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
     row: dict[str, Any] = {"title": plan["title"], "name": estimand.name}
     low, high = plan["low"], plan["high"]
     if low is None or high is None:
-        return row | {"problem": "its answers have no numbers"}
+        return row | {"problem": "the answers are not numeric"}
     try:
         components = assumed_components(estimand.key, low, high, plan["answers"])
         design = design_of(

@@ -32,7 +32,7 @@ from listening.selectors import (
 
 PER_PAGE = 25
 MOST_IN_TEXT = 2000  # quotes in a Markdown or LaTeX file; a CSV has them all
-WHICH = (("held", "that hold by the rule"), ("given", "that any reviewer gave"))
+WHICH = (("held", "decided by the rule"), ("given", "assigned by any reviewer"))
 COLUMNS = (
     *("code", "title", "state", "gave", "of", "review", "label", "system", "dimension", "item"),
     *("rater", "language", "marked", "reason"),
@@ -83,7 +83,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     rule = f"{head['rule']}, version {head['rule_version']}"
     about = [
         f"Quotes of the review “{head['title']}” of the study {key}; rule: {rule}.",
-        *(["The review is blind: no system is named."] if not head["unblinded"] else []),
+        *(["The review is blinded, so systems are not named."] if not head["unblinded"] else []),
         *([f"The first {len(rows)} of {len(quotes)} quotes."] if len(rows) < len(quotes) else []),
     ]
     text = {"csv": _csv, "md": _markdown, "tex": _latex}[form](rows, about)

@@ -49,7 +49,7 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
     days, problem = days_of(request.POST.get("days", ""))
     open_ones = [link for link in links_of(key) if link.is_open]
     if len(open_ones) >= MOST_OPEN:
-        problem = f"This study has {MOST_OPEN} open links. End one before you make another."
+        problem = f"This study has {MOST_OPEN} active links. Revoke one before you create another."
     context: dict[str, Any] = {
         "what": head["called"],
         "list": "Studies",
@@ -99,7 +99,7 @@ def days_of(text: str) -> tuple[int, str]:
     days = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
     if 1 <= days <= MOST_LINK_DAYS:
         return days, ""
-    return 0, f"A link lasts 1 to {MOST_LINK_DAYS} whole days."
+    return 0, f"A link must be valid for 1 to {MOST_LINK_DAYS} days."
 
 
 def _pinned_run(key: str, run_asked: str) -> AnalysisRun | None:

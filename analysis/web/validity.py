@@ -36,7 +36,7 @@ from listening.selectors import (
 
 NOTHING: State = {"state": "none", "mark": ""}  # without ratings there is nothing to try
 MOST_EXCLUDED = 50  # raters of one page; the rest is named
-PLAN_WORDS = {"all": "all of it", "some": "a part", "none": "nothing"}
+PLAN_WORDS = {"all": "all", "some": "part", "none": "none"}
 
 
 @login_required
@@ -105,7 +105,7 @@ def _trial_context(request: HttpRequest, key: str, every: Sequence[Rule]) -> dic
     except ValueError as error:
         return {"asked": add or end, "problem": str(error)}
     if add and rule in every:
-        return {"asked": add, "problem": "this rule is in force already"}
+        return {"asked": add, "problem": "this rule is already active"}
     state = NOTHING
     if ratings_state(key)["ratings"]:
         state = tried_state(key, rule_text(rule) if add else "", rule_text(rule) if end else "")
@@ -204,7 +204,7 @@ def _sessions(key: str, effects: Mapping[str, Any] | None) -> list[dict[str, Any
         return []
     pay = pay_of_sessions(key)
     counts = Counter(
-        (plan, used, pay.get(session, "not known"))
+        (plan, used, pay.get(session, "unknown"))
         for session, (plan, used) in effects["sessions"].items()
     )
     order = list(PLAN_WORDS)

@@ -125,7 +125,7 @@ def _keep(name: str, state: State) -> None:
 
 def _queue(study: str, kind: str, change: dict[str, str], mark: str) -> None:
     def unreachable(error: Exception) -> None:
-        problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
+        problem = f"the job queue is not reachable ({error}); start it, then try again"
         _keep(_name(study, kind), _ended_state(FAILED, mark, problem=problem))
 
     ask(count_rules, study, kind, change, mark, unreachable=unreachable)

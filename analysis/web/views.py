@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 
 RUNS_SHOWN = 10
 REFRESH_S = 1
-STORED = (
-    "These ratings were analysed with these options before and nothing has changed since: this is "
-    "what came out."
-)
+STORED = "Nothing has changed since the last analysis with these options. You see its results."
 ALL = "all"  # in place of one family's title
 LONG = ("result", "brief")  # columns that a list of runs does without
 
@@ -121,7 +118,7 @@ def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpRespons
     study_head_or_404(key, request.user, "analyse")
     finished = get_object_or_404(runs_of(key).defer(*LONG), pk=pk, state=AnalysisRun.State.DONE)
     if asked_file(finished, name) is None:
-        raise Http404(f"There is no file {name} to be made.")
+        raise Http404(f"There is no file {name} to create.")
     return redirect(f"{reverse('results', args=[key])}?run={pk}#files-title")
 
 
@@ -286,7 +283,7 @@ def shown_run(key: str, run_asked: str) -> AnalysisRun | None:
         if not run_asked.isdecimal() or len(run_asked) > 18:
             raise Http404("There is no such analysis.")
         if (run := done.filter(pk=int(run_asked)).first()) is None:
-            raise Http404("There is no such finished analysis of this study.")
+            raise Http404("This study has no such finished analysis.")
         return run
     return done.first()
 
@@ -342,7 +339,9 @@ def combine(request: HttpRequest, key: str) -> HttpResponse:
     by, details = request.user.get_username(), {"options": run.asked_for}
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="analysed", details=details)
     if run.state == AnalysisRun.State.DONE:
-        messages.success(request, "Nothing changed since: this is what came out before.")
+        messages.success(
+            request, "Nothing has changed since the last analysis. You see its results."
+        )
     return redirect("results", key)
 
 

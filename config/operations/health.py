@@ -30,16 +30,16 @@ KEPT_S = 2.0  # however often strangers ask, the servers are asked this often pe
 PATIENCE_S = 6.0  # a look that takes longer means that a server hangs
 OLDEST_JOB_S = 15 * 60.0
 REMEDIES = {  # check -> what people notice, and what somebody should do, while it is not ok
-    "database": "Raters wait, and answers stay on their devices. See the log of the database; with "
-    "a database of your own, start it. Pages go on by themselves.",
-    "disk": "When it is full, raters wait and nothing new is stored. Free space on the disk of "
-    "EARNEST_VAR; all goes on by itself within seconds.",
+    "database": "Raters wait, and their answers stay on their devices. Check the database log. If "
+    "you run your own database, start it. Pages recover automatically.",
+    "disk": "If the disk fills up, raters wait and nothing is stored. Free space on the disk of "
+    "EARNEST_VAR. Earnest recovers within seconds.",
     "migrations": "The tables are older than the code. Run: " + command("migrate"),
-    "cache": "Raters notice nothing. Jobs, live numbers and limits rest until it writes again; on "
-    "a full disk, free space.",
-    "workers": "Raters notice nothing. Jobs of these kinds wait. See the workers' logs, and "
-    "restart those that hang.",
-    "queues": "Raters notice nothing. Jobs wait: see the workers' logs, or start more workers.",
+    "cache": "Raters are not affected. Jobs, live figures and rate limits pause until the cache "
+    "accepts writes. If the disk is full, free space.",
+    "workers": "Raters are not affected. Jobs of these kinds wait. Check the worker logs and "
+    "restart workers that hang.",
+    "queues": "Raters are not affected. Jobs wait. Check the worker logs or start more workers.",
 }
 EXPECTED_ROLES = ("default", "analysis", "gpu", "beat")
 
@@ -106,7 +106,7 @@ def shared_cache() -> Check:
         cache.set("readyz", 1, timeout=60)  # on a full disk it takes no writes
     except RedisError as error:
         refused = isinstance(error, ResponseError)
-        return Check("degraded", "takes no writes" if refused else "does not answer")
+        return Check("degraded", "does not accept writes" if refused else "does not respond")
     return Check()
 
 
@@ -118,7 +118,7 @@ def workers() -> Check:
 
 def queues() -> Check:
     late = [q.name for q in queue_states() if q.oldest_s is not None and q.oldest_s > OLDEST_JOB_S]
-    return Check("degraded", f"jobs wait long: {', '.join(late)}") if late else Check()
+    return Check("degraded", f"long waiting times: {', '.join(late)}") if late else Check()
 
 
 LOOKS: dict[str, Callable[[], Check]] = {
@@ -138,7 +138,7 @@ def look() -> Health:
     for name, check in LOOKS.items():
         needs = "database" if name in OF_DATABASE else "cache" if name == "queues" else ""
         if needs and checks[needs].grade != "ok":
-            checks[name] = Check("degraded", f"not looked at: {needs} first")
+            checks[name] = Check("degraded", f"not checked: needs {needs}")
             continue
         try:
             checks[name] = check()
@@ -177,7 +177,7 @@ class Readiness:
         """While another thread looks: what was seen last, unless the look itself hangs."""
         if self.health and self.clock() - self.began < PATIENCE_S:
             return self.health
-        return Health({"database": Check("unavailable", "does not answer")})
+        return Health({"database": Check("unavailable", "does not respond")})
 
 
 readiness = Readiness()

@@ -61,7 +61,7 @@ def read() -> list[Beat]:
         ]
     living = {role for beat in beats if beat.fresh for role in beat.roles}
     return beats + [
-        Beat(f"{name}, rests until a job comes", (name,), seen_s)
+        Beat(f"{name} (idle until the next job)", (name,), seen_s)
         for name, seen_s in resting(settings.EARNEST_VAR)
         if name not in living and seen_s < FORGOTTEN_S
     ]

@@ -127,8 +127,8 @@ def of_health() -> Iterator[Metric]:
     grades = {name: float(GRADES.index(check.grade)) for name, check in checks.items()}
     yield gauge("check", "0 ok, 1 degraded, 2 unavailable", "check", grades)
     free = shutil.disk_usage(settings.EARNEST_VAR).free
-    yield single("disk_free_bytes", "On the disk of EARNEST_VAR", free)
-    yield gauge("build", "The version that runs", "version", {version(): 1})
+    yield single("disk_free_bytes", "Free bytes on the disk of EARNEST_VAR", free)
+    yield gauge("build", "Running version", "version", {version(): 1})
 
 
 def of_requests() -> Iterator[Metric]:
@@ -136,7 +136,7 @@ def of_requests() -> Iterator[Metric]:
         "earnest_requests", "Answered requests", labels=["route", "method", "status"]
     )
     times = HistogramMetricFamily(
-        "earnest_request_seconds", "Time to answer, without clips", labels=["route"]
+        "earnest_request_seconds", "Response time, without clips", labels=["route"]
     )
     by_route: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (route, method, status), counted in shared_counters.request_sums().items():
@@ -165,36 +165,40 @@ def buckets(counted: Mapping[str, int]) -> list[tuple[str, float]]:
 def of_database() -> Iterator[Metric]:
     now = figures()
     listening = now.listening
-    yield CounterMetricFamily(
-        "earnest_answers", "Answers that are stored", value=listening["answers"]
-    )
+    yield CounterMetricFamily("earnest_answers", "Stored answers", value=listening["answers"])
     yield gauge("studies", "Studies by state", "state", listening["studies"])
     yield gauge("sessions", "Sessions by status", "status", listening["sessions"])
-    yield single("active_sessions", "With an answer in ten minutes", listening["active_sessions"])
-    yield single("leased_blocks", "Claimed and not yet done", listening["leased_blocks"])
-    yield gauge("free_blocks", "What raters may still claim", "study", listening["free_blocks"])
-    yield gauge("scoring_shards", "Parts of metric runs", "state", now.scoring)
-    yield gauge("analyses", "Of the last day", "state", now.analyses)
-    yield gauge("asked_jobs", "Asked for and not ended", "name", now.jobs_asked)
-    yield gauge(
-        "asked_jobs_oldest_seconds", "Since the first was asked for", "name", now.asked_oldest_s
+    yield single(
+        "active_sessions",
+        "Sessions with an answer in the last ten minutes",
+        listening["active_sessions"],
     )
-    yield single("database_bytes", "Size of the database", now.database_bytes)
-    yield single("database_connections", "Open ones", now.connections)
+    yield single("leased_blocks", "Blocks claimed and not finished", listening["leased_blocks"])
+    yield gauge("free_blocks", "Blocks available to raters", "study", listening["free_blocks"])
+    yield gauge("scoring_shards", "Metric run parts by state", "state", now.scoring)
+    yield gauge("analyses", "Analyses of the last day by state", "state", now.analyses)
+    yield gauge("asked_jobs", "Unfinished jobs", "name", now.jobs_asked)
+    yield gauge(
+        "asked_jobs_oldest_seconds", "Age of the oldest unfinished job", "name", now.asked_oldest_s
+    )
+    yield single("database_bytes", "Database size", now.database_bytes)
+    yield single("database_connections", "Open database connections", now.connections)
     ages = {beat.name: beat.age_s for beat in heartbeats.read()}
-    yield gauge("heartbeat_age_seconds", "Since a process wrote", "process", ages)
+    yield gauge(
+        "heartbeat_age_seconds", "Time since the last heartbeat of a process", "process", ages
+    )
 
 
 def of_queues() -> Iterator[Metric]:
     states = job_queues.queue_states()
     waiting = {each.name: each.waiting for each in states}
     oldest = {each.name: each.oldest_s or 0.0 for each in states if each.waiting is not None}
-    yield gauge("queue_jobs", "Jobs that wait", "queue", waiting)
-    yield gauge("queue_oldest_seconds", "How long the oldest has waited", "queue", oldest)
+    yield gauge("queue_jobs", "Waiting jobs", "queue", waiting)
+    yield gauge("queue_oldest_seconds", "Waiting time of the oldest job", "queue", oldest)
     failed: dict[str, float] = defaultdict(float)
     for place, _kind, count in shared_counters.failures_of_last_day():
         failed[place] += count
-    yield gauge("failures_of_a_day", "Pages and jobs that failed", "place", failed)
+    yield gauge("failures_of_a_day", "Failed pages and jobs", "place", failed)
 
 
 class Collector:
@@ -255,7 +259,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "remedies": [
             (name, REMEDIES[name])
             for name, check in health.checks.items()
-            if check.grade != "ok" and not check.detail.startswith("not looked at")
+            if check.grade != "ok" and not check.detail.startswith("not checked")
         ],
         "version": version(),
         "disk": disk,

@@ -30,12 +30,13 @@ SAID_EVERY_S = 30.0
 AWAY = (OperationalError, InterfaceError, RedisError, BrokerError)
 FULL = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO)
 SENTENCE = (  # as in the page, where it is marked for translation
-    "Our server is being looked after. It is not your fault, and answers already saved are safe."
+    "Our server is temporarily unavailable. It is not your fault, "
+    "and answers already saved are safe."
 )
 SCRIPTS = "/api/v1/"  # asked by researchers' scripts, by tokens: they read no pages
 BROKEN = (
-    "This is a fault of the server. Its log has it under the id in the header X-Request-ID: tell "
-    "whoever runs it."
+    "The server failed. Tell your administrator the id in the header X-Request-ID. The log "
+    "lists the error under it."
 )
 log = logging.getLogger(__name__)
 _said: dict[str, float] = {}  # reason -> when it was logged last
@@ -63,7 +64,7 @@ def answer(path: str) -> HttpResponse:
     wait_s = random.randint(*WAIT_S)
     response: HttpResponse
     if without_prefix(path).startswith(SCRIPTS):
-        response = _problem(503, "Not just now", SENTENCE)
+        response = _problem(503, "Temporarily unavailable", SENTENCE)
     elif without_prefix(path).startswith("/api/"):
         response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
     else:
@@ -95,7 +96,7 @@ def not_installed(request: HttpRequest, words: str) -> HttpResponse:
     """A light installation lacks a package that this page needs; all other pages work."""
     log.warning("%s: %s", route_of(request), words)
     if without_prefix(request.path).startswith(SCRIPTS):
-        return _problem(501, "Not installed here", words)
+        return _problem(501, "Not installed", words)
     if "text/html" not in request.headers.get("Accept", "text/html"):
         return JsonResponse({"error": "not_installed", "message": words}, status=501)
     return render(request, "operations/not_installed.html", {"words": words}, status=501)
@@ -111,7 +112,7 @@ def failed(request: HttpRequest) -> HttpResponseBase:
         say(request, error)
         return answer(request.path)
     if without_prefix(request.path).startswith(SCRIPTS):
-        return _problem(500, "It broke here", BROKEN)
+        return _problem(500, "Server error", BROKEN)
     return server_error(request)
 
 

@@ -24,10 +24,10 @@ from listening.accounts import sign_on
 from listening.models.sealed import UNREADABLE, seal, unseal
 
 NO_ADDRESS = "0.0.0.0"  # what has none: a proxy that speaks over a socket
-TOO_MANY = "That were too many wrong ones. Wait five minutes, then try again."
+TOO_MANY = "Too many wrong attempts. Wait five minutes, then try again."
 INCORRECT = (
-    "This code is not right. One of an app is right for half a minute, and once: wait for the "
-    "next. If none is right, compare the clock of the device. A recovery code works once, too."
+    "This code is not valid. App codes last 30 seconds and work once, so wait for the next one. "
+    "If it fails again, check the clock of your device. Recovery codes also work only once."
 )
 
 
@@ -68,7 +68,7 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyp
         return ["allauth.mfa.stages.AuthenticateStage"]
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
-        return refused(request, "This account is switched off", "Ask your administrator.")
+        return refused(request, "Account deactivated", "Ask your administrator.")
 
 
 class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
     error_messages = {
         **DefaultMFAAdapter.error_messages,
         "incorrect_code": INCORRECT,
-        "cannot_generate_recovery_codes": "They come with a second factor: add one first.",
+        "cannot_generate_recovery_codes": "Add a second factor first. Recovery codes come with it.",
     }
 
     def encrypt(self, text: str) -> str:
@@ -112,7 +112,7 @@ class SignOns(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         if reason := sign_on.why_not(sociallogin):
-            raise ImmediateHttpResponse(refused(request, "There is no account for you", *reason))
+            raise ImmediateHttpResponse(refused(request, "No account found", *reason))
         return True
 
     def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> User:
@@ -153,10 +153,10 @@ def failed(
 ) -> HttpResponse:
     """A log-in that a provider did not bring to an end."""
     if error == AuthError.CANCELLED:
-        return refused(request, "Nobody was logged in", f"You went back at {name}.")
+        return refused(request, "Login cancelled", f"You cancelled the login at {name}.")
     if exception is None:
-        why = "It was begun too long ago, in another browser, or in another window since."
+        why = "The login expired, or you started it in another browser or window. Try again."
     else:
         sign_on.log.warning("a sign-on by %s failed: %s", name, exception)
-        why = f"{name} did not answer as it should. What it said stands in the log of the server."
-    return refused(request, "The login did not finish", why, status=401)
+        why = f"{name} returned an unexpected response. See the server log for details."
+    return refused(request, "Login failed", why, status=401)

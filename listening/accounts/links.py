@@ -53,4 +53,4 @@ def password_link(user: Any) -> str:
 
 def link_instructions(link: str) -> str:
     days = settings.PASSWORD_RESET_TIMEOUT // 86_400
-    return f"Set a password here, once, within {days} days; anyone with the link can:\n{link}"
+    return f"Link to set a password. It works once, for anyone, within {days} days:\n{link}"

@@ -24,7 +24,7 @@ OPEN_TO_ALL = frozenset(  # what somebody without a second factor reaches, to ad
         *("readyz", "metrics", "openid_connect_login", "openid_connect_callback"),
     )
 )
-SENTENCE = "Your account needs a second factor before anything else: add an app or a key below."
+SENTENCE = "Your account needs a second factor. Add an authenticator app or a key below."
 
 
 def has_second_factor(user: Any) -> bool:

@@ -78,10 +78,10 @@ class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is 
             config = super().openid_config
         named = str(self.get_provider().app.settings["server_url"]).rstrip("/")
         if not isinstance(config, dict) or str(config.get("issuer", "")).rstrip("/") != named:
-            raise OAuth2Error(f"what {named} says of itself names another issuer")
+            raise OAuth2Error(f"the configuration of {named} names another issuer")
         needed = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
         if missing := [each for each in needed if not isinstance(config.get(each), str)]:
-            raise OAuth2Error(f"what {named} says of itself lacks {', '.join(missing)}")
+            raise OAuth2Error(f"the configuration of {named} lacks {', '.join(missing)}")
         return config
 
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> Any:
@@ -96,14 +96,14 @@ class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is 
         with _understood():
             id_token = kwargs["response"].get("id_token")
             if jwt.get_unverified_header(id_token)["alg"] not in SIGNED_BY:
-                raise OAuth2Error("the ID token is signed in no way that is known")
+                raise OAuth2Error("the ID token uses an unknown signature algorithm")
             self.did_fetch_access_token = False  # so that allauth checks its signature
             login = super().complete_login(request, app, token, **kwargs)
             claims = login.account.extra_data
             signed, user_info = claims["id_token"], claims["userinfo"]
             _check_token(signed, app.client_id, nonce_of(request.GET.get("state", "")))
         if signed.get("sub") != user_info.get("sub"):
-            raise OAuth2Error("the ID token and the user info name two people")
+            raise OAuth2Error("the ID token and the user info name different users")
         user_info = {name: user_info[name] for name in KEPT if name in user_info}
         if "amr" in signed:
             user_info["amr"] = signed["amr"]
@@ -124,9 +124,9 @@ def _understood() -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-        raise OAuth2Error(f"the answer is not understood: {error!r}") from error
+        raise OAuth2Error(f"the response could not be parsed: {error!r}") from error
     except (TypeError, ValueError, jwt.PyJWTError) as error:
-        raise OAuth2Error(f"the answer is not understood: {error!r}") from error
+        raise OAuth2Error(f"the response could not be parsed: {error!r}") from error
 
 
 def _check_token(signed: Mapping[str, Any], client: str, nonce: str) -> None:
@@ -203,20 +203,20 @@ def why_not(sociallogin: Any) -> tuple[str, ...]:
     """Why nobody gets a new account by this, in sentences; nothing if it may be made."""
     provider = provider_of(sociallogin.account.provider)
     if provider is None:
-        return ("This way of logging in is no longer offered.",)
+        return ("This login method is no longer available.",)
     address = checked_address(sociallogin)
     if address and User.objects.filter(email__iexact=address).exists():
         return (
-            f"There is one with the address {address}, which is not connected to {provider.name}.",
-            f"Log in to it with its password, and connect {provider.name} on the page Account.",
+            f"The account with the address {address} is not connected to {provider.name}.",
+            f"Log in to it with your password and connect {provider.name} on the page Account.",
         )
     if invited(sociallogin.state.get("next", "")):
         return ()
     if address.rpartition("@")[2].lower() in provider.domains:
         return ()
     return (
-        f"{provider.name} has confirmed who you are, but you have no account here.",
-        "Ask an owner of your project for an invitation: it is a link by which you log in.",
+        f"{provider.name} confirmed your identity, but you have no account here.",
+        "Ask an owner of your project for an invitation link.",
         "If you have an account with a password, log in with it, and connect "
         f"{provider.name} on the page Account.",
     )

@@ -29,12 +29,12 @@ def _hints_from_sound(clip: Stimulus) -> list[str]:
     try:
         facts = audio.probed(audio.local_path(clip.original))
     except (audio.AudioError, OSError):
-        return ["The file as it was uploaded cannot be read."]
+        return ["The uploaded file cannot be read."]
     hints = []
     if facts.peak_dbfs is None:
         return ["The whole clip is silent."]
     if facts.duration_s < LEAST_S:
-        hints.append(f"The clip lasts {facts.duration_s:.2f} s only.")
+        hints.append(f"The clip is only {facts.duration_s:.2f} s long.")
     if facts.clipped_share > CLIPPED_SHARE:
         hints.append(f"{facts.clipped_share:.2%} of the samples are at full scale (clipping).")
     for name, silence_s in (
@@ -49,22 +49,22 @@ def _hints_from_sound(clip: Stimulus) -> list[str]:
     if facts.length_note:
         hints.append(facts.length_note)
     if facts.trailing_silence_s < SHORT_END_S:
-        hints.append("It sounds up to the very end: it may be cut off.")
+        hints.append("There is no silence at the end, so the clip may be cut off.")
     return hints
 
 
 def check_shares(share: float, pass_mark: float) -> None:
     if not 0 < share <= 1:
-        raise BadSettings("Draw more than 0 and at most 100 % of the clips.")
+        raise BadSettings("The share of clips must be more than 0% and at most 100%.")
     if not 0 < pass_mark <= 1:
-        raise BadSettings("The pass mark is more than 0 and at most 100 %.")
+        raise BadSettings("The pass mark must be more than 0% and at most 100%.")
 
 
 class ValidatedClips(Kind):
     """Verdicts on clips, or on groups of them, with a pass mark by system."""
 
     rules = ("all_agree", "majority", "adjudicated")
-    consequence = "Reports tell it. You decide which clips to replace or exclude."
+    consequence = "Reports state the results. You decide which clips to replace or exclude."
     verdict_names: ClassVar[Mapping[str, str]]  # what a verdict is called
 
     @property

@@ -22,16 +22,16 @@ def region(mark: Mapping[str, Any]) -> list[float] | None:
         return None
     whole = isinstance(seconds, list) and len(seconds) == 2 and all(map(_is_time, seconds))
     if not whole or not seconds[0] < seconds[1]:
-        raise BadVerdict("A region begins before it ends, within the clip.")
+        raise BadVerdict("A region must start before it ends and lie within the clip.")
     return [round(float(each), 3) for each in seconds]
 
 
 def marks_of(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     marks = answer.get(name, [])
     if not isinstance(marks, list) or not all(isinstance(each, Mapping) for each in marks):
-        raise BadVerdict(f"{name} is a list of marks.")
+        raise BadVerdict(f"{name} must be a list of marks.")
     if len(marks) > MOST_MARKS:
-        raise BadVerdict(f"Mark at most {MOST_MARKS} places of a clip.")
+        raise BadVerdict(f"Add at most {MOST_MARKS} marks to a clip.")
     return marks
 
 

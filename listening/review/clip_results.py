@@ -34,26 +34,26 @@ def leave_out(study: Study, what: str, name: str, because: str, *, by: str) -> N
     """From now on default analyses leave it out, under the rule `left_out`. A reason is needed."""
     because = " ".join(because.split())[:300]
     if not because:
-        raise ReviewError("Say why: the report tells it.")
+        raise ReviewError("Enter a reason. The report states it.")
     _check(study, what, name)
     _say(study, what, name, True, because, by)
 
 
 def take_in_again(study: Study, what: str, name: str, because: str, *, by: str) -> None:
     if (what, name) not in current_exclusions(study):
-        raise ReviewError("It is not left out.")
+        raise ReviewError("It is not excluded.")
     _say(study, what, name, False, " ".join(because.split())[:300], by)
 
 
 def _check(study: Study, what: str, name: str) -> None:
     if what not in LeftOut.What.values:
-        raise ReviewError("A system or a clip is left out.")
+        raise ReviewError("Only a system or a clip can be excluded.")
     rows = study.conditions if what == LeftOut.What.CONDITION else study.stimuli
     if not rows.filter(key=name).exists():
         raise ReviewError(f"There is no {what} “{name}” in this study.")
     if study.state == Study.State.DRAFT:
         raise ReviewError(
-            "Nobody was let in yet: take it out of the draft itself, on its page Sounds."
+            "The study is not open yet. Remove it from the draft, on the page Sounds."
         )
 
 

@@ -44,20 +44,20 @@ FAMILIES = (
 PRESET = tuple(
     Code(key, FAMILIES[family], title, words, tuple(signs.split(", ")))
     for key, family, title, words, signs in (
-        ("characters", 0, "Sounds of words", "A word or character is said right or wrong, above all one with several readings.", "mispronounc, pronounc, wrong word, misread, polyphon, 读错, 发音, 多音字, 咬字"),  # noqa: E501
-        ("tones", 0, "Tones", "The tone of a syllable is right or wrong.", "tone of the word, wrong tone, 声调, 音调不准, 四声"),  # noqa: E501
-        ("foreign_words", 0, "Words of another language", "English or other words inside the sentence are said right or wrong.", "english word, foreign word, code-switch, 英文, 英语, 单词"),  # noqa: E501
-        ("numbers", 0, "Numbers and signs", "Dates, amounts, phone numbers, symbols are read right or wrong.", "number, digit, date, symbol, 数字, 日期, 金额, 符号"),  # noqa: E501
-        ("pauses", 1, "Pauses", "Pauses stand where a person would make them, and last as long, or not.", "pause, gap, break between, phrasing, breath group, 停顿, 断句, 卡顿"),  # noqa: E501
-        ("intonation", 1, "Intonation", "The melody of the sentence fits its meaning, or is flat or odd.", "intonation, melody, pitch, flat, monoton, equal weight, same weight, question, 语调, 平淡, 没有起伏, 抑扬顿挫"),  # noqa: E501
-        ("speed", 1, "Speed", "It is said at a fitting speed, or too fast or slow.", "speed, fast, slow, rush, tempo, pace, rhythm, 语速, 太快, 太慢, 节奏"),  # noqa: E501
-        ("noise", 2, "Background and recording", "The recording is clear, or there is noise, room or hiss in it.", "noise, hiss, background, room, echo, recording, microphone, 噪音, 杂音, 背景, 录音, 回声"),  # noqa: E501
-        ("distortion", 2, "Distortion of the voice", "The voice jitters, buzzes, or sounds electronic, or is clear.", "robot, electronic, metallic, buzz, distort, glitch, artefact, artifact, jitter, 电音, 电子, 失真, 机械音"),  # noqa: E501
-        ("overall", 3, "Like a person, as a whole", "It is called natural or artificial without saying where.", "natural, like a person, human-like, like a human, real person, artificial, 自然, 像真人, 真人, 机器"),  # noqa: E501
-        ("emphasis", 3, "Emphasis", "Words that matter are stressed as their meaning asks, or are not.", "emphas, stress, accent on, 重音, 强调, 轻重"),  # noqa: E501
-        ("prolongation", 3, "Drawn-out words", "Words are lengthened as the meaning asks, or are not.", "drawn, prolong, lengthen, stretch, 拖长, 拖音, 延长"),  # noqa: E501
-        ("emotion", 3, "Emotion", "Feeling fits the text, or is missing or wrong.", "emotion, feeling, expressi, mood, angry, happy, sad, lifeless, 感情, 情感, 情绪"),  # noqa: E501
-        ("paralinguistic", 3, "Breath, laughter and other sounds", "Breathing, laughing, crying, coughing, breathy voice are there and fit, or not.", "breath, laugh, cough, sigh, cry, swallow, 呼吸, 换气, 笑, 咳, 哭"),  # noqa: E501
+        ("characters", 0, "Pronunciation", "A word or character is pronounced correctly or wrongly, especially one with several readings.", "mispronounc, pronounc, wrong word, misread, polyphon, 读错, 发音, 多音字, 咬字"),  # noqa: E501
+        ("tones", 0, "Tones", "The tone of a syllable is correct or wrong.", "tone of the word, wrong tone, 声调, 音调不准, 四声"),  # noqa: E501
+        ("foreign_words", 0, "Foreign words", "English or other foreign words in the sentence are pronounced correctly or wrongly.", "english word, foreign word, code-switch, 英文, 英语, 单词"),  # noqa: E501
+        ("numbers", 0, "Numbers and symbols", "Dates, amounts, phone numbers or symbols are read correctly or wrongly.", "number, digit, date, symbol, 数字, 日期, 金额, 符号"),  # noqa: E501
+        ("pauses", 1, "Pauses", "The position and length of pauses are natural or not.", "pause, gap, break between, phrasing, breath group, 停顿, 断句, 卡顿"),  # noqa: E501
+        ("intonation", 1, "Intonation", "The intonation fits the meaning of the sentence, or is flat or odd.", "intonation, melody, pitch, flat, monoton, equal weight, same weight, question, 语调, 平淡, 没有起伏, 抑扬顿挫"),  # noqa: E501
+        ("speed", 1, "Speed", "The speaking rate is appropriate, or too fast or too slow.", "speed, fast, slow, rush, tempo, pace, rhythm, 语速, 太快, 太慢, 节奏"),  # noqa: E501
+        ("noise", 2, "Background and recording", "The recording is clear, or has noise, reverberation or hiss.", "noise, hiss, background, room, echo, recording, microphone, 噪音, 杂音, 背景, 录音, 回声"),  # noqa: E501
+        ("distortion", 2, "Voice distortion", "The voice is clear, or it jitters, buzzes or sounds electronic.", "robot, electronic, metallic, buzz, distort, glitch, artefact, artifact, jitter, 电音, 电子, 失真, 机械音"),  # noqa: E501
+        ("overall", 3, "Overall human-likeness", "The speech is called natural or artificial as a whole.", "natural, like a person, human-like, like a human, real person, artificial, 自然, 像真人, 真人, 机器"),  # noqa: E501
+        ("emphasis", 3, "Emphasis", "Important words are stressed appropriately or not.", "emphas, stress, accent on, 重音, 强调, 轻重"),  # noqa: E501
+        ("prolongation", 3, "Lengthened words", "Words are lengthened appropriately or not.", "drawn, prolong, lengthen, stretch, 拖长, 拖音, 延长"),  # noqa: E501
+        ("emotion", 3, "Emotion", "The emotion fits the text, or is missing or wrong.", "emotion, feeling, expressi, mood, angry, happy, sad, lifeless, 感情, 情感, 情绪"),  # noqa: E501
+        ("paralinguistic", 3, "Breath, laughter, other sounds", "Breathing, laughing, crying, coughing or breathy voice is appropriate, or is missing or wrong.", "breath, laugh, cough, sigh, cry, swallow, 呼吸, 换气, 笑, 咳, 哭"),  # noqa: E501
     )
 )  # fmt: skip
 
@@ -68,14 +68,14 @@ def checked(codes: Sequence[Code]) -> tuple[Code, ...]:
     seen: set[str] = set()
     for n, code in enumerate(codes, start=1):
         if not KEY.fullmatch(code.key) or code.key == NO_CODE:
-            wrong.append(f"Code {n}: the key “{code.key}” is not 1 to 40 of a-z, 0-9, _ and -.")
+            wrong.append(f"Code {n}: the key “{code.key}” must have 1 to 40 of a-z, 0-9, _ and -.")
         elif code.key in seen:
-            wrong.append(f"Code {n}: the key “{code.key}” stands there twice.")
+            wrong.append(f"Code {n}: the key “{code.key}” is used twice.")
         seen.add(code.key)
         if not code.title.strip() or len(code.title) > 80:
-            wrong.append(f"Code {n}: the title has 1 to 80 characters.")
+            wrong.append(f"Code {n}: the title must have 1 to 80 characters.")
     if not 1 <= len(codes) <= MOST_CODES:
-        wrong.append(f"A codebook has 1 to {MOST_CODES} codes, so that each has a key to press.")
+        wrong.append(f"A codebook must have 1 to {MOST_CODES} codes, one shortcut key each.")
     if wrong:
         raise BadCodebook(" ".join(wrong[:8]))
     return tuple(codes)
@@ -100,13 +100,13 @@ def from_text(text: str) -> tuple[Code, ...]:
     except TableError as error:
         raise BadCodebook(f"The table cannot be read: {error}.") from None
     except JsonError as error:
-        raise BadCodebook(f"The codebook is not JSON that can be used: {error}") from None
+        raise BadCodebook(f"The codebook is not valid JSON: {error}") from None
     if isinstance(rows, dict):
         rows = rows.get("codes", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadCodebook("A codebook is a list of codes.")
+        raise BadCodebook("A codebook must be a list of codes.")
     if rows and "key" not in rows[0]:
-        raise BadCodebook(f"The columns are {', '.join(COLUMNS)}.")
+        raise BadCodebook(f"The codebook has no column key. The columns are {', '.join(COLUMNS)}.")
     return checked([_code(row) for row in rows])
 
 

@@ -42,24 +42,24 @@ MACHINE_LIKE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 FLAGS = {  # what can be filtered, in words
-    "copied": "Nearly the same as a reason of another rater",
-    "repeated": "Nearly the same as another reason of this rater",
-    "pasted": "Half of it or more was pasted",
-    "untyped": "Hardly a key was pressed, and nothing pasted",
-    "short": f"Shorter than {SHORT} characters",
-    "script": "In another script than the session’s language",
-    "language": "Surely in another language than the session’s",
-    "machine_like": "Turns of phrase of a language model",
+    "copied": "Nearly identical to another rater’s comment",
+    "repeated": "Nearly identical to the rater’s own comment",
+    "pasted": "At least half pasted",
+    "untyped": "Few keystrokes and no paste",
+    "short": f"Fewer than {SHORT} characters",
+    "script": "Script does not match the session language",
+    "language": "Language does not match the session language",
+    "machine_like": "Typical language-model phrases",
 }
 KIND = "reason-evidence"
 MANY = 1000  # reasons, of which a page does not count the signs itself
 SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
     "": ("All", lambda each: True),
-    "disputed": ("They differ", lambda each: each.disputed),
-    "undecided": ("Not decided", lambda each: not each.category),
+    "disputed": ("Disputed", lambda each: each.disputed),
+    "undecided": ("Undecided", lambda each: not each.category),
     "decided": ("Decided", lambda each: bool(each.category)),
-    "gold": ("For training", lambda each: each.gold is not None),
-    "unseen": ("Nobody has judged it", lambda each: not each.verdicts.first),
+    "gold": ("Training items", lambda each: each.gold is not None),
+    "unseen": ("No verdicts", lambda each: not each.verdicts.first),
 }
 
 
@@ -209,12 +209,12 @@ def _signatures(shingles: Sequence[frozenset[int]]) -> Iterable[np.ndarray]:
 
 NOTHING = Evidence(frozenset(), 0, 0, 0)
 SORTS: dict[str, tuple[str, Callable[[Evidence], int]]] = {
-    "": ("In the order of the review", lambda each: 0),
-    "copies": ("Most copies among other raters first", lambda each: -each.near_others),
-    "own": ("Most copies of their own first", lambda each: -each.near_own),
+    "": ("Review order", lambda each: 0),
+    "copies": ("Most copied from others", lambda each: -each.near_others),
+    "own": ("Most self-repetition", lambda each: -each.near_own),
     "short": ("Shortest first", lambda each: each.chars),
     "long": ("Longest first", lambda each: -each.chars),
-    "flags": ("Most signs first", lambda each: -len(each.flags)),
+    "flags": ("Most indicators", lambda each: -len(each.flags)),
 }
 
 

@@ -66,23 +66,23 @@ def make_job(study: Study, plan: Plan, *, by: str) -> ReviewJob:
         )
         items = take_in(job)
         if not items:
-            raise ReviewError(f"There are no {kind.what} to review in this study yet.")
+            raise ReviewError(f"This study has no {kind.what} to review yet.")
         note(study, "review_made", by, review=job.title, items=items, seed=str(seed))
     return job
 
 
 def checked(plan: Plan) -> tuple[Kind, Any]:
     if plan.kind not in Kind.registry:
-        raise ReviewError("There is no such kind of review.")
+        raise ReviewError("This kind of review does not exist.")
     kind = kind_named(plan.kind)
     if plan.rule not in kind.rules or plan.resolving not in ReviewJob.Resolving.values:
-        raise ReviewError("Choose one of the rules that are offered.")
+        raise ReviewError("Choose one of the listed rules.")
     if not 1 <= plan.per_item <= MOST_PER_ITEM:
-        raise ReviewError(f"Each item goes to 1 to {MOST_PER_ITEM} reviewers.")
+        raise ReviewError(f"The number of reviewers per item must be 1 to {MOST_PER_ITEM}.")
     if not 0 <= plan.repeated <= 1:
-        raise ReviewError("Show 0 to 100 % of the items a second time.")
+        raise ReviewError("The share of repeated items must be 0 to 100%.")
     if not 0 <= plan.training_pass <= 1:
-        raise ReviewError("A pass mark of the training is 0 to 100 %.")
+        raise ReviewError("The training pass mark must be 0 to 100%.")
     try:
         return kind, kind.settings_from(plan.settings)
     except (BadSettings, TypeError) as error:
@@ -122,7 +122,7 @@ def take_in(job: ReviewJob) -> int:
 def set_state(job: ReviewJob, state: str, *, by: str) -> None:
     """Opened, or closed, or opened again; verdicts are taken while it is open."""
     if state not in (ReviewJob.State.OPEN, ReviewJob.State.CLOSED):
-        raise ReviewError("A review is opened or closed.")
+        raise ReviewError("A review can only be opened or closed.")
     with transaction.atomic():
         row = ReviewJob.objects.select_for_update().get(pk=job.pk)
         if row.state == state:
@@ -150,7 +150,7 @@ def unblind(job: ReviewJob, *, by: str) -> None:
 def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) -> bool:
     """Another rule, way to resolve, or use; whether anything changed. Verdicts stay as they are."""
     if rule not in kind_named(job.kind).rules or resolving not in ReviewJob.Resolving.values:
-        raise ReviewError("Choose one of the rules that are offered.")
+        raise ReviewError("Choose one of the listed rules.")
     with transaction.atomic():
         row = ReviewJob.objects.select_for_update().get(pk=job.pk)
         before = {"rule": row.rule, "where_they_differ": row.resolving, "in_use": row.in_use}
@@ -182,7 +182,7 @@ def change_codebook(job: ReviewJob, text: str, *, by: str) -> int:
         used = {code for each in categories.distinct() for code in each.split("|")} - {"", NO_CODE}
         if lost := sorted(used - {code.key for code in codes}):
             raise ReviewError(
-                f"Reviewers gave {', '.join(lost)}: keep them in it, or make a new review."
+                f"Reviewers used {', '.join(lost)}. Keep these codes or create a new review."
             )
         version = row.settings["version"] + 1
         row.settings |= {"codebook": codebook.as_stored(codes), "version": version}
@@ -197,7 +197,7 @@ def delete_job(job: ReviewJob, *, by: str) -> None:
         row = ReviewJob.objects.select_for_update().get(pk=job.pk)
         if Verdict.objects.filter(assignment__item__job=row).exists():
             raise ReviewError(
-                "Verdicts are never deleted. Close the review, and take it out of use."
+                "Verdicts cannot be deleted. Close the review and stop using its outcomes."
             )
         note(row.study, "review_deleted", by, review=row.title)
         row.delete()

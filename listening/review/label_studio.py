@@ -54,7 +54,7 @@ class Back:
 def check_kind(job: ReviewJob) -> None:
     if job.kind not in KINDS:
         title = kind_named(job.kind).title
-        raise ReviewError(f"“{title}” has no counterpart in Label Studio. Use the desk.")
+        raise ReviewError(f"“{title}” is not available in Label Studio. Use the review page.")
 
 
 def tasks_of(job: ReviewJob, clips_at: str) -> Tasks:
@@ -75,7 +75,7 @@ def tasks_of(job: ReviewJob, clips_at: str) -> Tasks:
                 data["second" if place else "audio"] = f"{clips_at}{name}"
         tasks.append({"data": data})
     if not tasks:
-        raise ReviewError("The review has no item that does not train.")
+        raise ReviewError("The review has only training items.")
     return Tasks(tasks, _config(job, tasks), copies)
 
 
@@ -157,9 +157,9 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
     """Verdicts of an export (JSON). The same annotation is stored once, however often it comes."""
     check_kind(job)
     if job.state != ReviewJob.State.OPEN:
-        raise Shut("The review is not open: open it, then import again.")
+        raise Shut("The review is not open. Open it and import again.")
     if not isinstance(exported, list) or not all(isinstance(t, Mapping) for t in exported):
-        raise ReviewError("This is no export of Label Studio as JSON: it is no list of tasks.")
+        raise ReviewError("This is not a JSON export of Label Studio: it is not a list of tasks.")
     items = {item.position: item for item in job.items.filter(gold__isnull=True)}
     back = Back()
     sent: dict[str, list[dict[str, Any]]] = {}
@@ -169,7 +169,7 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
         place = data.get("item") if own and isinstance(data, Mapping) else None
         item = items.get(place) if isinstance(place, int) else None
         if item is None:
-            back.skipped["tasks of another review, or of none"] += 1
+            back.skipped["tasks that do not belong to this review"] += 1
             continue
         for each in _list(task.get("annotations")):
             _gather(job, item, each, sent, back)
@@ -188,7 +188,7 @@ def _gather(
     job: ReviewJob, item: ReviewItem, each: Any, sent: dict[str, list[dict[str, Any]]], back: Back
 ) -> None:
     if not isinstance(each, Mapping) or each.get("was_cancelled"):
-        back.skipped["annotations that were skipped in Label Studio"] += 1
+        back.skipped["annotations skipped in Label Studio"] += 1
         return
     result = [r for r in _list(each.get("result")) if isinstance(r, Mapping)]
     answer, note = _answer(job, result)

@@ -24,7 +24,7 @@ MEMBER = "me-"  # what the address of a member's desk begins with; the rest is t
 def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: bool = False) -> str:
     """A link to this job's desk, for one person; nobody can be shown it again."""
     if days not in DAYS:
-        raise ReviewError("Choose one of the times that are offered.")
+        raise ReviewError("Choose one of the listed durations.")
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         reviewer = _add(

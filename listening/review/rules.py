@@ -80,28 +80,26 @@ def majority_third(verdicts: ItemVerdicts) -> str:
 RULES = {
     rule.key: rule
     for rule in (
-        Rule(
-            "all_agree", "1", "All agree", "a verdict holds where all reviewers gave it", all_agree
-        ),
+        Rule("all_agree", "1", "Unanimous", "all reviewers gave the same verdict", all_agree),
         Rule(
             "majority",
             "1",
             "Majority",
-            "a verdict holds where more than half of the reviewers gave it",
+            "more than half of the reviewers gave the same verdict",
             majority,
         ),
         Rule(
             "adjudicated",
             "1",
             "Adjudicated",
-            "where reviewers differ, their talk or a third one decides",
+            "if reviewers differ, their discussion or an adjudicator decides",
             adjudicated,
         ),
         Rule(
             "majority_third",
             "1",
-            "Majority, else one more",
-            "what more than half of the reviewers say; where nothing is, one more decides",
+            "Majority, then adjudicator",
+            "more than half of the reviewers decide; without a majority, an adjudicator does",
             majority_third,
             majority_settles=True,
         ),

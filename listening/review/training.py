@@ -77,8 +77,8 @@ def training_notice(job: ReviewJob, reviewer: Reviewer) -> str:
     if len(first_categories(reviewer, items)) < len(items):
         return ""
     return (
-        f"{job.training_pass:.0%} of the training items must be right, and you had fewer. Ask who "
-        "invited you: they can let you go on."
+        f"You answered fewer than {job.training_pass:.0%} of the training items correctly. The "
+        "person who invited you can allow you to continue."
     )
 
 
@@ -89,12 +89,14 @@ def set_gold(job: ReviewJob, item: int, answer: dict[str, Any] | None, because: 
     """
     row = ReviewItem.objects.filter(job=job, pk=item).first()
     if row is None:
-        raise BadVerdict("There is no such item in this review.")
+        raise BadVerdict("This item is not in this review.")
     if row.assignments.filter(answered_at__isnull=False).exists():
-        raise BadVerdict("Somebody has judged this item: choose one that nobody has seen.")
+        raise BadVerdict("This item already has a verdict. Choose an item without verdicts.")
     if answer is not None:
         if row.gold is None and job.items.filter(gold__isnull=False).count() >= MOST_GOLD:
-            raise BadVerdict(f"Mark at most {MOST_GOLD}: every reviewer judges all of them first.")
+            raise BadVerdict(
+                f"Choose at most {MOST_GOLD} training items. Reviewers judge all of them."
+            )
         kind = kind_named(job.kind)
         answer, _ = kind.checked(kind.settings_from(job.settings), answer)
     row.gold, row.gold_because = answer, because.strip()[:300] if answer is not None else ""

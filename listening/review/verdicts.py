@@ -39,7 +39,7 @@ def store(reviewer: Reviewer, sent: Sequence[Any]) -> Stored:
         raise ReviewError(f"Send at most {MOST} verdicts at once.")
     job = ReviewJob.objects.get(pk=reviewer.job_id)
     if job.state != ReviewJob.State.OPEN:
-        raise Shut("This review is closed. What you said since is kept in this browser.")
+        raise Shut("This review is closed. Verdicts not sent yet are saved in this browser.")
     keys: list[str] = []
     refused: list[tuple[str, str]] = []
     verdicts: list[Verdict] = []
@@ -63,14 +63,14 @@ def _theirs(reviewer: Reviewer, sent: Sequence[Any]) -> dict[str, ReviewAssignme
 
 def _verdict(job: ReviewJob, theirs: Mapping[str, ReviewAssignment], sent: Any) -> Verdict:
     if not isinstance(sent, Mapping) or not isinstance(sent.get("answer"), Mapping):
-        raise BadVerdict("A verdict has a key, an item and an answer.")
+        raise BadVerdict("A verdict needs a key, an item and an answer.")
     key = _uuid(sent.get("key"))
     assignment = theirs.get(str(sent.get("item")))
     if key is None or assignment is None:
-        raise BadVerdict("This item is not yours.")
+        raise BadVerdict("This item is not assigned to you.")
     phase, note, seconds = sent.get("phase", "own"), sent.get("note", ""), sent.get("seconds")
     if phase not in Verdict.Phase.values or not isinstance(note, str) or not _is_text(note):
-        raise BadVerdict("The phase or the note is none.")
+        raise BadVerdict("The phase or the note is not valid.")
     kind = kind_named(job.kind)
     answer, category = kind.checked(kind.settings_from(job.settings), sent["answer"])
     return Verdict(

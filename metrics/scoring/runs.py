@@ -159,7 +159,9 @@ def heal(queue: Queue) -> int:
     lost: list[int] = []
     if queued.exists():
         later = timezone.now() + timedelta(seconds=CLOCK_SKEW_S)  # set before the clock went back
-        overdue = queued.filter(Q(heartbeat_at__lt=processed_until("gpu")) | Q(heartbeat_at__gt=later))
+        overdue = queued.filter(
+            Q(heartbeat_at__lt=processed_until("gpu")) | Q(heartbeat_at__gt=later)
+        )
         lost = [pk for pk in overdue.values_list("pk", flat=True) if is_free(pk)]
     for why, pks in ((WORKER, dead), (MESSAGE, lost)):
         for pk in pks:

@@ -49,10 +49,14 @@ def request_suggestions(request: HttpRequest, key: str, pk: int) -> HttpResponse
     try:
         code_request = plan_request(key, pk)
         if request.POST.get("send") != "on":
-            messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
+            messages.error(
+                request, "Nothing was sent. First confirm that the justifications may be sent."
+            )
             return redirect("review-suggestions", key, pk)
         if _under_way(key, pk) is not None:  # twice at once would be paid for twice
-            messages.error(request, "It is being asked already. Load this page to see how far.")
+            messages.error(
+                request, "A request is already running. Reload this page to see its progress."
+            )
             return redirect("review-suggestions", key, pk)
         ask_for(suggest_codes, key, pk, code_request.model, by)
     except Unavailable as error:
@@ -63,6 +67,6 @@ def request_suggestions(request: HttpRequest, key: str, pk: int) -> HttpResponse
             CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details
         )
         messages.success(
-            request, f"{code_request.model} is being asked. Load this page to see how far."
+            request, f"Request sent to {code_request.model}. Reload this page to see its progress."
         )
     return redirect("review-suggestions", key, pk)

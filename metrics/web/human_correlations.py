@@ -92,10 +92,10 @@ def page_family(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
 def why_no_clips(family: Mapping[str, Any]) -> str:
     """Why no clip is named on which metric and raters differ."""
     if family["unit"] == "pair":
-        return "Clips on which both differ most are not named: raters compared pairs of clips."
+        return "Raters compared pairs, so clips with the largest differences are not listed."
     return (
-        f"Clips on which both differ most are named from {2 * MOST_CLIPS} clips with a score and "
-        "ratings on."
+        f"Clips with the largest differences are listed if at least {2 * MOST_CLIPS} clips have a "
+        "score and ratings."
     )
 
 
@@ -131,50 +131,45 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     unit = family["unit"]
     if not known:
         if any(each["against"] for each in family["metrics"]):
-            return (
-                "No metric’s correlation has the sign of its direction: none is shown to agree "
-                "with raters."
-            )
+            return "No metric correlates with raters in the expected direction."
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], known[0]["ceiling"]
     units = "pairs" if unit == "pair" else "stimuli"
     if best["n"] < family["fewest"]:
         return (
-            f"{best['n']} {units} are too few to say which metric agrees with raters: "
-            f"{family['fewest']} or more are needed."
+            f"{best['n']} {units} are too few to compare metrics with raters. At least "
+            f"{family['fewest']} are needed."
         )
     correlation = f"SRCC {format_estimate(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
     correlation += f"{best['n']} {units}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
-            f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
-            f"that has nothing to do with them: {correlation}.{reachable(top)}"
+            f"{best['title']} has the largest correlation with raters, but it is not "
+            f"significantly different from 0: {correlation}.{reachable(top)}"
         )
     agrees = ""
     if len(known) > 1:
-        agrees = " has the largest correlation" if rivals(known) else " agrees best"
+        agrees = " has the largest correlation" if rivals(known) else " correlates best"
         agrees += " with raters"
     text = f"{best['title']}{agrees}: {correlation}."
     if top is None:
         return f"{text}{reachable(None)}"
-    text += " Raters agree among themselves so far that a perfect metric could reach "
+    text += " The human noise ceiling is "
     text += format_estimate(top["value"], top["low"], top["high"])
     behind = best["gap"]
     if behind is None:
-        return f"{text}; the metric's interval is not known, so nothing is said of the difference."
+        return f"{text}. The metric has no confidence interval, so the gap cannot be tested."
     apart = format_estimate(behind["value"], behind["low"], behind["high"])
     if behind["low"] > 0:
-        return f"{text}: it stays behind that by {apart}."
-    return f"{text}. It is not significantly below that: {apart}."
+        return f"{text}. The metric is below it by {apart}."
+    return f"{text}. The metric is not significantly below it (gap {apart})."
 
 
 def reachable(top: Mapping[str, Any] | None) -> str:
     """What a perfect metric could reach, as a sentence after another one."""
     if top is None:
-        return " How far raters agree among themselves is not known: there are too few."
-    return (
-        f" A perfect metric could reach {format_estimate(top['value'], top['low'], top['high'])}."
-    )
+        return " There are too few raters to estimate the human noise ceiling."
+    return f" The human noise ceiling is {format_estimate(top['value'], top['low'], top['high'])}."
 
 
 def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -237,7 +232,7 @@ def clips_apart(
     apart.sort(key=lambda clip: (-clip["apart"], clip["stimulus"]))
     above = [clip for clip in apart[:MOST_CLIPS] if clip["apart"] > 0]
     below = [clip for clip in reversed(apart[-MOST_CLIPS:]) if clip["apart"] < 0]
-    named = [("The metric ranks them higher than raters do", above), ("… and lower", below)]
+    named = [("Metric ranks higher than raters", above), ("Metric ranks lower than raters", below)]
     return [(title, clips) for title, clips in named if clips]
 
 

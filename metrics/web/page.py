@@ -369,11 +369,11 @@ def choosable_metrics(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, lis
     broken = load_troubles()
     for metric in (make_metric(key) for key in Metric.registry):
         group = (
-            "Only when ticked: these cost money or send audio away, or need a model of your own"
+            "Optional: cost money, send audio to a server or need your own model"
             if metric.asked_only
             else "With texts, turns, references or attributes"
             if metric.needs
-            else "From the audio alone"
+            else "Audio only"
         )
         groups.setdefault(group, []).append(
             Choosable(
@@ -416,17 +416,20 @@ def load_troubles() -> dict[str, str]:
 
 
 REMEDIES = (  # the first whose words are in the reason
-    ("channels cancel", "Turn one channel round, or save one alone, and import the clip again."),
-    ("reference audio itself", "Nothing to do: others are compared with it."),
+    ("channels cancel", "Invert one channel or keep only one, then import the clip again."),
+    ("reference audio itself", "Nothing to do: it is the reference for other clips."),
     ("no stimulus or file", "Name a stimulus, or its file, in the column reference_audio."),
     ("too short", "Nothing to do: this clip is shorter than the metric needs."),
-    ("silen", "Listen to the clip; if it should not be silent, make it again and import it."),
-    ("no weights", "Put the files where the reason says, or let this machine fetch them."),
+    ("silen", "Listen to the clip. If it should not be silent, create and import it again."),
+    ("no weights", "Put the files where the reason says, or allow this machine to download them."),
     ("no package", "Install the package on the machines that score, then score again."),
-    ("out of memory", "Score again with fewer programs running, on a larger machine, or cut it."),
-    ("nan or infinity", "Export the clip again, as 16 or 24 bit, and import it again."),
-    ("has changed", "Import the study again: the file is no longer the one that was imported."),
-    ("no such file", "Put the file back; workers on other machines must see the same media store."),
+    ("out of memory", "Score again with more free memory, or shorten the clip."),
+    ("nan or infinity", "Export the clip as 16 or 24 bit and import it again."),
+    ("has changed", "Import the study again: the file has changed since the import."),
+    (
+        "no such file",
+        "Restore the file. Workers on other machines need access to the same media store.",
+    ),
     ("no audio that can be read", "Save the clip as WAV or FLAC and import it again."),
     ("broken audio", "Save the clip as WAV or FLAC and import it again."),
     ("no text", "Give the items their texts in the study folder."),
@@ -437,7 +440,7 @@ REMEDIES = (  # the first whose words are in the reason
     ("no reference", "Add a condition with the role reference."),
     ("offline", "Put the files where the reason says, or set EARNEST_OFFLINE=0."),
 )
-UNKNOWN_FAILED = "Look into the worker's log, then score again: failed scores are tried anew."
+UNKNOWN_FAILED = "Check the worker log, then score again. Only failed scores are repeated."
 
 
 def remedy(reason: str, failed: bool = False) -> str:

@@ -14,9 +14,9 @@ from metrics.scoring.selectors import study_mark
 ABOVE = {
     "wer": (
         0.3,
-        "a recogniser misread {value:.0%} of the words: it may be cut, or not intelligible",
+        "word error rate {value:.0%}: the clip may be cut off or unintelligible",
     ),
-    "cer": (0.3, "a recogniser misread {value:.0%} of the characters: it may be cut, or not clear"),
+    "cer": (0.3, "character error rate {value:.0%}: the clip may be cut off or unintelligible"),
 }
 BELOW = {
     "timbre_consistency": (0.6, "the voice may change within the clip ({value:.2f})"),

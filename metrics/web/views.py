@@ -28,7 +28,7 @@ from metrics.web import page, score_tables
 from metrics.web.page import remainder
 
 NO_IMPORT = "Nothing was imported"
-NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
+NO_QUEUE = "The job queue does not respond. Try again in a minute."
 
 
 @login_required
@@ -39,7 +39,7 @@ def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         return _page(request, head, clip_filter=requested_filter(key, request.GET))
     except NoSuchWarning as error:
-        return _page(request, head, str(error), 400, title="There is no such warning")
+        return _page(request, head, str(error), 400, title="Unknown warning")
 
 
 @login_required
@@ -98,10 +98,10 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         clip_filter = requested_filter(key, request.GET)
     except NoSuchWarning as error:
-        return _page(request, head, str(error), 400, title="There is no such warning")
+        return _page(request, head, str(error), 400, title="Unknown warning")
     context = page.metric_details(key, request.GET.get("metric", ""), clip_filter)
     if context is None:
-        raise Http404("There is no such metric.")
+        raise Http404("This metric does not exist.")
     return render(request, "metrics/metric.html", {"study": head, **context})
 
 
@@ -114,7 +114,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     try:
         clip_filter = requested_filter(key, request.GET)
     except NoSuchWarning as error:
-        return _page(request, head, str(error), 400, title="There is no such warning")
+        return _page(request, head, str(error), 400, title="Unknown warning")
     _note(request, head, "exported", file=f"scores.{form}")
     rows = score_tables.export_rows(key, clip_filter)
     text, kind = (
@@ -210,7 +210,7 @@ def form_choices(form: QueryDict) -> list[Choice]:
         return preset(name).choices(judges=form.get("judges") == "on")
     ticked = form.getlist("metric")
     if unknown := sorted(set(ticked) - set(Metric.registry)):
-        raise PresetError(f"no metric is called {', '.join(unknown)}")
+        raise PresetError(f"unknown metric {', '.join(unknown)}")
     if not ticked:
-        raise PresetError("no metric is ticked; tick one, or choose a preset")
+        raise PresetError("no metric is selected; select one or choose a preset")
     return [Choice(key) for key in ticked]

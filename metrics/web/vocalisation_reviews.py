@@ -53,7 +53,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "adjudicated": sum(clip["third"] for clip in events["clips"]),
         "tables": [
             ("Judge models", "Judge", [each for each in judges if each.clips]),
-            ("People", "Person", reviewer_agreement(events["clips"], tolerance)),
+            ("Reviewers", "Reviewer", reviewer_agreement(events["clips"], tolerance)),
             ("Systems", "System", _systems(known, targets, events)),
         ],
     }
@@ -84,7 +84,7 @@ def export(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def _events(key: str, pk: int) -> MarkedEvents:
     events = marked_events(key, pk)
     if events is None:
-        raise Http404("There is no such review of vocalisations in this study.")
+        raise Http404("This study has no such vocalisation review.")
     return events
 
 

@@ -49,7 +49,7 @@ def made(client):
 @pytest.mark.medium
 def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     client.force_login(two[0].owner)
-    assert "is being made" in new(client).content.decode()
+    assert "is being computed" in new(client).content.decode()
     board = Leaderboard.objects.get()
     assert board.keys == ["two", "one"]
     told = StudyEvent.objects.filter(what="analysed").values_list("key", "details__options")
@@ -57,7 +57,7 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     page = made(client)
     assert "May be compared" in page
     assert "may not be compared" not in page
-    assert "being made" not in page
+    assert "is being" not in page
     file = client.get(f"/leaderboards/{board.pk}/leaderboard.csv")
     assert 'filename="voices-leaderboard-mos-naturalness.csv"' in file["Content-Disposition"]
     lines = file.content.decode().splitlines()
@@ -70,7 +70,7 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     assert re.findall(r"@article{(\w+)", works) == ["gelman2006", "brunner1997"]
     assert client.get(f"/leaderboards/{board.pk}/nothing.csv").status_code == 404
     answer_all(arrive(two[0]))
-    assert "being made again" in client.get(f"/leaderboards/{board.pk}/").content.decode()
+    assert "being updated" in client.get(f"/leaderboards/{board.pk}/").content.decode()
     client.post(f"/leaderboards/{board.pk}/do/", {"title": "V", "study": ["one"]})
     board.refresh_from_db()
     assert (board.title, board.keys, board.result) == ("V", ["one"], "")
@@ -104,7 +104,7 @@ def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
     assert sum(rows) == Rating.objects.count()  # those that came, with those that were kept
     add_rule(two[1], "headphones", "many wore none")
     page = client.get(f"/leaderboards/{Leaderboard.objects.get().pk}/").content.decode()
-    assert "being made again" in page
+    assert "being updated" in page
     made(client)
     assert read[3:] == ["two"]
     withdrawn.send(__name__, study_id=two[0].pk, study_key="one")
@@ -116,8 +116,8 @@ def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
     ("form", "said"),
     [
         ({"title": " "}, "name of 1 to 120"),
-        ({"study": []}, "0 are chosen"),
-        ({"project": "7"}, "no such project"),
+        ({"study": []}, "0 are selected"),
+        ({"project": "7"}, "not a member of this project"),
     ],
 )
 @pytest.mark.medium
@@ -141,7 +141,7 @@ def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeyp
     make_leaderboard(board.pk)
     page = client.get(f"/leaderboards/{board.pk}/").content.decode()
     assert "it broke (MemoryError: too large)" in page
-    assert "What stands below is as it was made before. It is tried again" in page
+    assert "The leaderboard below is the previous one. Earnest tries again" in page
     assert "Leaderboard: MOS" in page
     assert "Nothing to rank" not in page
 

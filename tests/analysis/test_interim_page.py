@@ -72,7 +72,7 @@ def test_rejected_sessions_are_left_out(running):
 def test_scales_without_numbers_have_no_bounds(db, client):
     study = make_study(conditions=3, items=4, task={"method": "rank", "block_size": 2})
     assert interim_questions(study.key) == []
-    assert "nothing that is a number" in box(client, study)
+    assert "no numeric ratings" in box(client, study)
 
 
 @pytest.mark.slow
@@ -81,10 +81,10 @@ def test_the_box_says_decided_and_how_many(running, client):
     for _ in range(14):
         rate(running)
     text = box(client, running)
-    assert "not the final result" in text
+    assert "not final" in text
     assert "cond-1 scores higher than &lt;Ossian&gt;." in text
     assert "14 raters finished, of about 16" in text
-    assert "1 of 1 comparison decided" in text
+    assert "1 of 1 comparison significant" in text
     assert "<html" not in text
     whole = client.get(reverse("so-far", args=[running.key])).content.decode()
     assert "<html" in whole
@@ -93,7 +93,7 @@ def test_the_box_says_decided_and_how_many(running, client):
 
 @pytest.mark.parametrize(
     ("query", "told"),
-    [("?matters=x", "is no number"), ("?matters=-1", "above 0"), ("?matters=nan", "above 0")],
+    [("?matters=x", "is not a number"), ("?matters=-1", "above 0"), ("?matters=nan", "above 0")],
 )
 def test_a_wrong_difference_is_told(running, client, query, told):
     assert told in box(client, running, query)

@@ -75,7 +75,7 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
     assert "a 95 % interval of ±" in text
     assert "<svg" in text
     assert "What this rests on" in text
-    assert "being tried on simulated studies" in text
+    assert "being checked on simulated studies" in text
     assert "data-waits" in text
 
 
@@ -108,7 +108,7 @@ def test_without_a_cache_the_formula_stands_alone(owner, study, monkeypatch):
     for name in ("get", "set", "add"):
         monkeypatch.setattr(planning_jobs.cache, name, gone)
     text = text_of(owner, study, WANTED)
-    assert "the cache of this server does not answer" in text
+    assert "the server’s cache does not respond" in text
     assert "a 95 % interval of ±" in text
 
 
@@ -120,7 +120,7 @@ def test_without_a_cache_the_formula_stands_alone(owner, study, monkeypatch):
         ("?size=0.001&source=long_form", "No number of raters or items reaches this"),
         ("?size=0.2&source=nothing", "No preset nothing"),
         ("?size=0.2&source=own", "Give the standard deviation"),
-        ("?size=0.2&source=pilot:7", "estimate them again"),
+        ("?size=0.2&source=pilot:7", "Estimate them again"),
     ],
 )
 def test_what_cannot_be_planned_is_told(owner, study, query, told):
@@ -145,7 +145,7 @@ def test_own_deviations_are_taken(owner, study):
 def test_the_studys_ratings_are_a_pilot_when_asked_for(owner, study):
     answer = owner.post(reverse("planning-pilot", args=[study.key]), {"query": "size=0.1"})
     assert answer["Location"] == f"/studies/{study.key}/planning/?size=0.1#components"
-    assert "The ratings are being read" in text_of(owner, study)
+    assert "Variances are being estimated" in text_of(owner, study)
     estimate_pilot(f"planning/pilot/{study.key}", study.key)
     text = text_of(owner, study, "?size=0.3&source=pilot:0&items=30&conditions=3&clips_per_rater=9")
     assert "This study: HLS" in text

@@ -316,10 +316,10 @@ def test_what_was_guessed_or_not_used_stands_in_the_report_and_on_its_page(read)
     for note in reading.notes:
         assert note in report["warnings"]
         assert note in page
-    assert "Columns of the file that are not used: colour." in page
+    assert "Unused columns: colour." in page
     bare = report_of(reading.table, options=QUICK)
     assert bare["input"] == {"notes": [], "columns_not_used": []}
-    assert "how the file of ratings was read" not in page_html(bare)
+    assert "how the ratings file was read" not in page_html(bare)
 
 
 def reviewed(verdicts: list[str]) -> str:

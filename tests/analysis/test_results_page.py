@@ -182,7 +182,7 @@ def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
     )
     text = page(owner, study).content.decode()
     assert "data-growing" in text
-    assert "The answer stands, the rest is being made" in text
+    assert "The main result is ready" in text
     assert text.index('class="headline"') < text.index('id="run-title"')
     assert f"estimates.csv?run={run.pk}" not in text
     state = owner.get(reverse("results-state", args=[study.key])).content.decode()
@@ -201,13 +201,13 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
     assert 3 < len(headline.split()) <= 30
-    assert titles[-4:] == ["Data and methods", "Files", "Read-only links", "Run again"]
+    assert titles[-4:] == ["Data and methods", "Files", "Read-only links", "Re-run analysis"]
     first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
     for told in ["<svg", "Limitations", "raters are simulated", "Copy table"]:
         assert told in first
     (listed,) = re.findall(r"Limitations</h3><ul>(.*?)</ul>", first, re.DOTALL)
     assert 1 <= listed.count("<li>") <= 3
-    assert "left out 10 ratings" in text
+    assert "excluded 10 ratings" in text
     for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:
         assert told in text
     assert "http-equiv" not in text
@@ -270,7 +270,7 @@ def test_a_study_without_ratings_says_so(client, db):
     client.force_login(study.owner)
     analysed(study)
     text = page(client, study).content.decode()
-    assert "Nothing is rated yet" in text
+    assert "No ratings yet" in text
     assert "<svg" not in text
 
 
@@ -300,7 +300,7 @@ def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study
     owner.post(reverse("results-cancel", args=[study.key, run.pk]))
     text = page(owner, study).content.decode()
     assert "The last analysis was cancelled" in text
-    assert "It was 42 % done" in text
+    assert "It was 42% complete" in text
     assert "http-equiv" not in text
     run.refresh_from_db()
     assert run.state == "cancelled"
@@ -311,10 +311,10 @@ def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
     run = analysed(study)
-    assert "not the newest" not in page(owner, study).content.decode()
+    assert "out of date" not in page(owner, study).content.decode()
     AnalysisRun.objects.filter(pk=run.pk).update(ratings=run.ratings - 7, ratings_mark="before")
     text = page(owner, study).content.decode()
-    assert "7 ratings arrived since this analysis was made" in text
+    assert "7 ratings arrived since this analysis finished" in text
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     with django_capture_on_commit_callbacks(execute=True):
         owner.post(reverse("results-again", args=[study.key, run.pk]))
@@ -354,7 +354,7 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
     text = page(owner, study).content.decode()
     assert "The last analysis failed" in text
     assert "row 3 &lt;script&gt;" in text
-    assert "Run it again" in text
+    assert "Re-run analysis" in text
 
 
 @pytest.mark.medium
@@ -388,7 +388,7 @@ def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
     done.delete()
     answer = owner.post(reverse("results-run", args=[study.key]), {}, follow=True)
     assert AnalysisRun.objects.get() == first
-    assert "nothing has changed since" in answer.content.decode()
+    assert "Nothing has changed since" in answer.content.decode()
     AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
     answer = owner.post(reverse("results-run", args=[study.key]), {})
     assert answer["Location"].endswith(f"?run={first.pk}")
@@ -438,7 +438,7 @@ def test_what_the_form_does_not_offer_is_refused(owner, study, form):
 def test_a_form_that_makes_no_sense_is_answered_with_the_reason(owner, study, form):
     answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer.status_code == 400
-    assert "That cannot be analysed" in answer.content.decode()
+    assert "Analysis not possible" in answer.content.decode()
     assert not AnalysisRun.objects.exists()
 
 
@@ -529,7 +529,7 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     spreads = [float(sd) for sd in re.findall(r"standard deviation ([\d.]+)", text)]
     assert spreads
     assert spreads == sorted(spreads, reverse=True)
-    assert "screening rules of an analysis are not applied" in text
+    assert "Screening rules are not applied" in text
     first = text.split('class="card clip-row"')[1]
     shares = [int(share) for share in re.findall(r"(\d+) %</span>", first)]
     assert 98 <= sum(shares) <= 102
@@ -544,6 +544,6 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     alone = owner.get(f"/studies/{study.key}/results/clips/?stimulus={clip}").content.decode()
     assert alone.count('class="card clip-row"') == 1
     nothing = owner.get(f"/studies/{study.key}/results/clips/?condition=nobody").content.decode()
-    assert "No rating of this choice counts yet" in nothing
+    assert "No ratings match this selection" in nothing
     client.logout()
     assert client.get(f"/studies/{study.key}/results/clips/").status_code == 302

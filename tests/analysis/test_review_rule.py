@@ -74,7 +74,7 @@ def test_the_report_names_the_rule_its_version_and_how_well_the_experts_agreed(r
     )
     assert card.value["rule_version"] == "1"
     assert card.value["alpha"] == 1.0
-    for words in ("2 experts", "“all agree”, version 1", "alpha 1.00", "of 5 only", "2 unfit"):
+    for words in ("2 experts", "“unanimous”, version 1", "alpha 1.00", "of 5 only", "2 unfit"):
         assert words in told, words
         assert words in card.lines[0], words
     none = replace(options, rules=())

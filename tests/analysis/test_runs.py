@@ -125,7 +125,7 @@ def test_a_queue_that_cannot_be_reached_fails_the_run(
         run = start_run(study.pk, QUICK)
     run.refresh_from_db()
     assert run.state == "failed"
-    assert "queue of jobs cannot be reached" in run.error
+    assert "job queue is not reachable" in run.error
 
 
 @pytest.mark.slow
@@ -360,7 +360,7 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
     Session.objects.filter(pk=study.sessions.earliest("pk").pk).update(status="rejected")
     with django_capture_on_commit_callbacks(execute=True):
         asked_file(run, names[0])
-    assert "the ratings changed since" in RunFile.objects.get().error
+    assert "the ratings have changed" in RunFile.objects.get().error
 
 
 @pytest.mark.slow

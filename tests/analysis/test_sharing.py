@@ -88,7 +88,7 @@ def test_a_link_shows_the_results_without_codes_or_words(owner, study):
     assert not any(code in page for code in codes)
     assert WORDS not in page
     assert not re.search(r'>s\d+<|<form|<input|href="/|<audio', re.sub(r"<link[^>]+>", "", page))
-    assert "Raters" in page.partition("Left out of shared results")[2]
+    assert "Raters" in page.partition("Not included in shared results")[2]
     assert WORDS in read(made(owner, study, reasons="1"))[1]
 
 
@@ -133,7 +133,7 @@ def test_a_rater_who_withdraws_is_gone_from_every_link(
     for path in (newest, pinned):
         status, page = read(path)
         assert (status, "cond-1" in page) == (200, False)
-        assert "has withdrawn" in page
+        assert "rater withdrew" in page
 
 
 @pytest.mark.medium
@@ -153,7 +153,7 @@ def test_a_link_ends_on_its_day_or_when_its_maker_ends_it(owner, study, caplog):
     assert Client().post(where).status_code == 302  # to the log-in
     assert read(ended)[0] == 200
     assert owner.post(where).status_code == 302
-    for path, words in ((ended, "was ended by hand"), (expired, "made to end on")):
+    for path, words in ((ended, "It was revoked"), (expired, "It expired on")):
         status, page = read(path)
         assert (status, words in page, study.title in page) == (410, True, False)
     assert f"ended results link {link.pk}" in caplog.text
@@ -164,7 +164,7 @@ def test_a_link_ends_on_its_day_or_when_its_maker_ends_it(owner, study, caplog):
 def test_a_link_without_an_end_is_not_made(owner, study, days):
     page = owner.post(f"/studies/{study.key}/results/links/", {"days": days})
     assert page.status_code == 400
-    assert b"1 to 365 whole days" in page.content
+    assert b"1 to 365 days" in page.content
     assert not ResultsLink.objects.exists()
 
 

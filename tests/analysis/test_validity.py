@@ -125,7 +125,7 @@ def test_a_rule_is_tried_on_the_page_before_it_is_added(client, monkeypatch):
     monkeypatch.setattr(count_rules, "delay", lambda *given: queued.append(given))
     monkeypatch.setattr("django.db.transaction.on_commit", lambda job: job())
     url = reverse("validity", args=[study.key])
-    assert "being tried" in client.get(f"{url}?rule=few_ratings:minimum%3D11").content.decode()
+    assert "being computed" in client.get(f"{url}?rule=few_ratings:minimum%3D11").content.decode()
     for given in queued:
         count_rules(*given)
     page = client.get(f"{url}?rule=few_ratings:minimum%3D11").content.decode()

@@ -217,12 +217,12 @@ def test_a_clip_that_was_mended_stands_apart(versions):
     Stimulus.objects.filter(pk=clip.pk).update(sha256="0", served_sha256="0")
     names = set(combined_table("second", wanted())["stimulus"])
     assert {name, f"{name} (version 1)"} <= names
-    assert "1 clips of the same name differ" in notes_of("second", wanted())[1]
+    assert "1 clips with the same name differ" in notes_of("second", wanted())[1]
 
 
 @pytest.mark.medium
 def test_no_study_is_combined_with_one_that_is_no_version_of_it(versions):
-    with pytest.raises(NotCombined, match="no earlier version"):
+    with pytest.raises(NotCombined, match="not an earlier version"):
         combined_table("first", Options(versions=("second",)))
 
 
@@ -298,11 +298,11 @@ def test_version_two_is_planned_from_the_ratings_of_version_one(client, versions
     empty_cache()
     client.force_login(second.owner)
     url = f"/studies/{third.key}/planning/"
-    assert "The ratings of version 2 are being read" in words_of(page_of(client, url))
+    assert "Variances are being estimated from version 2" in words_of(page_of(client, url))
     estimate_pilot("planning/pilot/second", "second")
     page = words_of(page_of(client, url))
-    assert "The plan takes its variances from these ratings" in page
-    assert "The form starts with the design of version 2" in page
+    assert "The plan uses variances from these ratings" in page
+    assert "The form starts with the design and variances of version 2" in page
     query = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', page_of(client, url)))
     asked = {"source": "pilot:v2:0", "size": "0.4", "goal": "half_width", "of": "mean"}
     made = words_of(page_of(client, f"{url}?{urlencode(query | asked)}"))

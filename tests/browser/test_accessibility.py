@@ -213,7 +213,7 @@ def test_pages_for_researchers(
     page.get_by_label("User name").fill(study.owner.username)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in", exact=True).click()
-    expect(page.get_by_text("User name and password do not match.")).to_be_visible()
+    expect(page.get_by_text("Wrong user name or password.")).to_be_visible()
     report.look_in_both_schemes(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()

@@ -145,7 +145,7 @@ def test_an_optional_choice_can_be_taken_back(serve_forms: Serve, new_page: NewP
     page, server = new_page(), serve_forms(ABOUT)
     open_session(page, server)
     tired = group(page, "How tired are you now?")
-    back = tired.get_by_role("button", name="Take the answer back")
+    back = tired.get_by_role("button", name="Clear the answer")
     expect(back).to_be_hidden()
     tick(page, "How tired are you now?", "3")
     back.click()

@@ -153,7 +153,7 @@ def test_a_clip_that_never_comes_can_be_left_out(serve: Serve, new_page: NewPage
     expect(skip).to_be_hidden()
     page.clock.resume()
     expect(skip).to_be_visible()
-    expect(page.locator(".player-problem")).to_contain_text("Going on costs you nothing")
+    expect(page.locator(".player-problem")).to_contain_text("You lose nothing by going on")
     server.house.fail("/skips/", 503)
     skip.click()
     at_trial(page, 2)

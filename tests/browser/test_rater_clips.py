@@ -190,7 +190,7 @@ def test_a_sound_held_back_by_the_browser_is_explained(serve: Serve, new_page: N
     enter(page, server)
     page.locator(".player-button").click()
     expect(page.locator(".player-problem")).to_have_text(
-        "The browser held the sound back. Tap play once more.", use_inner_text=True
+        "The browser blocked the sound. Tap play again.", use_inner_text=True
     )
     rate(page)
     wait_stored(page, server, 1)

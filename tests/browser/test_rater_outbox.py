@@ -222,7 +222,9 @@ def test_a_session_that_is_gone_says_what_to_do(serve: Serve, new_page: NewPage)
     server.house.fail("/answers/", 404, body=gone)
     enter(page, server)
     rate(page)
-    expect(page.locator(".view-trouble")).to_contain_text("Open the link you were given at first")
+    expect(page.locator(".view-trouble")).to_contain_text(
+        "Please open the link you were first given"
+    )
 
 
 def test_a_check_is_sent_again_until_it_arrives(serve: Serve, new_page: NewPage) -> None:

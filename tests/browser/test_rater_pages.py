@@ -224,7 +224,7 @@ def test_withdrawing_asks_first_and_then_ends_the_session(serve: Serve, new_page
     rate(page)
     wait_stored(page, server, 1)
     page.get_by_role("button", name="Withdraw").click()
-    expect(page.get_by_role("dialog")).to_contain_text("All your answers are deleted")
+    expect(page.get_by_role("dialog")).to_contain_text("All your answers will be deleted")
     page.get_by_role("button", name="Stay").click()
     assert not server.house.withdrawn
     page.get_by_role("button", name="Withdraw").click()

@@ -63,8 +63,8 @@ def is_too_wide(page: Page) -> bool:
 def look_at_a_link(maker: Page, readers: list[Page], report: Report) -> None:
     """Makes a read-only link on the page, and opens it in each of the others."""
     maker.locator("#sharing summary").press("Enter")
-    maker.get_by_label("Clips may be heard").check()
-    maker.get_by_role("button", name="Make a link").click()
+    maker.get_by_label("Include clips").check()
+    maker.get_by_role("button", name="Create link").click()
     expect(maker.get_by_role("button", name="Copy")).to_be_visible()
     report.look(maker, "link made")
     address = maker.get_by_label("Link", exact=True).input_value()
@@ -162,7 +162,7 @@ def test_a_running_analysis_is_followed_in_place_and_cancelled(
     )
     page = opened(new_page(), web, study)
     page.evaluate("window.stillHere = true")
-    button = page.get_by_role("button", name="Cancel the analysis")
+    button = page.get_by_role("button", name="Cancel analysis")
     button.focus()
     AnalysisRun.objects.filter(pk=run.pk).update(share=0.55, doing="Agreement between raters")
     expect(page.locator("#state")).to_contain_text("Agreement between raters")
@@ -203,7 +203,7 @@ def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("This is about dimension: poetry only")).to_be_visible()
     page.get_by_role("heading", name="Data and methods").click()
-    page.get_by_text("Made with", exact=True).click()
+    page.get_by_text("Software", exact=True).click()
     expect(page.get_by_text("Table hash")).to_be_visible()
     context.close()
 

@@ -69,7 +69,7 @@ def test_verdicts_by_keyboard_survive_a_lost_network_and_a_reload(
     expect(item).to_be_visible()
     for _ in range(2):
         page.keyboard.press("1")
-    expect(page.locator("#nothing-title")).to_have_text("Nothing more for you just now")
+    expect(page.locator("#nothing-title")).to_have_text("No more items for now")
     wait_until(page, lambda: Verdict.objects.count() == 7)
     first, again, *others = Verdict.objects.order_by("pk")
     assert (first.category, again.category) == ("unfit", "unsure")

@@ -85,7 +85,7 @@ def test_a_worker_that_rests_is_not_missed_while_somebody_looks_into_its_queue(
     Heartbeat.objects.filter(name="gpu@here").delete()
     (tmp_path / "gpu.rests").touch()
     assert health.workers() == Check()
-    assert heartbeats.read()[-1].name == "gpu, rests until a job comes"
+    assert heartbeats.read()[-1].name == "gpu (idle until the next job)"
     os.utime(tmp_path / "gpu.rests", (time.time() - 60, time.time() - 60))
     assert health.workers().detail == "no heartbeat: gpu"
     heartbeats.write("gpu@here", "gpu")
@@ -99,8 +99,8 @@ def test_a_cache_that_is_away_is_named(client: Client, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(cache, "set", refuse)
     checks = client.get("/readyz").json()["checks"]
-    assert checks["cache"] == {"grade": "degraded", "detail": "does not answer"}
-    assert checks["queues"] == {"grade": "degraded", "detail": "not looked at: cache first"}
+    assert checks["cache"] == {"grade": "degraded", "detail": "does not respond"}
+    assert checks["queues"] == {"grade": "degraded", "detail": "not checked: needs cache"}
 
 
 def test_a_database_that_refuses_the_row_is_unavailable(

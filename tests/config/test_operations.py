@@ -132,8 +132,8 @@ def test_the_operator_s_page_shows_what_runs_and_what_failed(operator: Client):
         "Answers stored",
     ):
         assert word in page
-    assert "No study is open" in page
-    assert "restart those that hang" in page  # what to do about what is not ok
+    assert "No studies are open" in page
+    assert "restart workers that hang" in page  # what to do about what is not ok
     assert "Free space" not in page
 
 
@@ -149,7 +149,7 @@ def test_each_part_of_the_page_says_when_its_server_is_away(
     monkeypatch.setattr("config.operations.pages.figures", no_database)
     monkeypatch.setattr("config.operations.shared_counters.failures_of_last_day", no_cache)
     page = operator.get("/operations/").content.decode()
-    assert "the database is away" in page
+    assert "the database does not respond" in page
     assert "The queues could not be read" in page
 
 

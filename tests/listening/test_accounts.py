@@ -104,7 +104,9 @@ def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(a
     log_in(client)
     secret, recovery = add_app(client)
     assert len(recovery) == 10
-    assert "10 of 10 are left" in words_of(page_of(client, "/account/codes/"))  # not shown again
+    assert "You have 10 of 10 codes left" in words_of(
+        page_of(client, "/account/codes/")
+    )  # not shown again
     stored = str(Authenticator.objects.values_list("data", flat=True))
     assert secret not in stored
     assert not any(code in stored for code in recovery)
@@ -112,7 +114,7 @@ def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(a
     answer = log_in(new, "/gallery/")
     assert (answer.status_code, answer.url) == (302, "/login/second/")
     assert not is_in(new)
-    assert "not right" in new.post("/login/second/", {"code": "123"}).content.decode()
+    assert "not valid" in new.post("/login/second/", {"code": "123"}).content.decode()
     clock = time.time()
     monkeypatch.setattr(time, "time", lambda: clock)
     done = new.post("/login/second/", {"code": code_of(secret)})
@@ -139,8 +141,8 @@ def test_codes_cannot_be_guessed_through_and_nobody_else_is_held_up(ada):
     thief = Client()
     log_in(thief)
     said = [thief.post("/login/second/", {"code": f"{n}"}).content.decode() for n in range(6)]
-    assert ["not right" in page for page in said] == [True] * 5 + [False]
-    assert "too many wrong ones" in said[-1]
+    assert ["not valid" in page for page in said] == [True] * 5 + [False]
+    assert "Too many wrong attempts" in said[-1]
     thief.post("/login/second/", {"code": code_of(secret)})
     assert not is_in(thief)
     assert is_in(client)
@@ -182,7 +184,8 @@ def test_without_the_password_again_nothing_changes_by_which_one_logs_in(ada):
     give_app(ada)
     assert client.post("/account/app/remove/").url.startswith("/account/confirm/")
     prove(client)
-    assert messages_of(client.post("/account/app/remove/", follow=True)) == ["The app is removed."]
+    removed = client.post("/account/app/remove/", follow=True)
+    assert messages_of(removed) == ["Authenticator app removed."]
     assert not Authenticator.objects.exists()
 
 
@@ -194,7 +197,7 @@ def test_a_key_is_a_second_factor_and_a_passkey_needs_no_password(ada):
     page = client.get("/account/keys/add/")
     answer = key.made(page.context["js_data"])
     added = client.post("/account/keys/add/", {"name": "Blue", "credential": answer}, follow=True)
-    assert "The key is added." in messages_of(added)
+    assert "Security key added." in messages_of(added)
     assert "Blue · passkey" in words_of(page_of(client, "/account/"))
     new = Client()
     log_in(new)
@@ -306,7 +309,7 @@ def test_who_needs_a_second_factor_adds_it_before_anything_else(ada, settings, r
         assert client.get(path).url == "/account/", path
     assert client.post("/projects/", {"name": "Lab"}).url == "/account/"
     page = words_of(page_of(client, "/account/"))
-    assert "Your account needs one: until it is added, no other page opens." in page
+    assert "Your account needs a second factor before you can open other pages." in page
     assert not watches(client)
     add_app(client)
     assert is_in(client)
@@ -373,7 +376,7 @@ def test_a_list_shows_each_browser_and_ends_one_or_all_others(ada):
     assert is_in(there)
     prove(here)
     ended = here.post("/account/do/", form, follow=True)
-    assert messages_of(ended) == ["That browser is logged out."]
+    assert messages_of(ended) == ["Browser logged out."]
     assert [is_in(each) for each in (here, there, phone)] == [True, False, True]
     log_in(there)
     all_others = here.post("/account/do/", {"action": "end-others"}, follow=True)
@@ -404,7 +407,7 @@ def test_a_log_in_of_before_and_a_strange_address_are_noted(ada, settings):
     del session["seen_at"]
     session.save()
     client.get("/studies/", headers={"X-Forwarded-For": "unix:"})
-    assert "not known" in page_of(client, "/account/")
+    assert "unknown" in page_of(client, "/account/")
 
 
 @pytest.mark.parametrize(

@@ -188,8 +188,8 @@ def test_the_sidebar_counts_as_the_planning_and_says_what_it_assumes(ada, tmp_pa
     assert found["Cost, with fees"] == f"£{12 * each * 1.4 / 100:.2f}"
     assert "assumed: Prolific’s fee of 33.3%" in page
     precision = ada.get(f"/drafts/{draft.code}/precision/").content.decode()
-    assert "Scores vary as in: simulated, after Clark et al." in precision
-    assert "Difference of two" in precision
+    assert "Variances: simulated, after Clark et al." in precision
+    assert "Pairwise difference" in precision
     changed = Draft.objects.get(pk=draft.pk)
     free = save(ada, changed, {"study.payment.by": "nobody"}).json()["figures"]
     assert "Raters are not paid" in free

@@ -74,7 +74,7 @@ def test_who_withdraws_on_prolific_is_led_back_to_return_the_place(study):
 
 def test_who_does_not_want_to_take_part_is_not_stored_and_led_back(study):
     page = Client().post(f"/r/{study.link}/", {**IDS, "consent": "no"}).content.decode()
-    assert "You do not take part" in page
+    assert "You chose not to take part" in page
     assert f"{COMPLETE_URL}?cc=NOCONSEN" in page
     assert (Session.objects.count(), Rater.objects.count()) == (0, 0)
     plain = Client().post(f"/r/{study.link}/", {"consent": "no"}).content.decode()
@@ -84,7 +84,7 @@ def test_who_does_not_want_to_take_part_is_not_stored_and_led_back(study):
 
 def test_the_box_does_not_outvote_the_button(study):
     both = Client().post(f"/r/{study.link}/", {"consent": ["yes", "no"]})
-    assert b"You do not take part" in both.content
+    assert b"You chose not to take part" in both.content
     assert Session.objects.count() == 0
 
 

@@ -328,7 +328,7 @@ def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client)
     assert "Enter the date as" in manage(client, action="retention", when="day", day="soon")
     assert manage(client, action="retention", when="days", days="30") == "Saved."
     door = Client().get(f"/r/{study.link}/").content.decode()
-    assert "On day 30 after the study has ended we delete what tells who you are" in door
+    assert "On day 30 after the study has ended, we delete the data that identify you" in door
     arrive(study)
     refused = manage(client, action="retention", when="days", days="60")
     assert "Raters were told: 30 days after the study is closed" in refused

@@ -82,9 +82,9 @@ def test_reasons_go_out_blind_and_come_back_once(study, tmp_path: Path):
             "import_label_studio", study.key, "A review", tmp_path / "back.json", stdout=out
         )
     assert "Reviewer 1: 1 verdicts are stored, 0 of them new." in out.getvalue()
-    assert "Not taken over: 1 annotations that were skipped" in out.getvalue()
-    assert "1 annotations: A verdict is fit, unfit or unsure" in out.getvalue()
-    assert "1 tasks of another review" in out.getvalue()
+    assert "Not taken over: 1 annotations skipped" in out.getvalue()
+    assert "1 annotations: A verdict must be fit, unfit or unsure" in out.getvalue()
+    assert "1 tasks that do not belong to this review" in out.getvalue()
     kept = Verdict.objects.order_by("pk").values_list("category", "note", "seconds")
     assert list(kept) == [("fit", "mumbled", 4.5), ("unfit", "", 4.5)]
     whom = set(Reviewer.objects.values_list("whom", flat=True))
@@ -113,7 +113,7 @@ def test_codes_and_clips_have_their_counterparts(study):
     (task, *_) = made.tasks
     assert task["data"]["audio"].removeprefix("at/") in made.copies
     region = {"from_name": "regions", "value": {"start": 0.1, "end": 0.4, "labels": ["audio"]}}
-    take_back(clips, [annotated(task, chose("verdict", "A defect"), region)], by="ada")
+    take_back(clips, [annotated(task, chose("verdict", "Defective"), region)], by="ada")
     verdict = Verdict.objects.latest("pk")
     assert verdict.answer["defects"] == [{"what": "audio", "seconds": [0.1, 0.4]}]
     assert verdict.category == "flawed"
@@ -131,7 +131,7 @@ def test_what_is_no_annotation_hinders_no_other(study):
         job, [good, *others, annotated(task, chose("verdict", "Fits"), half, id=8)], by="a"
     )
     assert dict(back.stored) == dict(back.new) == {"Reviewer 1": 1, "Reviewer 2": 0}
-    assert back.skipped["annotations: The phase or the note is none."] == 1
+    assert back.skipped["annotations: The phase or the note is not valid."] == 1
     assert Verdict.objects.get().category == "fit"
 
 
@@ -156,10 +156,10 @@ def test_an_import_that_breaks_stores_nothing(study, monkeypatch):
 
 def test_what_cannot_be_taken_is_refused(study):
     job = job_of(study)
-    with pytest.raises(review.ReviewError, match="no list of tasks"):
+    with pytest.raises(review.ReviewError, match="not a list of tasks"):
         take_back(job, {"tasks": []}, by="ada")
     review.set_state(job, "closed", by="ada")
-    with pytest.raises(review.ReviewError, match="open it, then import again"):
+    with pytest.raises(review.ReviewError, match="not open"):
         take_back(job, [], by="ada")
     with pytest.raises(CommandError, match=r"no review “x”\. By number: \d+ “A review”"):
         call_command("import_label_studio", study.key, "x", "none.json")

@@ -194,7 +194,7 @@ def test_only_a_signed_address_of_a_draft_begins_a_try(owner, draft, settings):
     door = door_of(owner)
     stranger = Client()
     page = stranger.get(door)
-    assert "Preview session: stored apart" in page.content.decode()
+    assert "Preview session: not part of the results" in page.content.decode()
     assert Session.objects.count() == 0  # the door stores nothing
     for address in (f"/r/{draft.link}/?pilot=made-up", door[:-1]):
         answer = stranger.post(address, {"consent": "yes"})

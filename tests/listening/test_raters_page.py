@@ -474,5 +474,5 @@ def test_rules_that_would_leave_the_rater_out_are_named_with_their_reason(client
     said = words_of(page_of(client, address))
     assert "flawed" in said
     assert "10 of 10 ratings" in said
-    assert "None of the rules" in page_of(client, f"{RATERS_PAGE}{passed.rater.code}/rules/")
-    assert "no rating of this rater" in page_of(client, f"{RATERS_PAGE}r-nobody/rules/")
+    assert "No available rule" in page_of(client, f"{RATERS_PAGE}{passed.rater.code}/rules/")
+    assert "no ratings that a rule could" in page_of(client, f"{RATERS_PAGE}r-nobody/rules/")

@@ -112,7 +112,7 @@ def test_a_wrong_password_is_a_sentence_and_a_right_one_leads_on(client):
     user.set_password("lovelace-1843")
     user.save()
     wrong = client.post("/login/?next=/studies/", {"username": "ada", "password": "x"})
-    assert "do not match" in words_of(wrong.content.decode())
+    assert "Wrong user name or password" in words_of(wrong.content.decode())
     right = {"username": "ada", "password": "lovelace-1843", "next": "/studies/"}
     assert client.post("/login/", right).url == "/studies/"
     assert client.post("/logout/").url == "/"

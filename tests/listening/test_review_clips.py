@@ -137,7 +137,7 @@ def test_a_validator_sees_words_and_nothing_that_tells_the_system(study):
         text += told.content.decode()
         assert [word for word in secret if re.search(rf"\b{re.escape(word)}\b", text)] == [], kind
         assert "misread" not in given.content.decode()
-        assert ("misread 50% of the words" in told.content.decode()) is (kind == "clips")
+        assert ("word error rate 50%" in told.content.decode()) is (kind == "clips")
 
 
 def ask(client, url, **body):
@@ -252,7 +252,7 @@ def test_a_system_is_left_out_with_a_reason_and_taken_in_again(client):
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "leave-out"})
     assert set(current_exclusions(study)) == {("stimulus", "cond-1_item-0")}
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "take-in-again"})
-    with pytest.raises(ReviewError, match="Say why"):
+    with pytest.raises(ReviewError, match="Enter a reason"):
         leave_out(study, "condition", "cond-1", " ", by="ada")
     with pytest.raises(ReviewError, match="no condition"):
         leave_out(study, "condition", "cond-9", "It mumbles.", by="ada")

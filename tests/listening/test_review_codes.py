@@ -84,9 +84,9 @@ def test_an_answer_has_codes_of_the_book_and_places_that_exist():
     kind = kind_named("codes")
     settings = kind.settings_from({})
     for answer, words in (
-        ({"codes": []}, "one code or more"),
-        ({"codes": ["speed", "perfume"]}, "one code or more"),
-        ({"codes": ["none", "speed"]}, "stands alone"),
+        ({"codes": []}, "at least one code"),
+        ({"codes": ["speed", "perfume"]}, "at least one code"),
+        ({"codes": ["none", "speed"]}, "cannot be combined"),
         ({"codes": ["speed"], "spans": [{"code": "pauses", "start": 0, "end": 2}]}, "chosen"),
         ({"codes": ["speed"], "spans": [{"code": "speed", "start": 5, "end": 5}]}, "before"),
     ):
@@ -109,7 +109,7 @@ def test_the_preset_has_four_families_and_fourteen_attributes_and_codebooks_trav
     assert codebook.from_text(codebook.as_csv(book)) == book
     assert codebook.from_text(json.dumps(codebook.as_stored(book))) == book
     for text, words in (
-        ("[", "not JSON that can be used: line 1, column 2"),
+        ("[", "not valid JSON: line 1, column 2"),
         ("name\nx", "columns are key"),
         ("key,title\nA B,x", "a-z"),
         ("key,title\na,x\na,y", "twice"),
@@ -121,7 +121,7 @@ def test_the_preset_has_four_families_and_fourteen_attributes_and_codebooks_trav
 @pytest.mark.medium
 def test_a_codebook_gets_another_version_and_loses_no_code_that_was_given(job):
     coded(desk_of(job), ["speed"])
-    with pytest.raises(ReviewError, match="Reviewers gave speed"):
+    with pytest.raises(ReviewError, match="Reviewers used speed"):
         review.change_codebook(job, "key,family,title\nwarmth,Voice,Warmth", by="ada")
     new = "key,family,title,signs\nwarmth,Voice,Warmth,warm; soft\nspeed,Voice,Speed,"
     assert review.change_codebook(job, new, by="ada") == 2

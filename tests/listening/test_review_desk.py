@@ -83,7 +83,8 @@ def test_a_desk_opens_for_its_link_alone_and_only_while_it_works(job):
     assert client.get("/review/of-nobody/").status_code == 404
     assert client.get(f"/review/me-{job.pk}/").status_code == 404
     other = desk_of(job)
-    assert judged(client, other, item).json()["refused"][0]["message"] == "This item is not yours."
+    refused = judged(client, other, item).json()["refused"][0]
+    assert refused["message"] == "This item is not assigned to you."
     assert client.get(f"{other}clips/{item}/0").status_code == 404
     review.revoke(job, job.reviewers.order_by("pk")[0].pk, by="ada")
     assert client.get(desk).status_code == 404
@@ -156,9 +157,9 @@ def test_the_list_of_reasons_filters_by_signs_and_marks_some_for_training(job, c
     page = f"/studies/secret-study/reviews/{job.pk}/items/"
     assert "the rhythm is unlike" in client.get(page).content.decode()
     copied = client.get(f"{page}?flag=copied&sort=copies").content.decode()
-    assert "Nearly the same as a reason of another rater" in copied
+    assert "Nearly identical to another rater’s comment" in copied
     assert "the rhythm is unlike" in copied
-    assert "Nothing is left" in client.get(f"{page}?flag=pasted").content.decode()
+    assert "No items match" in client.get(f"{page}?flag=pasted").content.decode()
     item = job.items.order_by("position")[2]
     form = {"action": "gold", "job": job.pk, "item": item.pk, "answer": "verdict:unfit"}
     do = "/studies/secret-study/reviews/do/"

@@ -27,17 +27,17 @@ def test_marks_are_cut_by_the_units_that_browsers_count_and_overlaps_are_one():
 def test_quotes_are_cited_with_their_marks_and_nobody_is_named(job, client):  # noqa: F811
     client.force_login(job.study.owner)
     url = f"/studies/voices/reviews/{job.pk}/quotes"
-    assert "No code yet" in client.get(f"{url}/").content.decode()
+    assert "No codes yet" in client.get(f"{url}/").content.decode()
     Justification.objects.update(text=HARD)
     coded(desk_of(job), ["speed"], spans=[{"code": "speed", "start": 3, "end": 7}])
     page = client.get(f"{url}/").content.decode()
-    assert "Nothing is left by these filters" in page  # the rule wants two
+    assert "No quotes match these filters" in page  # the rule wants two
     coded(desk_of(job), ["noise", "speed"])
     page = client.get(f"{url}/?code=speed").content.decode()
     assert '<mark class="desk-mark">50 %</mark>' in page
     assert "Speed 2 of 2" in page
     assert page.count("<blockquote") == 5
-    assert "No system is named" in page
+    assert "Systems are hidden" in page
     assert "<mark" not in client.get(f"{url}/?code=noise&which=given").content.decode()
     rows = list(csv.DictReader(io.StringIO(client.get(f"{url}.csv").content.decode())))
     assert {(r["code"], r["state"], r["marked"], r["rater"]) for r in rows} == {
@@ -46,7 +46,7 @@ def test_quotes_are_cited_with_their_marks_and_nobody_is_named(job, client):  # 
     assert {row["system"] for row in rows} == {""}
     latex = client.get(f"{url}.tex").content.decode()
     assert r"\emph{50 \%} \_off\_ \&" in latex
-    assert "system is named" in latex
+    assert "systems are not named" in latex
     assert r"**50 %** \_off\_ & \*more\*" in client.get(f"{url}.md").content.decode()
     review.unblind(job, by="ada")
     rows = list(csv.DictReader(io.StringIO(client.get(f"{url}.csv?which=given").content.decode())))

@@ -114,7 +114,7 @@ def test_who_misses_the_pass_mark_of_the_training_waits_until_somebody_lets_them
     review.store(bad, said(given))
     review.store(bad, said(given, "unfit"))  # they were told by then
     assert review.give_next(bad, 20) == []
-    assert training_notice(job, bad).startswith("50% of the training items must be right")
+    assert "fewer than 50% of the training items" in training_notice(job, bad)
     assert [each.gold_right for each in reviewers_progress(job).values()] == [0]
     review.store(good, said(review.give_next(good, 20)[:1], "unfit"))
     review.store(good, said(review.give_next(good, 20)))
@@ -193,12 +193,12 @@ def test_bad_verdicts_are_refused_alone_and_a_closed_review_takes_none(study):
     stored = review.store(who, sent)
     assert len(stored.keys) == 2
     assert [words for _, words in stored.refused] == [
-        "This item is not yours.",
-        "A verdict is fit, unfit or unsure.",
-        "A verdict has a key, an item and an answer.",
+        "This item is not assigned to you.",
+        "A verdict must be fit, unfit or unsure.",
+        "A verdict needs a key, an item and an answer.",
     ]
     review.set_state(job, "closed", by="ada")
-    with pytest.raises(review.Shut, match="kept in this browser"):
+    with pytest.raises(review.Shut, match="saved in this browser"):
         review.store(who, said(mine))
     assert review.give_next(who, 5) == []
 
@@ -240,9 +240,9 @@ def test_a_withdrawal_takes_verdicts_about_it_along(study):
 @pytest.mark.medium
 def test_where_there_is_nothing_to_review_that_is_said():
     empty = make_study()
-    with pytest.raises(ReviewError, match="no reasons to review"):
+    with pytest.raises(ReviewError, match="no justifications to review"):
         review.make_job(empty, Plan("reasons", ""), by="ada")
-    with pytest.raises(ReviewError, match="1 to 9 reviewers"):
+    with pytest.raises(ReviewError, match="must be 1 to 9"):
         review.make_job(empty, Plan("reasons", "", per_item=0), by="ada")
 
 

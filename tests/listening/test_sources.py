@@ -91,7 +91,7 @@ def test_the_researchers_own_id_is_one_person_in_all_sources_others_are_not(stud
     again = Client().get(f"/r/{study.link}/", {"source": "class", "student": "p7"})
     assert again.status_code == 403  # known, and somebody else's browser: it shows no session
     assert by_lab.code not in again.content.decode()
-    assert "participant id has begun" in again.content.decode()
+    assert "participant id has already started" in again.content.decode()
     others = [
         enter(study, source="mturk", workerId="p7", assignmentId="x1"),
         enter(study, source="sona", id="p7"),

@@ -250,4 +250,4 @@ def test_what_was_estimated_goes_and_the_pages_say_who_is_gone_from_what(
     assert "sessions.csv" not in page  # taken out after: they are not in it
     assert "scores.csv" not in page  # nothing of raters is in it
     results = words_of(admin_client.get(reverse("results", args=[study.key])).content.decode())
-    assert "2 raters withdrew after it was made." in results
+    assert "2 raters withdrew after this analysis." in results

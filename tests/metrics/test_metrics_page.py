@@ -75,7 +75,7 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "<strong>3.000</strong>" in page
     assert "◂0.000 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2, and no SRMR is below 0
-    assert "◂ ▸ The interval runs past what the metric can be" in page
+    assert "◂ ▸ The interval exceeds the metric’s range" in page
     assert page.count('data-label="cond-0"') == page.count("metrics/metric/?metric=") > 0
     assert "1 × silent" in page
     assert "Listen to the clip" in page
@@ -97,7 +97,7 @@ def test_runs_of_a_synthesis_stand_beside_the_mean_over_clips(study, owner):
 @pytest.mark.medium
 def test_a_study_without_scores_says_what_to_do(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
-    assert "Nothing is scored yet" in page
+    assert "No scores yet" in page
     assert "reverb_consistency_norm" in page
 
 
@@ -141,8 +141,8 @@ def test_ticked_metrics_are_scored_and_nothing_ticked_is_a_sentence(
         owner.post(address, {"preset": "own", "metric": ["srmr_norm", "srmr"]})
     assert [m["metric"] for m in ScoringRun.objects.get().metrics] == ["srmr_norm", "srmr"]
     for form, said in [
-        ({"preset": "own"}, "no metric is ticked"),
-        ({"preset": "own", "metric": "srmrr"}, "no metric is called srmrr"),
+        ({"preset": "own"}, "no metric is selected"),
+        ({"preset": "own", "metric": "srmrr"}, "unknown metric srmrr"),
         ({"preset": "slow"}, "no preset is called"),
     ]:
         response = owner.post(address, form)
@@ -158,7 +158,7 @@ def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch, c
     monkeypatch.setattr("metrics.jobs.score_shard.delay", broken)
     monkeypatch.setattr("django.db.transaction.on_commit", lambda what: what())
     page = owner.post(f"/studies/{study.key}/metrics/score/", follow=True)
-    assert b"The queue does not answer just now" in page.content
+    assert b"The job queue does not respond" in page.content
 
 
 @pytest.mark.medium
@@ -194,7 +194,7 @@ def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
     monkeypatch.setattr("metrics.web.page.MOST_CONDITIONS", 1)
     keep(study.stimuli.first(), 2.0)
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
-    assert "Only the first 1 conditions are shown; 1 more" in page
+    assert "Only the first 1 conditions are shown. The files contain 1 more" in page
 
 
 @pytest.mark.medium
@@ -253,14 +253,14 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     stimulus.item.save()
     assert "no clip here has text" not in text(owner.get(url))
     MetricScore.objects.all().delete()
-    assert "Nothing is scored yet" in text(owner.get(url))
+    assert "No scores yet" in text(owner.get(url))
 
 
 @pytest.mark.medium
 def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, owner):
     keep(study.stimuli.order_by("pk")[0], 2.0)
     address = f"/studies/{study.key}/metrics/"
-    assert "known once the study was analysed" in text(owner.get(address))
+    assert "Run an analysis with these scores" in text(owner.get(address))
     told = part(row("srmr", 0.6, 0.5, 0.7), row("length_s", 0.5, 0.3, 0.6))
     result = {"parts": [{**told, "key": "against_people", "problem": ""}]}
     result |= {"estimates": [], "shares": []}
@@ -274,9 +274,9 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     )
     page = text(owner.get(address))
     assert "SRMR has the largest correlation with raters: SRCC 0.60 [0.50, 0.70]" in page
-    assert "it stays behind that by 0.30 [0.19, 0.40]" in page
-    assert "length_s may agree as well: intervals meet, or are not known" in page
-    assert page.index("Agreement with your raters") < page.index("Scores by condition")
+    assert "The metric is below it by 0.30 [0.19, 0.40]" in page
+    assert "length_s may correlate as well. Their intervals overlap or are unknown" in page
+    assert page.index("Correlation with raters") < page.index("Scores by condition")
 
 
 @pytest.mark.medium

@@ -115,19 +115,19 @@ def test_the_page_asks_only_after_a_tick(
     )
     client.force_login(job.study.owner)
     url = f"/studies/voices/reviews/{job.pk}/suggestions/"
-    assert "These 5 reasons may be sent there" in client.get(url).content.decode()
+    assert "I may send these 5 justifications" in client.get(url).content.decode()
     client.post(f"{url}ask/")
     assert sent == []
-    assert "Under way" not in client.get(url).content.decode()
+    assert "In progress" not in client.get(url).content.decode()
     with django_capture_on_commit_callbacks(execute=True):
         client.post(f"{url}ask/", {"send": "on"})
     assert sent == [("voices", job.pk, "coder", job.study.owner.username)]
     page = client.get(url).content.decode()
-    assert "Under way" in page  # until the job has ended
-    assert "Send them" not in page
+    assert "In progress" in page  # until the job has ended
+    assert ">Send<" not in page
     with django_capture_on_commit_callbacks(execute=True):
         again = client.post(f"{url}ask/", {"send": "on"}, follow=True).content.decode()
-    assert "being asked already" in again  # a second press is not paid for
+    assert "already running" in again  # a second press is not paid for
     assert len(sent) == 1
     suggest_codes(*sent[0])
-    assert "Under way" not in client.get(url).content.decode()
+    assert "In progress" not in client.get(url).content.decode()

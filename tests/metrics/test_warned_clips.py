@@ -68,8 +68,8 @@ def test_the_page_counts_warnings_per_kind_and_condition_and_plays_the_clips(
     assert page.count(f'aria-label="{first.key}"') == 1
     assert '<span class="badge">Clipped</span>' in look("metric/?metric=srmr")
     monkeypatch.setattr("metrics.scoring.clip_warnings.MOST", 1)
-    assert "1 of 2 are shown." in (page := look(""))
-    assert 'metrics/scores.csv?only=dc_offset" download>All of them as CSV' in page
+    assert "1 of 2 clips shown." in (page := look(""))
+    assert 'metrics/scores.csv?only=dc_offset" download>Download all (CSV)' in page
 
 
 @pytest.mark.django_db
@@ -88,7 +88,7 @@ def test_the_table_and_its_files_leave_out_or_keep_what_is_asked_for(look):
     assert "1 of 4 clips, without those with: any warning." in look(
         "metric/?metric=srmr&without=any"
     )
-    assert "No clip is left." in look("?only=narrow_band")
+    assert "No clips match." in look("?only=narrow_band")
     assert "no warning is called loud; there are any, truncated" in look("?only=loud", 400)
     MetricScore.objects.filter(warnings=CLIPPED).update(warnings={"loud": "as a package finds"})
     assert "1 of 4 clips, only those with: loud." in look("?only=loud")

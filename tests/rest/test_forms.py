@@ -24,5 +24,5 @@ def test_the_form_is_that_of_the_query_or_else_of_the_header(query: str, accept:
 
 @pytest.mark.parametrize("query", ["?format=", "?format=xml", "?format=xml&format=csv"])
 def test_a_form_that_is_none_is_refused_and_the_others_are_named(query: str):
-    with pytest.raises(NotAcceptable, match=r"There is no form '.*; one of json, csv is\."):
+    with pytest.raises(NotAcceptable, match=r"Unknown format '.*\. Choose one of json, csv\."):
         form_of(asked(query), FORMS)

@@ -38,7 +38,7 @@ def told(answer: Any, status: int) -> dict[str, Any]:
         ("studies?stat=open", "stat", "Did you mean “state”?"),
         ("studies/voices/ratings?sinse=r1-5", "sinse", "Did you mean “since”?"),
         ("studies/voices/sessions?limit=5", "limit", "There are: “format”."),
-        ("studies/voices?x=1", "x", "There is no parameter “x” here."),
+        ("studies/voices?x=1", "x", "Unknown parameter “x”."),
     ],
 )
 def test_a_parameter_that_there_is_none_of_is_not_passed_over(script, path, field, meant):
@@ -86,7 +86,7 @@ def test_a_field_or_word_that_is_none_is_named_with_those_that_are(
 )
 def test_nothing_in_place_of_a_zip_is_no_error_of_the_server(script, method, path):
     answer = told(script.ask(method, path, CONTENT_TYPE=ZIP), 422)
-    assert answer["detail"] == "Nothing was sent. Send the zip of a study folder."
+    assert answer["detail"] == "The request is empty. Send the zip of a study folder."
 
 
 def test_one_mistake_is_one_mistake(script):
@@ -95,7 +95,8 @@ def test_one_mistake_is_one_mistake(script):
 
 
 def test_a_method_or_form_that_is_none_is_told_which_there_are(script):
-    assert "takes GET, PUT, PATCH." in told(script.ask("DELETE", "studies/voices"), 405)["detail"]
+    refused = told(script.ask("DELETE", "studies/voices"), 405)["detail"]
+    assert "Allowed methods: GET, PUT, PATCH." in refused
     sent = script.ask("POST", "studies", b"a=b", content_type=FORM)
     assert "Content-Type: application/json or application/zip." in told(sent, 415)["detail"]
 
@@ -104,16 +105,16 @@ def test_a_cursor_that_is_none_says_how_to_begin(script):
     (mistake,) = told(script.get("studies?cursor=zzz"), 422)["mistakes"]
     assert mistake == {
         "field": "cursor",
-        "what": "This is no cursor of this list. Leave it out to begin from the first.",
+        "what": "Invalid cursor for this list. Omit it to start from the first entry.",
     }
 
 
 @pytest.mark.parametrize(
     ("method", "path", "words"),
     [
-        ("GET", "studies/voices/results?run=77", "no such finished analysis of this study."),
+        ("GET", "studies/voices/results?run=77", "This study has no such finished analysis."),
         ("GET", "studies/voices/results/files/x.csv?run=77", "no such finished analysis"),
-        ("DELETE", "webhooks/77", "There is no such webhook of yours."),
+        ("DELETE", "webhooks/77", "You have no such webhook."),
         ("POST", "studies", "no such draft or upload of yours"),
     ],
 )
@@ -126,7 +127,7 @@ def test_a_piece_that_ends_behind_its_upload_is_refused(script):
     code = script.post("uploads").json()["upload"]
     path, kind = f"uploads/{code}?size=10&offset=0", "application/octet-stream"
     (mistake,) = told(script.ask("PUT", path, b"x" * 11, content_type=kind), 422)["mistakes"]
-    assert mistake["what"] == "The piece ends behind the 10 bytes that `size` says."
+    assert mistake["what"] == "The piece exceeds the 10 bytes given in `size`."
     whole = script.ask("PUT", path, b"x" * 10, content_type=kind).json()
     assert whole == {"upload": code, "received": 10, "whole": True}
     assert Draft.objects.count() == 1

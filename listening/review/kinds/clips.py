@@ -13,14 +13,14 @@ from listening.review.kinds.kind import BadVerdict, Mark, Target, percent
 from listening.review.targets import clips_of, sampled
 
 OK, FLAWED, UNSURE = "ok", "flawed", "unsure"
-SAID = {OK: "Synthesised well", FLAWED: "A defect", UNSURE: "Cannot say"}
+SAID = {OK: "Synthesised well", FLAWED: "Defective", UNSURE: "Cannot say"}
 DEFECTS = (  # the paper's, appendix A.2
     ("1", "audio", "Sound defects", "robotic noise, jitter, clicks, distortion"),
-    ("2", "cut", "Too short or cut", "the words are not there to their end, or there is silence"),
-    ("3", "language", "Wrong language", "of all or some of the words"),
-    ("4", "timbre", "Mixed voices", "the voice becomes another within the clip"),
-    ("5", "unintelligible", "Not intelligible", "the words cannot be made out"),
-    ("6", "other", "Something else", "say what in a note"),
+    ("2", "cut", "Too short or cut", "the words are cut off, or there is silence"),
+    ("3", "language", "Wrong language", "for some or all of the words"),
+    ("4", "timbre", "Mixed voices", "the voice changes within the clip"),
+    ("5", "unintelligible", "Unintelligible", "the words cannot be understood"),
+    ("6", "other", "Other", "describe it in a note"),
 )
 NAMES = {key: name for _, key, name, _ in DEFECTS}
 
@@ -44,7 +44,7 @@ class ClipsKind(ValidatedClips):
     """Synthesis success, as the Audio Turing Test's authors looked at it before their test."""
 
     key = "clips"
-    title = "Clips: were they synthesised well?"
+    title = "Clip validation"
     what = "clips"
     settings = ClipSettings
     passing, words, verdict_names = OK, NAMES, SAID
@@ -54,7 +54,7 @@ class ClipsKind(ValidatedClips):
         return "js/review/validate.js"
 
     def lacking(self, study: Study) -> str:
-        return "" if clips_of(study, references=False) else "The study has no clip of a system yet."
+        return "" if clips_of(study, references=False) else "The study has no system clips yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {
@@ -98,12 +98,14 @@ class ClipsKind(ValidatedClips):
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         verdict = answer.get("verdict")
         if verdict not in SAID:
-            raise BadVerdict("A verdict is ok, flawed or unsure.")
+            raise BadVerdict("A verdict must be ok, flawed or unsure.")
         defects = [
             {"what": self._what(m), "seconds": region(m)} for m in marks_of(answer, "defects")
         ]
         if defects and verdict != FLAWED:
-            raise BadVerdict("A clip with a defect is flawed: take the marks away, or say so.")
+            raise BadVerdict(
+                "A clip with marked defects must be flawed. Remove the marks or change the verdict."
+            )
         return {"verdict": verdict, "defects": defects}, str(verdict)
 
     def marks(self, answer: Mapping[str, Any]) -> list[Mark]:
@@ -122,5 +124,5 @@ class ClipsKind(ValidatedClips):
     def _what(self, mark: Mapping[str, Any]) -> str:
         what = mark.get("what")
         if what not in NAMES:
-            raise BadVerdict("A defect is one of those that the page names.")
+            raise BadVerdict("A defect must be one of those listed on the page.")
         return str(what)

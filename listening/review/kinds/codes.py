@@ -32,7 +32,7 @@ class CodeSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise BadSettings("Draw more than 0 and at most 100 % of the reasons.")
+            raise BadSettings("The share of justifications must be more than 0% and at most 100%.")
         try:
             codebook.checked(self.codes)
         except (BadCodebook, TypeError) as error:
@@ -47,17 +47,17 @@ class CodesKind(Kind):
     """Attribution codes of reasons, several for each, with the words that say so."""
 
     key = "codes"
-    title = "Reasons: which attributes do they name?"
-    what = "reasons"
+    title = "Justification coding"
+    what = "justifications"
     several = True
-    consequence = "Analyses and files have the codes in the column codes."
+    consequence = "Analyses and files list the codes in the column codes."
     settings = CodeSettings
     rules = ("majority", "all_agree", "adjudicated")
 
     def lacking(self, study: Study) -> str:
         if reasons_of(study).exists():
             return ""
-        return "No rater has written a reason for a rating yet."
+        return "No rater has justified a rating yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -100,11 +100,11 @@ class CodesKind(Kind):
         known = {code.key for code in settings.codes} | {NO_CODE}
         codes, spans = answer.get("codes"), answer.get("spans", [])
         if not isinstance(codes, list) or not codes or not all(c in known for c in codes):
-            raise BadVerdict("Choose one code or more of the codebook.")
+            raise BadVerdict("Choose at least one code of the codebook.")
         if NO_CODE in codes and len(set(codes)) > 1:
-            raise BadVerdict("“None of these” stands alone.")
+            raise BadVerdict("“None of these” cannot be combined with other codes.")
         if not isinstance(spans, list) or len(spans) > MOST_SPANS:
-            raise BadVerdict(f"Mark at most {MOST_SPANS} places.")
+            raise BadVerdict(f"Mark at most {MOST_SPANS} passages.")
         checked_spans = [_span(span, codes) for span in spans]
         chosen = sorted(set(codes))
         return {"codes": chosen, "spans": checked_spans}, "|".join(chosen)
@@ -145,8 +145,8 @@ def _codes_of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]
 def _span(span: Any, codes: Sequence[str]) -> dict[str, Any]:
     """A place in the reason, in characters; the words themselves stay in the reason alone."""
     if not isinstance(span, Mapping) or span.get("code") not in codes:
-        raise BadVerdict("A marked place has one of the codes that are chosen.")
+        raise BadVerdict("A marked passage must have one of the chosen codes.")
     start, end = span.get("start"), span.get("end")
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= LONGEST_REASON:
-        raise BadVerdict("A marked place begins before it ends.")
+        raise BadVerdict("A marked passage must start before it ends.")
     return {"code": span["code"], "start": start, "end": end}

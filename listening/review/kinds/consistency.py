@@ -14,9 +14,9 @@ from listening.review.targets import RUNS, grouped
 SAME, DIFFERS, UNSURE = "same", "differs", "unsure"
 SAID = {SAME: "Consistent", DIFFERS: "Not consistent", UNSURE: "Cannot say"}
 ASPECTS = (  # the paper's, appendix A.2
-    ("1", "timbre", "Voice", "the same person, by sex, age and timbre"),
-    ("2", "language", "Language", "all in one language or accent"),
-    ("3", "prosody", "Manner", "intonation, stress and tone go together"),
+    ("1", "timbre", "Voice", "same person: sex, age, timbre"),
+    ("2", "language", "Language", "same language and accent"),
+    ("3", "prosody", "Style", "matching intonation, stress and tone"),
 )
 NAMES = {key: name for _, key, name, _ in ASPECTS}
 MOST = 6
@@ -35,14 +35,14 @@ class ConsistencySettings:
     def __post_init__(self) -> None:
         check_shares(self.share, self.pass_mark)
         if not 2 <= self.size <= MOST:
-            raise BadSettings(f"A group has 2 to {MOST} clips.")
+            raise BadSettings(f"A group must have 2 to {MOST} clips.")
 
 
 class ConsistencyKind(ValidatedClips):
     """Several syntheses of one text side by side; of several texts where each has one only."""
 
     key = "consistency"
-    title = "Clips: is each system consistent?"
+    title = "System consistency"
     what = "groups of clips"
     settings = ConsistencySettings
     passing, words, verdict_names = SAME, NAMES, SAID
@@ -50,7 +50,7 @@ class ConsistencyKind(ValidatedClips):
     def lacking(self, study: Study) -> str:
         if grouped(study, 1.0, 2, 0, references=False):
             return ""
-        return "No system of the study has two clips."
+        return "No system in the study has two clips."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         size = form.get("size", "3")
@@ -75,10 +75,10 @@ class ConsistencyKind(ValidatedClips):
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         judgements = {key: answer.get(key) for key in NAMES}
         if not all(value in SAID for value in judgements.values()):
-            raise BadVerdict("Voice, language and manner are each same, differs or unsure.")
+            raise BadVerdict("Voice, language and style must each be same, differs or unsure.")
         odd = answer.get("odd", [])
         if not isinstance(odd, list) or not all(type(n) is int and 0 <= n < MOST for n in odd):
-            raise BadVerdict("The clips that stand out are named by their places.")
+            raise BadVerdict("The clips that stand out must be given by their positions.")
         category = next((each for each in (DIFFERS, UNSURE) if each in judgements.values()), SAME)
         return {**judgements, "odd": sorted(set(odd))}, category
 

@@ -28,20 +28,18 @@ class EventSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise BadSettings("Draw more than 0 and at most 100 % of the clips.")
+            raise BadSettings("The share of clips must be more than 0% and at most 100%.")
         if not 0 <= self.tolerance <= 20:
-            raise BadSettings("Places may be 0 to 20 words or characters apart.")
+            raise BadSettings("The position tolerance must be 0 to 20 words or characters.")
 
 
 class EventsKind(Kind):
     """As NVV-SuperBench had its data annotated: three people, a majority, and a fourth."""
 
     key = "events"
-    title = "Vocalisations: which are heard, and where?"
+    title = "Vocalisation annotation"
     what = "clips"
-    consequence = (
-        "The page of marks compares judge models and people with them, and has them as a CSV."
-    )
+    consequence = "The marks page compares judge models and reviewers with the outcomes."
     settings = EventSettings
     rules = ("majority_third", "majority", "all_agree")
     per_item = 3
@@ -52,7 +50,7 @@ class EventsKind(Kind):
         return "review/results/events.html"
 
     def lacking(self, study: Study) -> str:
-        return "" if clips_of(study, references=True) else "The study has no clip yet."
+        return "" if clips_of(study, references=True) else "The study has no clips yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         tolerance = form.get("tolerance", "1")
@@ -81,7 +79,7 @@ class EventsKind(Kind):
         events = [self._event(mark) for mark in marks_of(answer, "events")]
         unsure = answer.get("unsure", False)
         if not isinstance(unsure, bool) or (unsure and events):
-            raise BadVerdict("Mark what you hear, or say that you cannot say.")
+            raise BadVerdict("Mark what you hear, or choose “Cannot say”.")
         checked_answer = {"events": events, "unsure": unsure}
         return checked_answer, UNSURE if unsure else event_types(events_of(checked_answer))
 
@@ -90,9 +88,9 @@ class EventsKind(Kind):
         if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
             raise BadVerdict(f"A vocalisation has a type of at most {LONGEST_NAME} characters.")
         if set(name) & set("@;,|"):
-            raise BadVerdict("A type has none of the marks @ ; , |.")
+            raise BadVerdict("A type must not contain the characters @ ; , |.")
         whole = type(position) is int and 0 <= position <= MOST_UNITS
         seconds = region(mark)
         if not whole and (position is not None or seconds is None):
-            raise BadVerdict("A vocalisation has a place in the words, or a time.")
+            raise BadVerdict("A vocalisation needs a position between words, or a time.")
         return {"type": canonical(name), "position": position, "seconds": seconds}

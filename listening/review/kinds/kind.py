@@ -92,7 +92,7 @@ class Kind(ABC):
         """The settings as a dataclass; BadSettings names a field that is unknown or of no use."""
         known = {field.name: field for field in fields(cls.settings)}
         if unknown := sorted(set(raw) - set(known)):
-            raise BadSettings(f"There is no setting {', '.join(unknown)} of “{cls.title}”.")
+            raise BadSettings(f"“{cls.title}” has no setting {', '.join(unknown)}.")
         values = {
             name: tuple(value) if isinstance(value, list) else value for name, value in raw.items()
         }
@@ -102,7 +102,7 @@ class Kind(ABC):
             if each.default is MISSING and each.default_factory is MISSING and name not in values
         ]
         if lacking:
-            raise BadSettings(f"Say {', '.join(lacking)}.")
+            raise BadSettings(f"Missing settings: {', '.join(lacking)}.")
         return cls.settings(**values)
 
     def lacking(self, study: Study) -> str:
@@ -175,9 +175,9 @@ def percent(form: Mapping[str, str], name: str, default: float) -> float:
     try:
         value = float(text) / 100 if text else default
     except ValueError:
-        raise BadSettings(f"“{text}” is no number of percent.") from None
+        raise BadSettings(f"“{text}” is not a percentage.") from None
     if not 0 <= value <= 1:
-        raise BadSettings("A share is 0 to 100 %.")
+        raise BadSettings("A percentage must be 0 to 100.")
     return value
 
 

@@ -24,18 +24,18 @@ class ReasonSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise BadSettings("Draw more than 0 and at most 100 % of the reasons.")
+            raise BadSettings("The share of justifications must be more than 0% and at most 100%.")
 
 
 class ReasonsKind(Kind):
     """The review of the Audio Turing Test's authors, for any method that asks for reasons."""
 
     key = "reasons"
-    title = "Reasons: do they fit their labels?"
-    what = "reasons"
+    title = "Justification validity"
+    what = "justifications"
     consequence = (
-        "Analyses leave out ratings whose reason does not fit, under the rule “review”, and say "
-        "what changes without it; files have it in the column review."
+        "Analyses exclude ratings with unfit justifications (rule “review”) and report the "
+        "effect. Files list the outcome in the column review."
     )
     settings = ReasonSettings
     rules = ("all_agree", "majority", "adjudicated")
@@ -43,7 +43,7 @@ class ReasonsKind(Kind):
     def lacking(self, study: Study) -> str:
         if reasons_of(study).exists():
             return ""
-        return "No rater has written a reason for a rating yet."
+        return "No rater has justified a rating yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {"share": percent(form, "share", 1.0), "hear_clip": form.get("hear_clip") == "on"}
@@ -68,5 +68,5 @@ class ReasonsKind(Kind):
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         verdict = answer.get("verdict")
         if set(answer) != {"verdict"} or verdict not in {value for _, value, _ in CHOICES}:
-            raise BadVerdict("A verdict is fit, unfit or unsure.")
+            raise BadVerdict("A verdict must be fit, unfit or unsure.")
         return {"verdict": verdict}, str(verdict)

@@ -69,7 +69,7 @@ def _factors_of(user: User) -> dict[str, Any]:
 def do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "This action does not exist.")
         return redirect("account")
     return action(request)
 
@@ -82,7 +82,7 @@ def _end(request: HttpRequest) -> HttpResponse:
     pk = request.POST.get("log_in", "")
     known = pk.isdecimal() and len(pk) < 18
     ended = logins.end(_account(request), request, int(pk)) if known else 0
-    words = "That browser is logged out." if ended else "That login had ended already."
+    words = "Browser logged out." if ended else "This login had already ended."
     messages.success(request, words)
     return redirect("account")
 
@@ -91,7 +91,7 @@ def _end(request: HttpRequest) -> HttpResponse:
 def _end_others(request: HttpRequest) -> HttpResponse:
     ended = logins.end(_account(request), request)
     others = "1 other browser" if ended == 1 else f"{ended} other browsers"
-    messages.success(request, f"{others} logged out. You are logged in here only.")
+    messages.success(request, f"{others} logged out. You are now logged in only here.")
     return redirect("account")
 
 
@@ -99,11 +99,11 @@ def _end_others(request: HttpRequest) -> HttpResponse:
 def _disconnect(request: HttpRequest) -> HttpResponse:
     user = _account(request)
     if not user.has_usable_password():
-        messages.error(request, "Your account has no password: you could not log in any more.")
+        messages.error(request, "Your account has no password, so you could no longer log in.")
         return redirect("account")
     pk = request.POST.get("connection", "")
     name = sign_on.disconnect(user, int(pk)) if pk.isdecimal() and len(pk) < 18 else ""
-    words = f"{name} logs in to this account no more." if name else "It was not connected."
+    words = f"{name} disconnected." if name else "It was not connected."
     messages.success(request, words)
     return redirect("account")
 

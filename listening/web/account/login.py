@@ -68,7 +68,7 @@ class ChangePassword(PasswordChangeView):
         response = super().form_valid(form)
         logins.end(form.user, self.request)
         UserSession.objects.create_from_request(self.request)
-        words = "Your password is changed. You are logged out of all other browsers."
+        words = "Password changed. All other browsers were logged out."
         messages.success(self.request, words)
         return response
 
@@ -84,7 +84,7 @@ class LostPassword(PasswordResetView):
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not settings.EARNEST_MAIL:
-            raise Http404("No mail server is named, so no link can be mailed.")
+            raise Http404("No mail server is configured, so Earnest cannot send a link.")
         self.extra_email_context = {
             "site": settings.EARNEST_PUBLIC_URL,
             "origin": public(""),
@@ -93,7 +93,7 @@ class LostPassword(PasswordResetView):
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
         response = super().form_valid(form)
-        words = "If an account has this address, a link is on its way. It may take minutes."
+        words = "If an account has this address, you will receive a link in a few minutes."
         messages.success(self.request, words)
         return response
 
@@ -106,7 +106,7 @@ class SetPassword(PasswordResetConfirmView):
 
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
-        messages.success(self.request, "Your password is set. Log in with it.")
+        messages.success(self.request, "Password set. You can now log in.")
         return response
 
 
@@ -122,7 +122,7 @@ class LogOut(LogoutView):
 def _provider(key: str) -> SignOn:
     provider = provider_of(key)
     if provider is None:
-        raise Http404("No such provider is set.")
+        raise Http404("This login provider is not configured.")
     return provider
 
 

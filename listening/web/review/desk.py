@@ -27,7 +27,7 @@ from listening.review.shown_items import framed, served_copies
 from listening.review.training import feedback_after, training_notice
 from listening.web.rater.api import Malformed, json_body, replied
 
-GONE = "This desk is shut: its time is over, or the link was not copied whole."
+GONE = "This review link has expired, was revoked or is incomplete."
 CLIPS_CACHE_S = 3600
 UNKNOWN = {"error": "unknown_desk", "message": GONE}
 

@@ -39,14 +39,14 @@ def _out(request: HttpRequest, job: ReviewJob) -> str:
     form = request.POST
     what, name = form.get("what", ""), form.get("name", "")
     leave_out(job.study, what, name, form.get("because", ""), by=who(request))
-    return f"Analyses leave out {name} from now on, under the rule left_out, and say so."
+    return f"Analyses now exclude {name} (rule left_out) and report it."
 
 
 def _in(request: HttpRequest, job: ReviewJob) -> str:
     form = request.POST
     what, name = form.get("what", ""), form.get("name", "")
     take_in_again(job.study, what, name, form.get("because", ""), by=who(request))
-    return f"Analyses take {name} in again from now on."
+    return f"Analyses now include {name} again."
 
 
 clip_actions: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
@@ -58,9 +58,9 @@ clip_actions: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
 ITEMS_PER_PAGE = 25
 LARGEST_FILE = 200_000
 RESOLVINGS = (
-    ("none", "It stays so"),
-    ("third", "A third one decides, without seeing their verdicts"),
-    ("talk", "They see each other’s verdicts, and judge once more"),
+    ("none", "Leave undecided"),
+    ("third", "An adjudicator decides without seeing the verdicts"),
+    ("talk", "Reviewers see each other’s verdicts and judge again"),
 )
 
 
@@ -183,7 +183,7 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def _job(study: Study, pk: int) -> ReviewJob:
     job = study.review_jobs.filter(pk=pk).first()
     if job is None:
-        raise Http404("There is no such review in this study.")
+        raise Http404("This study has no such review.")
     job.study = study
     return job
 
@@ -220,7 +220,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
             job = _make(request, study)
             return redirect("review-job", key=key, pk=job.pk)
         if name not in ACTIONS:
-            raise ReviewError("There is no such action.")
+            raise ReviewError("This action does not exist.")
         messages.success(request, ACTIONS[name](request, _job(study, pk)))
     except (ReviewError, BadSettings, BadVerdict) as error:
         messages.error(request, str(error))
@@ -240,7 +240,7 @@ def _anchor(request: HttpRequest) -> str:
 def _make(request: HttpRequest, study: Study) -> ReviewJob:
     form = request.POST
     if form.get("kind", "") not in Kind.registry:
-        raise ReviewError("There is no such kind of review.")
+        raise ReviewError("This kind of review does not exist.")
     kind = kind_named(form["kind"])
     if reason := kind.lacking(study):
         raise ReviewError(reason)
@@ -276,13 +276,13 @@ def _codebook(request: HttpRequest, job: ReviewJob) -> str:
     version = review.change_codebook(
         job, _fields(request).get("codebook_file", ""), by=who(request)
     )
-    return f"The codebook is version {version} now."
+    return f"The codebook is now version {version}."
 
 
 def _state(state: str) -> Callable[[HttpRequest, ReviewJob], str]:
     def act(request: HttpRequest, job: ReviewJob) -> str:
         review.set_state(job, state, by=who(request))
-        return f"The review is {state} now."
+        return f"The review is now {state}."
 
     return act
 
@@ -295,23 +295,25 @@ def _invite(request: HttpRequest, job: ReviewJob) -> str:
         whom=request.POST.get("whom", ""),
         adjudicates=request.POST.get("adjudicates") == "on",
     )
-    return f"Send this link to one person. It is not shown again: {link}"
+    return f"Send this link to one person. It is shown only once: {link}"
 
 
 def _revoke(request: HttpRequest, job: ReviewJob) -> str:
     revoked = review.revoke(job, number_in(request, "reviewer"), by=who(request))
-    return "That desk is shut; its verdicts stay." if revoked else "That desk was shut already."
+    return "Access revoked. The verdicts are kept." if revoked else "Access was already revoked."
 
 
 def _let_on(request: HttpRequest, job: ReviewJob) -> str:
     changed = let_on(job, number_in(request, "reviewer"), by=who(request))
-    return "They may go on; the log says so." if changed else "They may go on already."
+    if changed:
+        return "The reviewer can continue. The log records it."
+    return "The reviewer can already continue."
 
 
 def _take_in(request: HttpRequest, job: ReviewJob) -> str:
     new = review.take_in(job)
     what = kind_named(job.kind).what
-    return f"{new:,} {what} are new in the review." if new else f"There are no new {what}."
+    return f"{new:,} new {what} in the review." if new else f"There are no new {what}."
 
 
 def _gold(request: HttpRequest, job: ReviewJob) -> str:
@@ -320,12 +322,12 @@ def _gold(request: HttpRequest, job: ReviewJob) -> str:
     if job.kind == "codes" and (codes := request.POST.getlist("codes")):
         answer = {"codes": codes}
     set_gold(job, number_in(request, "item"), answer, request.POST.get("because", ""))
-    return "Marked for training." if answer else "The item is judged like others again."
+    return "Marked for training." if answer else "Removed from training."
 
 
 def _unblind(request: HttpRequest, job: ReviewJob) -> str:
     review.unblind(job, by=who(request))
-    return "Results by system and label are shown from now on; the log says so."
+    return "Results by system and label are now shown. The log records it."
 
 
 def _change(request: HttpRequest, job: ReviewJob) -> str:
@@ -337,12 +339,12 @@ def _change(request: HttpRequest, job: ReviewJob) -> str:
         resolving=form.get("resolving", ""),
         in_use=form.get("in_use") == "on",
     )
-    return "Saved; the log says what changed." if changed else "Nothing changed."
+    return "Saved. The log records the change." if changed else "Nothing changed."
 
 
 def _delete(request: HttpRequest, job: ReviewJob) -> str:
     review.delete_job(job, by=who(request))
-    return "The review is deleted."
+    return "Review deleted."
 
 
 ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {

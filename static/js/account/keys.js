@@ -6,10 +6,10 @@
  */
 
 const NO_KEYS =
-  "Keys do not work here: they need an address with https:// (or localhost), and a browser of 2025 or newer.";
+  "Security keys need an https:// address (or localhost) and a browser from 2025 or later.";
 const MISTAKES = new Map([
-  ["NotAllowedError", "The request was canceled or timed out. Try again."],
-  ["InvalidStateError", "This key was added before."],
+  ["NotAllowedError", "The request was cancelled or timed out. Try again."],
+  ["InvalidStateError", "This key is already added."],
   ["SecurityError", NO_KEYS],
 ]);
 
@@ -26,7 +26,7 @@ async function askedBy(form) {
   const name = form.dataset.options;
   if (name) return JSON.parse(document.getElementById("key-options")?.textContent ?? "{}")[name];
   const answer = await fetch(form.action, { headers: { Accept: "application/json" } });
-  if (!answer.ok) throw new Error("The server sent an unexpected reply. Reload the page.");
+  if (!answer.ok) throw new Error("Unexpected response from the server. Reload the page.");
   return (await answer.json()).request_options;
 }
 

@@ -16,7 +16,7 @@ export class ClipsAhead {
     this.item = "";
     for (const event of ["play", "pause", "ended"]) this.audio.addEventListener(event, () => this.draw());
     this.audio.addEventListener("error", () => {
-      if (this.audio.hasAttribute("src")) setText(byId("play-words"), "The clip could not be loaded. Play again");
+      if (this.audio.hasAttribute("src")) setText(byId("play-words"), "The clip could not be loaded. Try again");
     });
   }
 
@@ -57,7 +57,7 @@ export class ClipsAhead {
       setText(byId("play-words"), "Loading…");
       const url = await this.fetch(item, place).catch(() => "");
       if (item !== this.item) return undefined;
-      if (!url) return setText(byId("play-words"), "The clip could not be loaded. Play again");
+      if (!url) return setText(byId("play-words"), "The clip could not be loaded. Try again");
       this.audio.src = url;
     }
     return this.audio.play().catch(() => this.draw());

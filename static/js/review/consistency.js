@@ -44,7 +44,7 @@ class Consistency {
     this.odd = new Set(before?.odd ?? []);
     byId("first").hidden = true;
     const runs = item.part === this.desk.told.question.runs;
-    setText(byId("group-of"), runs ? "One text, spoken several times." : "Several texts of what should be one voice.");
+    setText(byId("group-of"), runs ? "Several synthesis runs of one text." : "Several texts by one system.");
     this.players.show(item, Boolean(before));
     this.draw();
   }
@@ -81,7 +81,7 @@ class Consistency {
   finish() {
     if (this.players.allHeard) return this.desk.answer({ ...this.said, odd: [...this.odd].sort() });
     const missing = this.players.heard.flatMap((heard, n) => (heard ? [] : [`clip ${n + 1}`]));
-    setText(byId("first"), `Hear to the end first: ${missing.join(", ")}.`);
+    setText(byId("first"), `Play to the end first: ${missing.join(", ")}.`);
     byId("first").hidden = false;
     return undefined;
   }

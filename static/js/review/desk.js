@@ -105,7 +105,7 @@ export class Desk {
     this.progress(body.progress);
     this.ended = body.items.length < AHEAD;
     if (body.kept_back) this.shut(body.kept_back);
-    if (!body.open) this.shut("The review is closed just now. Nothing that you said is lost.");
+    if (!body.open) this.shut("The review is closed. Your verdicts are saved.");
     if (!this.current) this.next();
   }
 
@@ -162,9 +162,9 @@ export class Desk {
 
   drawWaiting() {
     const waiting = this.asking || !this.ended;
-    setText(byId("nothing-title"), waiting ? "Waiting for the next items" : "Nothing more for you just now");
-    const kept = "What you said is kept in this browser, and sent when the connection is back.";
-    const over = "Thank you. If others still judge, something may come later: load this page again then.";
+    setText(byId("nothing-title"), waiting ? "Waiting for the next items" : "No more items for now");
+    const kept = "Your verdicts are saved in this browser and sent when the connection is back.";
+    const over = "Thank you. More items may follow while others are still reviewing. Reload this page later.";
     setText(byId("nothing-text"), waiting ? kept : over);
   }
 
@@ -212,7 +212,7 @@ export class Desk {
   waitForFeedback() {
     byId("answers").hidden = true;
     byId("feedback").hidden = false;
-    setText(byId("feedback-text"), "Sent. What the researchers say comes in a moment.");
+    setText(byId("feedback-text"), "Sent. Feedback follows in a moment.");
     byId("go-on").focus();
   }
 
@@ -272,7 +272,7 @@ export class Desk {
     const reply = await this.ask("verdicts", { verdicts: kept.map(({ verdict }) => verdict) });
     if (reply.status === 409 || reply.status === 404 || reply.status === 403) {
       const { message = "" } = /** @type {any} */ (reply.body) ?? {};
-      this.shut(message || "This desk is shut. What you said since is kept in this browser.");
+      this.shut(message || "This review link is closed. Verdicts not sent yet are saved in this browser.");
       return { ...reply, retry: true, waitS: SHUT_S };
     }
     return reply;
@@ -283,7 +283,7 @@ export class Desk {
     const body = /** @type {any} */ (reply.body);
     const refused = body?.refused ?? [];
     const lost = body?.stored ? refused.length : 1;
-    const words = lost === 1 ? "One verdict was not taken" : `${lost} verdicts were not taken`;
+    const words = lost === 1 ? "One verdict was rejected" : `${lost} verdicts were rejected`;
     if (lost) this.shut(`${words}: ${refused[0]?.message ?? body?.message ?? reply.status}`);
     if (!body?.stored) return;
     this.progress(body.progress);
@@ -298,7 +298,7 @@ export class Desk {
     const mine = this.history.at(-1)?.answer;
     const right = this.face.say(answer) === this.face.say(mine);
     const more = right ? "" : (this.face.differs?.(answer, mine) ?? "");
-    const words = right ? "Yes, that is right." : `The researchers say: ${this.face.say(answer)}.${more}`;
+    const words = right ? "Correct." : `The expected answer is: ${this.face.say(answer)}.${more}`;
     setText(byId("feedback-text"), because ? `${words} ${because}` : words);
   }
 
@@ -310,7 +310,7 @@ export class Desk {
 
   drawSaved() {
     const { size, durable } = this.outbox;
-    const kept = durable ? "kept in this browser, will be sent" : "not sent yet: leave this page open";
+    const kept = durable ? "saved in this browser, not sent yet" : "not sent yet; keep this page open";
     setText(byId("saved"), size ? `${size} ${kept}` : "All saved");
     setText(byId("done"), `${(this.done + size).toLocaleString("en")} judged by you`);
   }

@@ -77,7 +77,7 @@ class Events {
 
   /** @param {number | null} place */
   placeWords(place) {
-    if (place === null) return "no place";
+    if (place === null) return "no position";
     return place === 0 ? "before the first word" : `after “${this.units[place - 1]}”`;
   }
 
@@ -97,8 +97,8 @@ class Events {
   add() {
     const name = this.type.value.trim().toLowerCase();
     const { region } = this.players;
-    if (!name) return this.lack("Choose a type, or write one.");
-    if (this.units.length === 0 && !region) return this.lack("This clip has no words: mark when it is heard, with b and e.");
+    if (!name) return this.lack("Choose or enter a type.");
+    if (this.units.length === 0 && !region) return this.lack("This clip has no words. Mark the time with b and e.");
     this.events.push({ type: name, position: this.units.length ? this.caret : null, seconds: region });
     this.events.sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
     this.type.value = "";
@@ -115,7 +115,7 @@ class Events {
   }
 
   drawRegion() {
-    const where = this.units.length ? `Place: ${this.placeWords(this.caret)}` : "";
+    const where = this.units.length ? `Position: ${this.placeWords(this.caret)}` : "";
     const when = this.players.region ? `time: ${regionWords(this.players.region)}` : "";
     setText(byId("region"), [where, when].filter(Boolean).join("; "));
   }
@@ -130,8 +130,8 @@ class Events {
     const gone = document.createElement("button");
     gone.type = "button";
     gone.className = "button button-quiet";
-    gone.textContent = "Take away";
-    gone.setAttribute("aria-label", `Take away ${words}`);
+    gone.textContent = "Remove";
+    gone.setAttribute("aria-label", `Remove ${words}`);
     gone.addEventListener("click", () => {
       this.events.splice(place, 1);
       this.draw();
@@ -148,7 +148,7 @@ class Events {
   }
 
   finish() {
-    if (!this.players.allHeard) return this.lack("Hear the clip to its end first.");
+    if (!this.players.allHeard) return this.lack("Play the clip to the end first.");
     return this.desk.answer({ events: [...this.events], unsure: false });
   }
 

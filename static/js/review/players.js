@@ -58,7 +58,7 @@ export class Players {
       const sound = await answer.arrayBuffer();
       row.draw(await new OfflineAudioContext(1, 1, 44_100).decodeAudioData(sound));
     } catch {
-      setText(row.time, "No picture of this clip: the connection is gone, or it is no sound.");
+      setText(row.time, "No waveform: the clip could not be loaded or is not audio.");
     }
   }
 

@@ -73,7 +73,7 @@ class Validate {
 
   drawRegion() {
     const region = this.players.region;
-    setText(byId("region"), region ? `Marked: ${regionWords(region)}` : "A defect is of the whole clip");
+    setText(byId("region"), region ? `Marked: ${regionWords(region)}` : "Defects apply to the whole clip");
     if (this.players.allHeard) byId("first").hidden = true;
   }
 
@@ -86,8 +86,8 @@ class Validate {
     const gone = document.createElement("button");
     gone.type = "button";
     gone.className = "button button-quiet";
-    gone.textContent = "Take away";
-    gone.setAttribute("aria-label", `Take away ${this.name(mark.what)}, ${regionWords(mark.seconds)}`);
+    gone.textContent = "Remove";
+    gone.setAttribute("aria-label", `Remove ${this.name(mark.what)}, ${regionWords(mark.seconds)}`);
     gone.addEventListener("click", () => {
       this.marks.splice(place, 1);
       this.draw();
@@ -106,7 +106,7 @@ class Validate {
     if (this.desk.phase === "hinted" && JSON.parse(this.own).verdict === "unsure" && !this.marks.length) return this.desk.next();
     if (this.marks.length) return this.answer("flawed");
     if (this.players.allHeard) return this.answer("ok");
-    setText(byId("first"), "Hear the clip to its end first: a defect may come late.");
+    setText(byId("first"), "Play the clip to the end first. A defect may occur late.");
     byId("first").hidden = false;
     return undefined;
   }

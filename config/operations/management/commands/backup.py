@@ -22,9 +22,9 @@ class Command(BaseCommand):
             "--without-key",
             action="store_true",
             help=(
-                "Leave out the secret key of the server and the first login. The backup then "
-                "does not let anyone read Prolific ids or make links. A server restored from it "
-                "gets a new key and cannot read those ids either."
+                "Exclude the server's secret key and the first login. The backup then cannot be "
+                "used to read Prolific ids or create links. A server restored from it gets a new "
+                "key and cannot read those ids either."
             ),
         )
 
@@ -41,6 +41,6 @@ class Command(BaseCommand):
         )
         if not options["without_key"]:
             self.stderr.write(
-                "It holds what raters wrote and the key of this server: keep it where only you "
+                "It contains raters' answers and the server's secret key. Store it where only you "
                 "can read it."
             )

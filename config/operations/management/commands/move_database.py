@@ -42,11 +42,11 @@ class Command(BaseCommand):
         if POSTGRES in settings.EMBEDDED:
             note_moved(settings.EARNEST_VAR, place_of(url))
         self.stdout.write(
-            f"{contents.rows:,} rows in {len(contents.tables)} tables are there now, the same as "
-            "here. The database here was left as it is; clips and keys stay where they are.\n"
-            "Start Earnest with this in its environment, and keep it there for its commands:"
+            f"Copied and compared {contents.rows:,} rows in {len(contents.tables)} tables. The "
+            "old database, clips and keys did not change.\n"
+            "Set this in the environment of Earnest and its commands, then start Earnest:"
         )
-        shown = "DATABASE_URL='the URL that you typed'" if options["url"] == "-" else None
+        shown = "DATABASE_URL='the URL you entered'" if options["url"] == "-" else None
         self.stdout.write(f"  export {shown or f'DATABASE_URL={_quoted(url)}'}")
 
 

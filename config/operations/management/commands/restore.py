@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            self.stderr.write("The backup is looked through ...")
+            self.stderr.write("Checking the backup ...")
             with Reader(options["file"]) as reader:
                 self.stdout.write(describe(reader))
                 if options["check"]:
@@ -40,5 +40,7 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(str(error)) from None
         if deleted:
-            self.stdout.write(f"{deleted:,} clips of the installation that was here were deleted.")
-        self.stdout.write("Restored, and compared with the backup row by row. Start Earnest now.")
+            self.stdout.write(f"{deleted:,} clips of the previous installation were deleted.")
+        self.stdout.write(
+            "Restored and compared with the backup row by row. You can start Earnest now."
+        )
