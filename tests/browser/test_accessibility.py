@@ -79,6 +79,9 @@ def test_from_the_door_to_the_end(
     server.house.language = language
     for stage in test_rater_looks.stages(page, server, begin="Begin"):
         report.look(page, stage)
+        direction = page.evaluate("getComputedStyle(document.body).direction")
+        assert direction == ("rtl" if language == "ar" else "ltr")
+        assert page.evaluate(test_rater_looks.TOO_WIDE) <= 0, stage
 
 
 def test_questionnaires_and_checks(
@@ -226,7 +229,7 @@ def test_pages_for_researchers(
     assert way_home["width"] >= 24  # the links beside it scroll instead
     page.set_viewport_size(wide)
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
-                 "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
+                 "studies/voices/planning/?size=0.3&items=60",
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/",
                  "password/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")

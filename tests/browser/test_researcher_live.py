@@ -1,17 +1,11 @@
 """A researcher watches a study in Chromium: numbers follow, lost connections come back."""
 
-import asyncio
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.core import signing
 from playwright.sync_api import Page, expect
 
 from listening.models import Rating, Session, Study
-from listening.sessions.simulated_raters import Kind, Truth, send_crowd
-from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
-from listening.sessions.simulated_raters.opinions import drawn_qualities
 from tests.browser.axe import Report
 from tests.browser.gate import Gate
 from tests.browser.moments import note_words
@@ -65,22 +59,6 @@ def test_the_box_of_what_may_be_said_so_far_comes_with_the_page(page, study, web
     box.get_by_role("button", name="Use it").click()
     expect(page).to_have_url(f"{web.url}/studies/voices/?matters=0.25")
     expect(page.locator("#live")).to_have_text("Live")
-
-
-def test_a_crowd_is_watched_while_it_comes(page, study, web):
-    give_sound(study)
-    landing = f"/r/{study.link}/?simulate={signing.dumps(study.key, salt='simulate')}"
-    truth = Truth(1, drawn_qualities(roles_of(study), 1))
-    known, kinds = known_to_raters(study), [Kind.CAREFUL] * 6
-
-    def crowd():
-        return asyncio.run(send_crowd(web.url, landing, known, truth, kinds, concurrency=2))
-
-    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop of its own in this one
-        for shown in ("30", "60"):
-            assert not thread.submit(crowd).result().trouble
-            expect(page.locator("dd [data-live='total/rated']")).to_have_text(shown)
-    assert Rating.objects.count() == 60
 
 
 @pytest.fixture
