@@ -11,17 +11,11 @@ pytest.importorskip("torch")
 HOURS = 10 * 3600.0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "wanted",
-    [
-        pytest.param(["srmr", "whisper"], id="some"),
-        pytest.param(
-            ["networks", "presets", "srmr", "whisper", "auto_att"],
-            id="every",
-            marks=pytest.mark.soak,
-        ),
-    ],
+    [["srmr", "whisper"], ["networks", "presets", "srmr", "whisper", "auto_att"]],
+    ids=["some", "every"],
 )
 def test_every_step_measures_something_without_a_card(tmp_path, monkeypatch, wanted):
     """In one process, so that packages are imported once; the real one has a process per step."""
