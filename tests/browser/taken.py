@@ -40,7 +40,7 @@ def take(
         study = create_study(small_copy(name, tmp_path / name), make_user())
         open_study(study, anyway=True)
         watches.append(Watch(web.url))
-        page = watches[-1].over(new_page(**{"reduced_motion": "no-preference", **device}))
+        page = watches[-1].over(new_page(**device))
         known = known_to_raters(study)
         done = Walker(page, f"{web.url}/r/{study.link}/", known, seed=len(name)).take()
         session = Session.objects.get(code=done.session)

@@ -207,6 +207,14 @@ def study(transactional_db: None) -> Study:
     return made
 
 
+# Bars, notices, tables and forms: what else is coloured is on one of these pages, too.
+COLOURED = {
+    "studies/voices/",
+    "studies/voices/results/",
+    "studies/voices/planning/?size=0.3&items=60",
+}
+
+
 def test_pages_for_researchers(
     web: WebProcess, study: Study, new_page: NewPage, report: Report, tmp_path: Path
 ) -> None:
@@ -217,7 +225,7 @@ def test_pages_for_researchers(
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_text("User name and password do not match.")).to_be_visible()
-    report.look_in_both_schemes(page, "log-in refused")
+    report.look(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
@@ -233,4 +241,5 @@ def test_pages_for_researchers(
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/",
                  "password/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
-        report.look_in_both_schemes(page, path)
+        look = report.look_in_both_schemes if path in COLOURED else report.look
+        look(page, path)

@@ -73,7 +73,7 @@ def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
 
 @pytest.mark.slow
 def test_a_phone_answers_every_method_and_every_widget(take: Take) -> None:
-    walk, session = take("gallery", **PHONE)
+    walk, session = take("gallery", **PHONE, reduced_motion="no-preference")
     stored = Study.objects.get(pk=session.study_id)
     assert {t.method for t in stored.tasks.all()} == {
         t.task.method for t in session.trials.select_related("task")

@@ -1,4 +1,4 @@
-"""WebKitGTK takes the demo study, in place of the Safari that tests cannot have."""
+"""WebKitGTK takes a study, in place of the Safari that tests cannot have."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from itertools import count
 
 import numpy as np
 import pytest
-from selenium.webdriver import ActionChains, WebKitGTK
+from selenium.webdriver import WebKitGTK
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.browser.demo_rater import REASON, all_answers_of, door_of
+from listening.models import Session, Study
+from listening.sessions.outcomes import code_at_end
 from tests.browser.fake import FakeServer
 from tests.browser.loudspeaker import loudspeaker
 from tests.browser.story import Story, short_story
 from tests.browser.webkit import webkit
 from tests.config.helpers import wait_for
-from tests.demo_house import DemoHouse
+from tests.factories import make_study
+from tests.listening.sounds import give_sound
+from tests.listening.web import WebProcess
 
 pytestmark = pytest.mark.slow
 
@@ -44,14 +47,11 @@ class Rater:
         self.wait(".player[data-state=heard]")
 
     def answer(self, place: int) -> None:
-        """Hears the trial, answers it and writes the reason where one is asked for."""
+        """Hears the trial and answers it."""
         wait_for(lambda: f"{place} of " in self.wait("#count").text)
         self.hear()
         options = self.there("label:is(.option, .step)")
         options[place % len(options)].click()
-        for box in self.there("textarea"):
-            box.click()
-            ActionChains(self.driver).send_keys(f"{REASON} {place}").perform()
 
 
 @pytest.fixture
@@ -60,17 +60,20 @@ def rater() -> Iterator[Rater]:
         yield Rater(running)
 
 
-def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, rater: Rater) -> None:
-    rater.driver.get(door_of(demo_house, "5f1e2d3c4fa1b2c3d4e5f6a7"))
+@pytest.fixture
+def study(transactional_db: None) -> Study:
+    made = make_study(items=3, task={"block_size": 3})
+    give_sound(made)
+    return made
+
+
+def test_a_study_is_taken_from_link_to_code(web: WebProcess, study: Study, rater: Rater) -> None:
+    rater.driver.get(f"{web.url}/r/{study.link}/")
     rater.press("[type=checkbox]")
     rater.press("#consent-form .button-primary")
-    rater.press(".player[data-state=ready] .player-button")
-    rater.press("[data-part=confirm][aria-disabled=false]")
-    code = rater.driver.current_url.rstrip("/").rpartition("/")[2]
+    rater.press("[data-part=start]")
     for place in count(1):
-        rater.wait(".view-intro, .trial, .view-end")
-        if rater.there(".view-intro"):
-            rater.press("[data-part=start]")
+        rater.wait(".trial, .view-end")
         if rater.there(".view-end"):
             break
         rater.answer(place)
@@ -78,8 +81,12 @@ def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, rater: Rater
             rater.driver.refresh()
         rater.press("[data-part=next][aria-disabled=false]")
     wait_for(lambda: rater.wait("#saved").text == "All answers saved")
-    trials = all_answers_of(demo_house, code)
-    assert [trial["playback"]["reloads"] for trial in trials][:3] == [0, 1, 0]
+    session = Session.objects.get()
+    assert rater.wait("[data-part=code]").text == code_at_end(session)
+    assert session.status == Session.Status.FINISHED
+    trials = session.trials.order_by("position")
+    assert [trial.ratings.count() for trial in trials] == [1, 1, 1]
+    assert [trial.playback["reloads"] for trial in trials] == [0, 1, 0]
 
 
 def test_what_comes_out_is_the_clip_at_its_own_level(
