@@ -1,25 +1,24 @@
-"""WebKitGTK takes a study, in place of the Safari that tests cannot have."""
+"""WebKitGTK takes the demo study, in place of the Safari that tests cannot have."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import count
 
 import numpy as np
 import pytest
-from selenium.webdriver import WebKitGTK
+from selenium.webdriver import ActionChains, WebKitGTK
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from listening.models import Session, Study
+from tests.browser.demo_rater import REASON, all_answers_of, door_of
 from tests.browser.fake import FakeServer
 from tests.browser.loudspeaker import loudspeaker
 from tests.browser.story import Story, short_story
 from tests.browser.webkit import webkit
 from tests.config.helpers import wait_for
-from tests.factories import make_study
-from tests.listening.sounds import give_sound
-from tests.listening.web import WebProcess
+from tests.demo_house import DemoHouse
 
 pytestmark = pytest.mark.slow
 
@@ -45,11 +44,14 @@ class Rater:
         self.wait(".player[data-state=heard]")
 
     def answer(self, place: int) -> None:
-        """Hears the trial and answers it."""
+        """Hears the trial, answers it and writes the reason where one is asked for."""
         wait_for(lambda: f"{place} of " in self.wait("#count").text)
         self.hear()
         options = self.there("label:is(.option, .step)")
         options[place % len(options)].click()
+        for box in self.there("textarea"):
+            box.click()
+            ActionChains(self.driver).send_keys(f"{REASON} {place}").perform()
 
 
 @pytest.fixture
@@ -58,32 +60,26 @@ def rater() -> Iterator[Rater]:
         yield Rater(running)
 
 
-@pytest.fixture
-def study(transactional_db: None) -> Study:
-    codes = {"complete": "DONE1234", "partial": "PART1234"}
-    made = make_study(items=3, completion_codes=codes, task={"block_size": 3})
-    give_sound(made)
-    return made
-
-
-def test_a_study_is_taken_from_link_to_code(web: WebProcess, study: Study, rater: Rater) -> None:
-    rater.driver.get(f"{web.url}/r/{study.link}/")
+def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, rater: Rater) -> None:
+    rater.driver.get(door_of(demo_house, "5f1e2d3c4fa1b2c3d4e5f6a7"))
     rater.press("[type=checkbox]")
     rater.press("#consent-form .button-primary")
-    rater.press("[data-part=start]")
-    for place in (1, 2, 3):
+    rater.press(".player[data-state=ready] .player-button")
+    rater.press("[data-part=confirm][aria-disabled=false]")
+    code = rater.driver.current_url.rstrip("/").rpartition("/")[2]
+    for place in count(1):
+        rater.wait(".view-intro, .trial, .view-end")
+        if rater.there(".view-intro"):
+            rater.press("[data-part=start]")
+        if rater.there(".view-end"):
+            break
         rater.answer(place)
         if place == 2:
             rater.driver.refresh()
         rater.press("[data-part=next][aria-disabled=false]")
-    rater.wait(".view-end")
     wait_for(lambda: rater.wait("#saved").text == "All answers saved")
-    session = Session.objects.get()
-    assert rater.wait("[data-part=code]").text == "DONE1234"
-    assert session.status == Session.Status.FINISHED
-    trials = session.trials.order_by("position")
-    assert [trial.ratings.count() for trial in trials] == [1, 1, 1]
-    assert [trial.playback["reloads"] for trial in trials] == [0, 1, 0]
+    trials = all_answers_of(demo_house, code)
+    assert [trial["playback"]["reloads"] for trial in trials][:3] == [0, 1, 0]
 
 
 def test_what_comes_out_is_the_clip_at_its_own_level(
