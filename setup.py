@@ -1,13 +1,13 @@
 """What a wheel holds; the rest stands in pyproject.toml.
 
-Templates, static files, words and the demo lie beside the code in a clone, and in a folder of their
-own in a wheel: config/installation.py finds both.
+Templates, static files, words, the demo and the documentation lie beside the code in a clone, and
+in a folder of their own in a wheel: config/installation.py finds both.
 """
 
 from setuptools import find_packages, setup
 
 ROOMS = ("config", "listening", "metrics", "analysis", "rest", "earnest")
-FILES = ("templates", "static", "locale", "demo")
+FILES = ("templates", "static", "locale", "demo", "docs")
 
 setup(
     packages=[

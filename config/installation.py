@@ -15,7 +15,7 @@ from pathlib import Path
 from listening.common.command_name import IN_A_CLONE
 
 CODE = Path(__file__).resolve().parent.parent
-# In a wheel, templates, static files, words and the demo have a folder beside the code.
+# In a wheel, templates, static files, words, demo and docs have a folder beside the code.
 FILES = CODE if IN_A_CLONE else CODE / "earnest_files"
 
 

@@ -95,6 +95,10 @@ def test_the_references_list_every_metric_and_every_argument():
     assert "\n## `score_files`\n" in commands
     assert "\n| `STUDY` | Study key. |\n" in commands
     assert "--traceback" not in commands
+    python = docs_reference.python_page()
+    assert "\n### `analysis.krippendorff_alpha`\n" in python
+    assert "\nkendall_w(unit, rater, score, level=0.95, replicates=1000, seed=0)\n" in python
+    assert "\n### `metrics.core.metric.Score`\n" in python
 
 
 @pytest.mark.medium

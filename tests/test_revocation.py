@@ -198,14 +198,14 @@ def test_invitations_into_a_project(lab, holder, end):
     second = member(lab, "second", Role.OWNER)
     path = urlsplit(invite(lab, Role.OWNER, 7, by="second", whom="A friend")).path
     assert Client().get(path).status_code == 200
-    assert "made by second" in browser(holder).get(f"/projects/{lab.pk}/").content.decode()
+    assert "created by second" in browser(holder).get(f"/projects/{lab.pk}/").content.decode()
     end(second)
     friend = browser(make_user("friend"))
     assert friend.get(path).status_code == 404
     assert friend.post(path).status_code == 404
     assert not Membership.objects.filter(user__username="friend").exists()
     page = browser(holder).get(f"/projects/{lab.pk}/").content.decode()
-    assert "who is no longer an owner: it no longer works" in page
+    assert "no longer an owner, so the link does not work" in page
 
 
 @pytest.mark.parametrize("end", LESS)
@@ -278,7 +278,7 @@ def test_a_try_that_somebody_began_is_seen_and_ended_by_who_holds_the_study(stud
     take_out(editor)
     assert began.get(session).status_code == 200
     tries = browser(holder).get(f"/studies/{study.key}/try/").content.decode()
-    assert "Deleting it ends it, no matter who began it." in tries
+    assert "Deleting it ends it, even if somebody else started it." in tries
     assert f'href="{session}"' in tries
     browser(holder).post(f"/studies/{study.key}/try/do/", {"action": "delete"})
     assert began.get(session).status_code == 404

@@ -22,7 +22,8 @@ HOME = "README.md"
 API = "docs/api-reference.md"
 METRICS = "docs/metrics-reference.md"
 COMMANDS = "docs/commands-reference.md"
-GENERATED = (API, METRICS, COMMANDS)
+PYTHON = "docs/python-reference.md"
+GENERATED = (API, METRICS, COMMANDS, PYTHON)
 END_OF_HOME = "## Read on\n"  # its table is what the navigation says, too
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 
@@ -119,6 +120,7 @@ def main(arguments: list[str]) -> int:
         API: docs_api.reference(),
         METRICS: docs_reference.metrics_page(),
         COMMANDS: docs_reference.commands_page(),
+        PYTHON: docs_reference.python_page(),
     }
     lay_out(Path(arguments[0]), generated)
     return 0

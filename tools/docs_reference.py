@@ -1,12 +1,14 @@
-"""The reference pages on metrics and commands, made from the code that they describe."""
+"""The reference pages on metrics, commands and Python names, made from the code."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import inspect
 import os
 from argparse import SUPPRESS, Action, ArgumentParser
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metrics.core.metric import Metric
@@ -21,6 +23,18 @@ COMMANDS_HEAD = """# Command reference
 
 Run commands in Earnest's folder as `.venv/bin/python manage.py COMMAND`. `--help` prints the same.
 """
+PYTHON_HEAD = """# Python reference
+
+The public names of `analysis`, and the names of `metrics` that a metric of your own needs.
+[Examples that run](python.md).
+"""
+METRIC_NAMES = {
+    "metrics.core.metric": (
+        *("Metric", "Output", "Material", "Accepts", "Input", "Sharing"),
+        *("Parameters", "ParameterError", "Score", "Take", "undefined"),
+    ),
+    "metrics.testing": ("check", "Case", "ContractBroken"),
+}
 
 
 def metrics_page() -> str:
@@ -88,6 +102,41 @@ def _command(name: str, parser: ArgumentParser) -> Iterator[str]:
         if action.help != SUPPRESS and not set(action.option_strings) & _everywhere()
     ]
     yield from _table(("Argument", "Meaning"), [(_argument(each), _help(each)) for each in own])
+
+
+def python_page() -> str:
+    """Return the page that lists the public functions and classes with their docstrings."""
+    _set_up()
+    import analysis
+
+    lines = [PYTHON_HEAD, "## analysis\n"]
+    for name in dir(analysis):
+        lines.extend(_python_name(f"analysis.{name}", getattr(analysis, name)))
+    lines.append("## metrics\n")
+    for module, names in METRIC_NAMES.items():
+        for name in names:
+            lines.extend(
+                _python_name(f"{module}.{name}", getattr(importlib.import_module(module), name))
+            )
+    return "\n".join(lines)
+
+
+def _python_name(name: str, documented: Any) -> Iterator[str]:
+    yield f"### `{name}`\n"
+    try:
+        parameters = list(inspect.signature(documented).parameters.values())
+    except ValueError:  # built in C, such as an exception's own constructor
+        parameters = []
+    shown = ", ".join(
+        f"{each.name}={each.default!r}" if _is_plain(each.default) else str(each).partition(":")[0]
+        for each in parameters
+    )
+    yield f"```python\n{name.rpartition('.')[2]}({shown})\n```\n"
+    yield f"{(inspect.getdoc(documented) or '').replace('``', '`')}\n"
+
+
+def _is_plain(default: object) -> bool:
+    return isinstance(default, str | int | float | tuple | None) and len(repr(default)) < 60
 
 
 def _everywhere() -> set[str]:

@@ -33,11 +33,11 @@ RIGHTS = {
 }
 SEES = tuple(role for role, rights in RIGHTS.items() if LOOK in rights)
 WORDS = {  # for pages
-    Role.REVIEWER: "judges reasons and clips in reviews, and sees nothing else: no study, no rater",
-    Role.VIEWER: "sees progress, previews, results, plans and the log",
-    Role.ANALYST: "takes out ratings and files, too, and asks for analyses and metrics",
-    Role.EDITOR: "runs studies, too: opens, recruits and pays, rejects, sees Prolific ids, copies",
-    Role.OWNER: "everything: members, the token for Prolific, moving, deleting",
+    Role.REVIEWER: "judges justifications and clips in reviews; sees no studies or raters",
+    Role.VIEWER: "can view progress, previews, results, plans and the log",
+    Role.ANALYST: "can also download ratings and files, and run analyses and metrics",
+    Role.EDITOR: "can also run studies: open, recruit, pay, reject, copy; sees Prolific IDs",
+    Role.OWNER: "full access: members, Prolific token, moving and deleting",
 }
 NONE: frozenset[str] = frozenset()
 

@@ -94,17 +94,17 @@ def _ready(facts: Facts) -> str:
 
 
 def _failed(facts: Facts) -> str:
-    return "An analysis failed. Why stands on the page of results."
+    return "An analysis failed. The results page shows the reason."
 
 
 KINDS = {
     kind.key: kind
     for kind in (
-        Kind("study.full", "Full", "all planned ratings are there", "study", _full),
+        Kind("study.full", "Quota reached", "all planned ratings are complete", "study", _full),
         Kind(
             "study.stalled",
             "Stalled",
-            "it is open, has places, and nobody rates",
+            "the study is open and incomplete, but nobody rates",
             "study",
             _stalled,
         ),
@@ -118,14 +118,14 @@ KINDS = {
         Kind(
             "study.errors_unusual",
             "Errors",
-            "clips do not play, or sessions end by that, more often than expected",
+            "clips do not play, or raters drop out because of it, more often than expected",
             "study",
             _errors,
         ),
         Kind(
             "study.budget_reached",
             "Budget",
-            "a share of the money, and all of it, is paid or owed; for editors and owners",
+            "a share of the budget, or all of it, is paid or due; for editors and owners",
             "recruiting",
             _budget,
             EDIT,
@@ -138,8 +138,8 @@ KINDS = {
             _review_due,
             EDIT,
         ),
-        Kind("analysis.ready", "Analysis ready", "an analysis came to its end", "results", _ready),
-        Kind("analysis.failed", "Analysis failed", "an analysis broke", "results", _failed),
+        Kind("analysis.ready", "Analysis ready", "an analysis finished", "results", _ready),
+        Kind("analysis.failed", "Analysis failed", "an analysis failed", "results", _failed),
     )
 }
 
@@ -186,7 +186,7 @@ def message_of(study: Study, event: str, occurrences: Sequence[Occurrence]) -> M
 
 def test_message(channel: str) -> Message:
     now, url = timezone.now().isoformat(), link("messages")
-    words = f"This is a test of the channel “{channel}”. Messages of your studies come this way."
+    words = f"This is a test of the channel “{channel}”. Notifications arrive here."
     text = "\n".join(["A test message", "", words, "", url])
     payload = {"type": TEST, "timestamp": now, "data": {"text": words, "url": url}}
     return Message("A test message of Earnest", text, payload)

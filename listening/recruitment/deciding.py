@@ -34,17 +34,17 @@ from listening.recruitment.terms import terms_of
 APPROVE, COMPLETE, RETURN, PART, REJECT = "approve", "complete", "return", "part", "reject"
 DECISIONS = {
     APPROVE: "Approve and pay",
-    COMPLETE: "Complete for them, approve and pay",
-    RETURN: "Ask to return the place",
-    PART: "Ask to return, then pay a part",
-    REJECT: "Reject without pay",
+    COMPLETE: "Mark as complete, approve and pay",
+    RETURN: "Ask to return",
+    PART: "Ask to return, then pay in part",
+    REJECT: "Reject without payment",
 }
 DONE_HERE = ("complete", "needs_review", "rejected")  # the work is here, whether it is used or not
-FULL_PAY = "Who did the work is paid, whether we use it or not."
+FULL_PAY = "Completed work is paid, whether or not it is used."
 REJECTION_RULES = {
     "TOO_QUICKLY": "Prolific: three standard deviations below the mean time is exceptionally fast.",
     "FAILED_CHECK": "Prolific: failed fair attention checks (one under 5 minutes, else two).",
-    "NO_DATA": "Prolific: nothing of the task was done.",
+    "NO_DATA": "Prolific: none of the task was done.",
 }
 NEVER = ("screened_out", "no_consent")  # ends that are nobody's fault
 LEAVE_OUT = "leave_out"
@@ -57,8 +57,8 @@ LOOK_AGAIN = "The next look at Prolific shows whether it was done."
 DONE = {
     APPROVE: "Approved.",
     COMPLETE: "Completed with our own code, and approved.",
-    RETURN: "Asked to return the place. The participant decides.",
-    PART: "Asked to return the place; the part is owed once it is returned.",
+    RETURN: "Asked to return. The participant decides.",
+    PART: "Asked to return. The partial payment is due after the return.",
     REJECT: "Rejected.",
 }
 

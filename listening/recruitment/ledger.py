@@ -47,14 +47,14 @@ class Money:
 
     def rows(self) -> list[tuple[str, Decimal]]:
         return [
-            ("Planned, with fees", self.planned_minor),
-            ("Committed at Prolific, with fees", self.committed_minor),
+            ("Planned, incl. fees", self.planned_minor),
+            ("Committed on Prolific, incl. fees", self.committed_minor),
             ("Rewards paid", self.rewards_minor),
-            ("Paid to people who were screened out", self.screened_out_minor),
+            ("Screen-out payments", self.screened_out_minor),
             ("Bonuses paid", self.bonuses_minor),
             ("Fees and tax on payments", self.fees_minor),
-            ("Paid in all, with fees", self.total_minor),
-            ("Bonuses owed, without fees", self.owed_minor),
+            ("Total paid, incl. fees", self.total_minor),
+            ("Bonuses due, excl. fees", self.owed_minor),
         ]
 
 

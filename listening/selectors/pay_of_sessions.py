@@ -13,10 +13,10 @@ from listening.sessions.leases import ANSWERED
 
 PAID, PART, NOT_DECIDED, NOT_PAID, ELSEWHERE, SCRIPTED = (
     "paid",
-    "paid a part",
+    "paid in part",
     "not decided",
     "not paid",
-    "nobody has said",
+    "not recorded",
     "scripted",
 )
 _GOING_ON = ("ACTIVE", "RESERVED", "AWAITING REVIEW", "TIMED-OUT")

@@ -38,7 +38,7 @@ WHY_NOT = {  # what leaves a rating out of every analysis by default, the first 
     "trap": "Trap",
     "rejected": "Session rejected",
     "withdrawn": "Session withdrawn",
-    "no_place": "Fills no place of the plan",
+    "no_place": "Not a planned rating",
 }
 COUNTS = "counts"
 MOST_OF_ONE = 1000  # sessions of one rater
@@ -51,9 +51,9 @@ COLUMNS = (
     Column("clip", "Clip"),
     Column("answer", "Answer", ("score",), nullable=True),
     Column("rater", "Rater"),
-    Column("took", "Took", ("trial__latency_ms",), is_number=True, nullable=True),
+    Column("took", "Duration", ("trial__latency_ms",), is_number=True, nullable=True),
     Column("plays", "Plays", ("trial__plays",), is_number=True, nullable=True),
-    Column("reason", "Reason"),
+    Column("reason", "Justification"),
     Column("use", "Use"),
 )
 QUICK_SORTS = ("when", "-when")  # of any number of ratings; by other columns fewer can be sorted
@@ -137,7 +137,7 @@ def rating_table(study: Study) -> Table:
     conditions = tuple(
         (c.key, c.label or c.key) for c in Condition.objects.filter(study=study).order_by("pk")
     )
-    uses = ((COUNTS, "Counts"), ("left_out", "Left out, for whatever reason"), *WHY_NOT.items())
+    uses = ((COUNTS, "Counts"), ("left_out", "Excluded, any reason"), *WHY_NOT.items())
     at = {f"{c.task.key} {c.key}": c.pk for c in criteria}
     systems = Stimulus.objects.filter(study=study)
     return Table(
@@ -151,16 +151,16 @@ def rating_table(study: Study) -> Table:
                 lambda value: Q(stimulus__in=systems.filter(condition__key=value).values("pk")),
                 conditions,
             ),
-            Filter("clip", "Clip", _clip(systems), placeholder="key of a clip or sentence"),
+            Filter("clip", "Clip", _clip(systems), placeholder="key of clip or sentence"),
             Filter("rater", "Rater", _rater(study), placeholder="code, or s and a number"),
-            Filter("from", "Value from", number_from("score"), kind="number"),
-            Filter("to", "Value up to", number_from("score", "lte"), kind="number"),
-            Filter("answer", "Answer", one_of("label"), placeholder="exact words of a label"),
-            Filter("reason", "Reason", _reason, (("with", "With"), ("without", "Without"))),
+            Filter("from", "Minimum value", number_from("score"), kind="number"),
+            Filter("to", "Maximum value", number_from("score", "lte"), kind="number"),
+            Filter("answer", "Answer", one_of("label"), placeholder="exact label"),
+            Filter("reason", "Justification", _reason, (("with", "With"), ("without", "Without"))),
             Filter("use", "Use", _use(study), uses),
             Filter(
                 "faster",
-                "Within (s)",
+                "Duration up to (s)",
                 number_from("trial__latency_ms", "lte", factor=1000),
                 kind="number",
             ),

@@ -163,7 +163,7 @@ class FormsHouse(House):
         try:
             kept = questionnaires.checked(form, body["answers"])
         except questionnaires.Incorrect as wrong:
-            return 422, {"error": "malformed", "message": "Look again.", "fields": wrong.fields}
+            return 422, {"error": "malformed", "message": "Check again.", "fields": wrong.fields}
         self.answered[body["key"]] = kept
         self.screened = questionnaires.screens_out(form, kept)
         return 200, self.state()

@@ -1,4 +1,4 @@
-"""A folder dropped on the page of sounds: every file arrives, the large ones in pieces."""
+"""A folder dropped on the page of sounds: every file arrives; a problem stands at its field."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ def test_a_dropped_folder_becomes_the_table(
     there = folder_of(Draft.objects.get()) / "audio" / "set"
     for name in ("tts/s1.wav", "human/s2.wav"):
         assert (there / name).read_bytes() == (dropped / name).read_bytes()
+    page.get_by_role("link", name="3. Raters").click()
+    ratings = page.get_by_label("Ratings per stimulus")
+    ratings.fill("0")
+    expect(page.locator(".field:has(#r0) .field-problem")).to_be_visible()
+    ratings.fill("20")
+    expect(page.locator(".field-problem")).to_have_count(0)
 
 
 def drop(page: Page, folder: Path) -> None:

@@ -66,19 +66,19 @@ def test_a_paid_study_from_the_token_to_the_last_bonus(
     page.goto(f"{web.url}/studies/paid/recruiting/")
     page.get_by_label("Places", exact=True).fill("45")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_label("Add a filter").select_option(label="Age")
+    page.get_by_label("Add a Prolific filter").select_option(label="Age")
     page.get_by_role("button", name="Choose").click()
     page.get_by_label("From").fill("18")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text("18 to any")).to_be_visible()
     looked.look(page, "plan")
-    page.get_by_role("button", name="Save and make the draft").click()
-    expect(page.get_by_role("heading", name="A draft at Prolific")).to_be_visible()
+    page.get_by_role("button", name="Save and create draft").click()
+    expect(page.get_by_role("heading", name="Draft on Prolific")).to_be_visible()
     looked.look(page, "draft")
     page.get_by_role("checkbox", name="of our balance now").check()
     page.get_by_role("button", name="Publish for").click()
     double.settle()
-    page.get_by_role("button", name="Look now").click()
+    page.get_by_role("button", name="Check now").click()
     expect(page.get_by_role("heading", name="At Prolific: active")).to_be_visible()
     recruitment = Recruitment.objects.get()
 
@@ -94,7 +94,7 @@ UNFOLD = "document.querySelector('#places').closest('details').open = true"
 def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
     """The button names the sum of what is typed, and no other is spent."""
     study = recruitment.prolific_study
-    typed = page.get_by_label("Places in all")
+    typed = page.get_by_label("Total places")
     page.evaluate(UNFOLD)
     for places in (745, 46):
         typed.fill(str(places))
@@ -120,7 +120,7 @@ def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
 def decide_and_pay(page: Page, double: Double, recruitment: Recruitment, looked: Report) -> None:
     """Forty come; the plain ones are approved together, one gets a bonus."""
     came = crowd.send(double, recruitment)
-    page.get_by_role("button", name="Look now").click()
+    page.get_by_role("button", name="Check now").click()
     expect(page.get_by_role("button", name="Approve 2")).to_be_visible()
     looked.look_in_both_schemes(page, "desk")
     page.get_by_role("link", name="mismatches").click()
@@ -129,7 +129,7 @@ def decide_and_pay(page: Page, double: Double, recruitment: Recruitment, looked:
     page.get_by_role("link", name=re.compile(r"^all \d")).click()
     page.get_by_role("button", name="Approve 2").click()
     double.settle()
-    page.get_by_role("button", name="Look now").click()
+    page.get_by_role("button", name="Check now").click()
     complete = double.ledger()["submissions"]
     assert [complete[p.submission]["status"] for p in came["complete"]] == ["APPROVED"] * 22
     reward = recruitment.plan["hourly_minor"]
@@ -138,16 +138,16 @@ def decide_and_pay(page: Page, double: Double, recruitment: Recruitment, looked:
     for amount in ("1.60", "1.50"):  # a slip first, which is taken back
         row.get_by_role("button", name="Bonus").click()
         page.get_by_label("Amount, GBP").locator("visible=true").fill(amount)
-        page.get_by_role("button", name="Owe it").locator("visible=true").click()
+        page.get_by_role("button", name="Add bonus").locator("visible=true").click()
         if amount == "1.60":
             row.get_by_role("button", name="Take back").click()
             expect(row.get_by_role("heading", name="Take back £1.60")).to_be_visible()
             row.get_by_role("button", name="Take it back").click()
-            expect(page.get_by_text("nothing of it is owed")).to_be_visible()
-    page.get_by_role("button", name="Write them down").click()
+            expect(page.get_by_text("no longer due")).to_be_visible()
+    page.get_by_role("button", name="Prepare bonuses").click()
     page.get_by_role("button", name="Pay £").click()
     double.settle()
-    page.get_by_role("button", name="Look now").click()
+    page.get_by_role("button", name="Check now").click()
     assert double.ledger()["submissions"][came["complete"][0].submission]["bonuses"] == [150]
     expect(page.get_by_text("differ", exact=True)).to_have_count(0)
     expect(page.get_by_text("agree", exact=True)).to_have_count(3)

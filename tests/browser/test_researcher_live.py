@@ -88,10 +88,10 @@ def test_who_logged_out_elsewhere_is_told_at_the_next_connection(page, gate):
 
 def test_a_paused_study_reloads_its_watchers_unless_they_are_busy(page, study):
     expect(page.locator("#live")).to_have_text("Live")
-    page.get_by_text("Close for good…").click()
+    page.get_by_text("Close permanently…").click()
     Study.objects.update(state="paused")
     expect(page.locator("#live")).to_have_text("The study has changed: reload the page")
-    page.get_by_text("Close for good…").click()
+    page.get_by_text("Close permanently…").click()
     expect(page.get_by_role("heading", name="Paused")).to_be_visible()
 
 
@@ -101,7 +101,7 @@ def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     page.get_by_role("link", name="Participants", exact=True).click()
     judge = page.get_by_role("button", name="Decide…")
     expect(judge).to_be_disabled()  # nobody is chosen
-    page.get_by_label(f"Choose the session of {session.rater.code}").focus()
+    page.get_by_label(f"Select the session of {session.rater.code}").focus()
     page.keyboard.press("Space")
     judge.focus()
     page.keyboard.press("Enter")
@@ -110,7 +110,7 @@ def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     expect(page.get_by_label("Reason")).to_be_hidden()
     page.keyboard.press("Enter")
     page.keyboard.type("failed both traps")
-    page.get_by_role("button", name="Reject them").focus()
+    page.get_by_role("button", name="Reject").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("The ratings are kept but no longer count")).to_be_visible()
     assert Session.objects.get().status == "rejected"
@@ -186,7 +186,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     page.get_by_role("link", name="Next: review and open").click()
     page.get_by_role("button", name="Check every clip").click()
     report.look(page, "review")
-    page.get_by_role("button", name="Open for raters").click()
+    page.get_by_role("button", name="Open to raters").click()
     expect(page.get_by_text("The study is open: raters can start.")).to_be_visible()
     made = Study.objects.get(title="Two voices")
     task = made.tasks.get()
@@ -201,6 +201,6 @@ def test_without_scripts_the_page_stands_and_its_buttons_work(web, study, browse
     expect(page.locator("#live")).to_be_hidden()
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("The study is paused: nobody new can start.")).to_be_visible()
+    expect(page.get_by_text("The study is paused. New raters cannot start.")).to_be_visible()
     assert Study.objects.get().state == "paused"
     context.close()

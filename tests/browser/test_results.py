@@ -185,7 +185,7 @@ def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
     page.locator("#options > summary").click()
     page.get_by_label("Dimension").check()
     run_analysis(run.pk)
-    link = page.get_by_role("link", name="Show what came out")
+    link = page.get_by_role("link", name="Show the results")
     expect(link).to_be_visible()
     expect(page.get_by_label("Dimension")).to_be_checked()
     link.click()
@@ -226,7 +226,7 @@ def test_a_first_screen_answers_to_pointer_and_keys_and_clips_are_heard(
     expect(readout).not_to_have_text(first)
     lines.last.hover()
     expect(readout).to_contain_text(lines.last.get_attribute("aria-label") or "nothing")
-    readout.get_by_role("link", name="Hear its clips").click()
+    readout.get_by_role("link", name="Listen to its clips").click()
     expect(page.get_by_role("heading", name="Clips", exact=True)).to_be_visible()
     assert "condition=" in page.url
     expect(page.locator(".clip-row audio").first).to_be_visible()

@@ -89,6 +89,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("mfa_generate_recovery_codes", "openid_connect_login", "openid_connect_callback"),
     *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
     *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
+    *("help", "help-page", "help-image"),
     "study-schema",
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
@@ -229,7 +230,7 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
         seen[role] = page_of(client, "/studies/voices/") + page_of(
             client, "/studies/voices/raters/"
         )
-    for words in ("Pause</button>", "Decide…", ">Recruiting and payments<", ">General<"):
+    for words in ("Pause</button>", "Actions…", ">Recruiting and payments<", ">General<"):
         assert [role for role in SEEING if words in seen[role]] == ["editor", "owner"], words
     AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
     for role, offered in {"viewer": False, "analyst": True}.items():
@@ -285,7 +286,7 @@ def test_somebody_without_an_account_joins_by_a_link_that_works_once(client, lab
     assert not User.objects.filter(username="grace").exists()
     form |= dict.fromkeys(("password1", "password2"), "correct horse battery")
     answer = new.post(path, form, follow=True)
-    assert messages_of(answer) == ["You are in the project Lab, as editor."]
+    assert messages_of(answer) == ["You joined the project Lab, as editor."]
     assert "voices" in page_of(new, "/studies/")
     grace = User.objects.get(username="grace")
     assert (grace.is_superuser, grace.is_staff) == (False, False)
@@ -300,7 +301,7 @@ def test_a_link_that_is_over_or_taken_back_leads_nowhere(client, lab):
     newest = MemberInvitation.objects.first()
     assert newest is not None
     said = do(client, lab, action="revoke", invitation=newest.pk)
-    assert said == ["That link works no more."]
+    assert said == ["The link no longer works."]
     MemberInvitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     client.force_login(make_user("stranger"))
     for path in (first, second):
@@ -353,7 +354,7 @@ def test_a_study_moves_into_a_project_and_its_members_see_it(client):
     alien = Project.objects.create(name="Alien")
     move = {"action": "move", "project": alien.pk}
     answer = client.post("/studies/voices/manage/do/", move, follow=True)
-    assert "in no such project" in messages_of(answer)[0]
+    assert "not an editor or owner" in messages_of(answer)[0]
     client.post("/studies/voices/manage/do/", move | {"project": lab.pk})
     client.force_login(viewer)
     assert "in Lab" in words_of(page_of(client, f"/studies/?project={lab.pk}"))
@@ -371,7 +372,7 @@ def test_a_study_of_a_project_is_recruited_with_the_projects_token(client, lab):
     own = Connection.objects.create(owner=study.owner, token="own")
     assert connection_for(study) is None
     client.force_login(make_user("editor"))
-    assert "connects Prolific" in words_of(page_of(client, "/studies/voices/recruiting/"))
+    assert "can connect Prolific" in words_of(page_of(client, "/studies/voices/recruiting/"))
     labs = Connection.objects.create(of_project=lab, token="labs")
     assert connection_for(study) == labs
     copy = studies.copy_study(study, make_user("editor"))

@@ -324,7 +324,7 @@ def test_a_project_may_need_it_of_its_members(ada):
     Membership.objects.create(project=lab, user=bob, role=Role.VIEWER)
     member.force_login(bob)
     do, form = f"/projects/{lab.pk}/do/", {"action": "two-factor", "needed": "on"}
-    assert "of your own first" in messages_of(client.post(do, form, follow=True))[0]
+    assert "to your own account first" in messages_of(client.post(do, form, follow=True))[0]
     give_app(ada)
     client.post(do, form)
     assert page_of(client, f"/projects/{lab.pk}/").count("no second factor here") == 1

@@ -137,7 +137,7 @@ def test_anchors_and_traps_are_made_named_and_taken_back(
     roles = {c["key"]: c.get("role") for c in table_of(draft)["conditions"]}
     assert (roles["anchor70"], roles["flawed"]) == ("anchor", "trap")
     page = page_of(ada, draft)
-    assert "of audio/set/vits/s2.wav" in page
+    assert "from audio/set/vits/s2.wav" in page
     press(ada, draft, "arrange")
     assert len(rows_of(draft)) == len(rows)  # what was made stays, and joins no guess
     press(ada, draft, "make")
@@ -155,12 +155,12 @@ def test_names_suggest_the_reference_and_anchors(ada: Client, tmp_path: Path) ->
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "Ground_Truth", "LP35"), (1, 2))
     page = page_of(ada, draft)
-    assert "Make Ground_Truth the reference" in page
-    assert "Make LP35 an anchor" in page
+    assert "Set Ground_Truth as reference" in page
+    assert "Set LP35 as anchor" in page
     assert "Make vits" not in page
     press(ada, draft, "role", condition="Ground_Truth", role="reference")
     press(ada, draft, "role", condition="LP35", role="anchor")
-    assert "Its name suggests" not in page_of(ada, draft)
+    assert "The name suggests" not in page_of(ada, draft)
 
 
 @pytest.mark.medium
@@ -256,8 +256,8 @@ def test_holes_and_clips_that_cannot_be_used_are_named(
     fill(ada, draft, tmp_path, ("vits",), (3,))
     page = page_of(ada, draft)
     assert (
-        "<strong>human</strong> lacks 1: s3. The first would be called <code>set/human/s3.wav"
-        in page
+        "<strong>human</strong> lacks 1 sentence: s3. Expected name of the first:"
+        " <code>set/human/s3.wav" in page
     )
     send(ada, draft, "set/human/s3.wav", b"no sound")
     press(ada, draft, "arrange", unsent='["a.mov", "b.mov"]', **{"unsent-count": "7"})
@@ -283,7 +283,7 @@ def test_files_of_macos_and_windows_are_named_and_not_stored(ada: Client, tmp_pa
     assert sent.json() == {"done": True, "problem": ""}
     press(ada, draft, "arrange")
     page = page_of(ada, draft)
-    assert "Files that are not used (3)" in page
+    assert "Unused files (3)" in page
     for name in ("set/vits/._s1.wav", "__MACOSX/set/vits/._s3.wav", "set/human/Thumbs.db"):
         assert f"<code>{name}</code> was put there by macOS or Windows, and is no sound" in page
     draft.refresh_from_db()

@@ -87,14 +87,14 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     for page in ("", "questions/", "raters/", "review/"):
         assert ada.get(f"/drafts/{draft.code}/{page}").status_code == 200
     assert ada.get(f"/preview/drafts/{draft.code}/?task=mos").status_code == 200
-    reviews = b"Reviews of its clips"
+    reviews = b"Clip reviews"
     assert reviews not in ada.get(f"/drafts/{draft.code}/").content
     packed = b"".join(ada.get(f"/drafts/{draft.code}/folder.zip").streaming_content)  # type: ignore[attr-defined]
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
     assert {"study.toml", "stimuli.csv", "audio/set/vits/s1.wav"} <= names
     ada.post(act, {"do": "make"})
-    assert b"Open for raters" in ada.get(f"/drafts/{draft.code}/review/").content
+    assert b"Open the study" in ada.get(f"/drafts/{draft.code}/review/").content
     assert Study.objects.get().state == "draft"
     for page in ("", "review/"):
         assert reviews in ada.get(f"/drafts/{draft.code}/{page}").content
@@ -119,7 +119,7 @@ def test_every_kind_begins_as_a_study_that_lacks_nothing_but_its_sounds(
         role = {"do": "role", "condition": "human", "role": "reference"}
         ada.post(f"/drafts/{draft.code}/do/", {**role, "revision": draft.revision})
         page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
-        assert "to mend</h2>" not in page, page[page.index("to mend</h2>") :][:1500]
+        assert "to fix</h2>" not in page, page[page.index("to fix</h2>") :][:1500]
 
 
 @pytest.mark.medium
@@ -299,7 +299,10 @@ def test_a_draft_of_a_project_becomes_a_study_of_it(ada: Client, tmp_path: Path,
     viewer.force_login(User.objects.create_user("eve"))
     Membership.objects.create(project=lab, user=User.objects.get(username="eve"), role="viewer")
     assert f"/drafts/{draft.code}/" in viewer.get("/new/").content.decode()
-    assert "takes the role editor" in viewer.get(f"/drafts/{draft.code}/raters/").content.decode()
+    assert (
+        "Only editors of the project"
+        in viewer.get(f"/drafts/{draft.code}/raters/").content.decode()
+    )
     assert save(viewer, draft, {"study.title": "x"}).status_code == 403
     fill(ada, draft, tmp_path)
     ada.post(f"/drafts/{draft.code}/do/", {"do": "make"})

@@ -324,8 +324,8 @@ def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client)
     page = client.get("/studies/voices/manage/").content.decode()
     assert "No date is set" in page
     bad = manage(client, action="retention", when="days", days="many")
-    assert bad == "Write how many days, in digits. Nothing was changed."
-    assert "Write the day as" in manage(client, action="retention", when="day", day="soon")
+    assert bad == "Enter the number of days in digits. Nothing was changed."
+    assert "Enter the date as" in manage(client, action="retention", when="day", day="soon")
     assert manage(client, action="retention", when="days", days="30") == "Saved."
     door = Client().get(f"/r/{study.link}/").content.decode()
     assert "On day 30 after the study has ended we delete what tells who you are" in door
@@ -345,7 +345,7 @@ def test_the_page_counts_first_and_keeps_a_record(client):
     study = answered(erase_on=date(2020, 1, 1))
     client.force_login(study.owner)
     page = words_of(client.get("/studies/voices/manage/").content.decode())
-    assert "That was due on 2020-01-01 00:00 UTC, and happens within the hour." in page
+    assert "This was due on 2020-01-01 00:00 UTC and will run within the hour." in page
     assert "Comments 1" in page
     assert "type the key" in manage(client, action="erase", typed="voice")
     assert Rater.objects.get().prolific_id

@@ -119,7 +119,7 @@ def test_several_ids_from_one_browser_are_noted_and_forgotten_with_the_rest(clie
     owner = Client()
     owner.force_login(study.owner)
     page = owner.get(f"/studies/{study.key}/raters/{second.pk}/").content.decode()
-    assert f"began in the browser of {first.rater.code}" in page
+    assert f"started in the browser of {first.rater.code}" in page
     lifecycle.withdraw(second)
     second.refresh_from_db()
     assert second.browser_of == ""

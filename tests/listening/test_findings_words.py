@@ -125,7 +125,7 @@ def test_the_page_of_a_study_links_to_the_field(broken: Study, client: Client) -
     client.force_login(broken.owner)
     page = client.get(f"/studies/{broken.key}/?check").content.decode()
     assert "There is no consent text. Write one, or compose it above the field." in page
-    assert f'<a href="/studies/{broken.key}/manage/#change-title">Change this draft</a>' in page
+    assert f'<a href="/studies/{broken.key}/manage/#change-title">Edit draft</a>' in page
     assert "study.toml" not in page
     draft = folder.begin_copy(broken.owner, broken, None)
     draft.study = broken

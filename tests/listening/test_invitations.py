@@ -101,8 +101,8 @@ def test_a_list_is_taken_whole_or_not_at_all(study, panel):
         assert line in wrong
     assert "p1, ada@example.org" in wrong  # what was typed is still there
     assert not Invitation.objects.exists()
-    assert "2 new; 0 stood" in panel("invite", people="id,email\np1, ada@example.org\np2\n")
-    assert "1 new; 1 stood" in panel("invite", people="p2;bob@example.org\np3;")
+    assert "2 added; 0 already" in panel("invite", people="id,email\np1, ada@example.org\np2\n")
+    assert "1 added; 1 already" in panel("invite", people="p2;bob@example.org\np3;")
     assert {i.own_id: i.email for i in Invitation.objects.all()} == {
         **{"p1": "ada@example.org", "p2": "bob@example.org", "p3": ""}
     }
@@ -119,7 +119,7 @@ def test_each_line_of_a_list_has_a_separator_of_its_own(study, panel):
     lines = ["anna, anna@example.org", "bert\tbert@example.org", "carl", "dora; dora@example.org"]
     lines += ["李雷,li@example.org", '"x;y",xy@example.org', '"quote, q@example.org', "e\t"]
     page = panel("invite", people="\r\n".join(lines))
-    assert "8 new; 0 stood" in page
+    assert "8 added; 0 already" in page
     assert {i.own_id: i.email for i in Invitation.objects.all()} == {
         **{"anna": "anna@example.org", "bert": "bert@example.org", "carl": ""},
         **{"dora": "dora@example.org", "李雷": "li@example.org", "x;y": "xy@example.org"},
@@ -155,16 +155,16 @@ def test_a_link_is_one_person_and_one_session(study, panel):
 def test_mails_go_out_once_and_reminders_to_who_has_not_come(study, panel, server):
     panel("invite", people="p1,ada@example.org\np2,bob@example.org\np3,nobody@example.org\np4")
     assert "lacks {link}" in panel("send", subject="Come", text="Hello")
-    assert "3 mails are being sent" in panel("send", **WORDS)
+    assert "Sending 3 emails" in panel("send", **WORDS)
     assert len(server.taken) == 2
     assert "From: lab@example.org" in server.taken[0]
     own = re.search(r"invitation=3?D?(\w+)", server.taken[0].replace("=\n", ""))
     assert own is not None
     page = panel("send", **WORDS)  # pressed again: only who was refused is tried once more
-    assert "1 mails are being sent" in page
+    assert "Sending 1 email." in page
     assert "nobody here" in page
     assert len(server.taken) == 2
-    assert "0 mails" in panel("remind", **WORDS)  # had one a moment ago
+    assert "0 emails" in panel("remind", **WORDS)  # had one a moment ago
     study.invitations.update(begun_sending_at=timezone.now() - timedelta(days=1))
     Client().post(links(study)["p1"], {"consent": "yes"})
     panel("remind", **WORDS)
@@ -184,20 +184,19 @@ def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under
         lost.setattr(jobs.send_invitations, "delay", lambda *given: None)
         panel("send", **WORDS)
     path = f"/studies/{study.key}/invitations/lab/"
-    assert "2 mails, asked for at" in client.get(path).content.decode()
+    assert "Sending 2 emails, requested at" in client.get(path).content.decode()
     study.invitations.get(own_id="p2").delete()
     monkeypatch.setattr(job_queues, "taken_until", lambda queue: timezone.now())
     assert send_lost() == 1
     assert [("ada@" in mail, "bob@" in mail) for mail in server.taken] == [(True, False)]
     page = client.get(path).content.decode()
-    assert "asked for at" not in page
+    assert "requested at" not in page
     panel("invite", people="p3,carl@example.org")
     with monkeypatch.context() as lost:
         lost.setattr(jobs.send_invitations, "delay", lambda *given: None)
         panel("send", **WORDS)
     page = client.get(path).content.decode()
-    assert "1 mail, asked for at" in page
-    assert "UTC, is being sent" in page
+    assert "Sending 1 email, requested at" in page
 
 
 @pytest.mark.medium

@@ -165,7 +165,7 @@ def do(client, url: str = "/messages/do/", **form: object) -> list[str]:
 @pytest.mark.medium
 def test_a_channel_is_added_tried_and_chosen_for_one_study_on_the_pages(client, study, receiver):
     client.force_login(study.owner)
-    assert "Nothing is sent yet" in page_of(client, "/messages/")
+    assert "No channels yet" in page_of(client, "/messages/")
     added = {"action": "add", "kind": "webhook", "name": "Lab", "address": receiver.url}
     assert do(client, **added)[0].startswith("Added.")
     channel = Channel.objects.get()
@@ -197,7 +197,7 @@ def test_limits_of_a_study_are_changed_together_or_not_at_all_and_logged(client,
     form = {"action": "limits", "stalled_h": 6, "trap_percent": 20}
     form |= {"error_percent": 0, "budget_percent": 80}
     refused = do(client, url="/studies/voices/messages/do/", **form)
-    assert "Clips that do not play, %" in refused[0]
+    assert "Playback errors (%)" in refused[0]
     assert watching.limits_of(study).stalled_h == 24
     do(client, url="/studies/voices/messages/do/", **{**form, "error_percent": 2})
     assert watching.limits_of(study).stalled_h == 6
@@ -208,7 +208,7 @@ def test_limits_of_a_study_are_changed_together_or_not_at_all_and_logged(client,
 def test_mail_comes_when_its_reader_followed_the_link_as_its_owner(client, study, receiver):
     client.force_login(study.owner)
     form = {"action": "add", "kind": "mail", "address": "ada@example.org", "events": list(KINDS)}
-    assert do(client, **form)[0].startswith("A mail is on its way")
+    assert do(client, **form)[0].startswith("A confirmation email was sent")
     fill(study)
     watching.watch()
     assert tell() == []
@@ -222,7 +222,7 @@ def test_mail_comes_when_its_reader_followed_the_link_as_its_owner(client, study
     Occurrence.objects.update(over_at=timezone.now())
     watching.watch()
     assert tell() == ["sent"]
-    assert mail.outbox[1].subject == "Full: A study"
+    assert mail.outbox[1].subject == "Quota reached: A study"
     assert mail.outbox[1].to == ["ada@example.org"]
 
 

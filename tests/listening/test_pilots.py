@@ -114,7 +114,7 @@ def test_a_try_is_told_nowhere_but_on_its_own_page(owner, draft):
     assert what_is_told(draft) == before
     page = page_of(owner, "/studies/voices/")
     assert session.rater.code not in page
-    assert "Opening deletes the 2 tries made so far." in words_of(page)
+    assert "Opening deletes the 2 preview sessions." in words_of(page)
     own = page_of(owner, "/studies/voices/try/")
     assert "13 screens with answers" in words_of(own)
     assert "the rhythm is unlike a person" in own
@@ -138,7 +138,7 @@ def test_opening_deletes_tries_and_plans_as_if_there_had_been_none(owner, draft)
     said = [(e.what, e.by, e.details) for e in StudyEvent.objects.filter(key="voices")]
     assert said[1] == ("pilots_deleted", "ada", {"tries": 2})
     answer = owner.post("/studies/voices/try/do/", {"action": "begin"}, follow=True)
-    assert "Only a draft is tried" in messages_of(answer)[0]
+    assert "Copy it to preview a draft" in messages_of(answer)[0]
 
 
 @pytest.mark.medium
@@ -146,10 +146,10 @@ def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     tried(owner)
     assert Slot.objects.count() > 100
     answer = owner.post("/studies/voices/try/do/", {"action": "delete"}, follow=True)
-    assert messages_of(answer) == ["Deleted 1 try with all answers."]
+    assert messages_of(answer) == ["Deleted 1 preview session with all answers."]
     left = [model.objects.count() for model in (Session, Rater, Trial, Rating, Slot, Block)]
     assert left == [0] * 6
-    assert "Nobody has tried it yet" in words_of(answer.content.decode())
+    assert "No preview session yet" in words_of(answer.content.decode())
 
 
 @pytest.mark.medium
@@ -158,14 +158,14 @@ def test_one_try_is_ended_whoever_began_it_and_the_others_stay(owner, draft):
     mine, theirs = begin(owner), begin(owner)
     form = {"action": "delete", "try": theirs.code}
     answer = owner.post("/studies/voices/try/do/", form, follow=True)
-    assert messages_of(answer) == ["Deleted 1 try with all answers."]
+    assert messages_of(answer) == ["Deleted 1 preview session with all answers."]
     assert [each.code for each in Session.objects.all()] == [mine.code]
     assert [each.pk for each in Rater.objects.all()] == [mine.rater_id]
     assert Trial.objects.exists()
     assert Slot.objects.exists()  # what is planned stays for the other
     assert owner.get(reverse("session", args=[theirs.code])).status_code == 404
     again = owner.post("/studies/voices/try/do/", form, follow=True)
-    assert messages_of(again) == ["No tries."]
+    assert messages_of(again) == ["No preview sessions."]
     assert owner.get(reverse("session", args=[mine.code])).status_code == 200
     last = StudyEvent.objects.filter(key="voices", what="pilots_deleted").get()
     assert last.details == {"tries": 1}
@@ -184,9 +184,9 @@ def test_the_time_it_took_stands_beside_what_raters_are_told(owner, draft):
     Session.objects.filter(pk=session.pk).update(**ended)
     length = studies.promised_s(draft, selectors.session_length(draft))
     words = words_of(page_of(owner, "/studies/voices/try/"))
-    assert "You took 4:10" in words
-    assert f"the estimate is {int(length) // 60}:{round(length) % 60:02}" in words
-    assert "reading the first page is 0:12 more" in words  # 40 words
+    assert "Your session took 4:10" in words
+    assert f"The estimate is {int(length) // 60}:{round(length) % 60:02}" in words
+    assert "plus 0:12 for the first page" in words  # 40 words
 
 
 @pytest.mark.medium
@@ -194,12 +194,12 @@ def test_only_a_signed_address_of_a_draft_begins_a_try(owner, draft, settings):
     door = door_of(owner)
     stranger = Client()
     page = stranger.get(door)
-    assert "A try: stored apart" in page.content.decode()
+    assert "Preview session: stored apart" in page.content.decode()
     assert Session.objects.count() == 0  # the door stores nothing
     for address in (f"/r/{draft.link}/?pilot=made-up", door[:-1]):
         answer = stranger.post(address, {"consent": "yes"})
         assert answer.status_code == 404
-        assert "This try is over" in answer.content.decode()
+        assert "This preview session is over" in answer.content.decode()
     assert stranger.post(f"/r/{draft.link}/", {"consent": "yes"}).status_code == 409
     Study.objects.update(state="open")
     assert stranger.post(door, {"consent": "yes"}).status_code == 404  # no rater by accident

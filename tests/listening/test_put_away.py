@@ -90,11 +90,11 @@ def test_studies_are_found_by_words_state_tag_and_archive(owner, study):
         "?state=nonsense&sort=nonsense": ["voices", "tones", "old"],
     }.items():
         assert keys_in(page_of(owner, f"/studies/{query}")) == keys, query
-    assert "Archived: " in do(owner, "archive", "old")[0]
+    assert "Archived. " in do(owner, "archive", "old")[0]
     assert keys_in(page_of(owner, "/studies/")) == ["voices", "tones"]
     assert keys_in(page_of(owner, "/studies/?archived=yes")) == ["old"]
     assert "Pause or close it before" in do(owner, "archive")[0]
-    assert do(owner, "unarchive", "old") == ["Back in the list."]
+    assert do(owner, "unarchive", "old") == ["Restored to the list."]
     assert keys_in(page_of(owner, "/studies/?sort=oldest")) == ["voices", "tones", "old"]
 
 
@@ -122,12 +122,12 @@ def test_the_list_tells_the_pace_and_what_was_paid(owner, study):
         )
     text = words_of(page_of(owner, "/studies/"))
     by = (timezone.now() + timedelta(days=3)).strftime("%Y-%m-%d")
-    assert f"full in 3 days (by {by} UTC) at the pace of the last 3 days" in text
+    assert f"complete in 3 days (by {by} UTC) at the rate of the last 3 days" in text
     assert "Ratings per hour since" in text
     assert "£16.25" in text
     Session.objects.update(finished_at=timezone.now() - timedelta(days=4))
     assert overviews([study])[0].full_in is None
-    assert "no end expected yet" in words_of(page_of(owner, "/studies/"))
+    assert "no forecast yet" in words_of(page_of(owner, "/studies/"))
 
 
 # --- Copies --------------------------------------------------------------------------------------

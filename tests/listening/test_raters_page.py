@@ -20,6 +20,7 @@ from listening.models import (
 )
 from listening.models.study_log import note
 from listening.sessions import lifecycle, rejection, session_summaries
+from listening.web.researcher.raters_plot import raters_plot
 from listening.web.researcher.raters_table import raters_table, rows_of
 from tests.factories import (
     ATT_TRAPS,
@@ -74,17 +75,17 @@ def test_a_row_shows_state_device_trials_traps_and_time(owner, study):
     session = person_took(study, device="phone")
     text = words_of(page_of(owner, RATERS_PAGE))
     assert f"{session.rater.code} finished phone 5 / 5 – – 1.0 s –" in text
-    assert "1 session, a row for each" in text
+    assert "1 session" in text
 
 
 @pytest.mark.medium
-def test_a_session_whose_places_went_to_others_is_shown_as_left(owner, study):
+def test_a_session_whose_places_went_to_others_is_shown_as_dropped_out(owner, study):
     session = arrive(study)
     Block.objects.filter(session=session).update(state=0, session=None, lease_until=None)
     code = session.rater.code
     assert code in page_of(owner, f"{RATERS_PAGE}?state=expired")
     assert code not in page_of(owner, f"{RATERS_PAGE}?state=started")
-    assert f"{code} left" in words_of(page_of(owner, RATERS_PAGE))
+    assert f"{code} dropped out" in words_of(page_of(owner, RATERS_PAGE))
 
 
 @pytest.mark.medium
@@ -109,8 +110,8 @@ def test_what_of_the_address_is_not_understood_narrows_nothing_and_is_named(owne
     html = page_of(owner, f"{RATERS_PAGE}?below=fast&state=gone&sort=shoes&page=x")
     text = words_of(html)
     assert session.rater.code in text
-    assert "Seconds per trial below “fast” narrows nothing: type a number." in text
-    assert "State “gone” narrows nothing: choose one of listening, finished," in text
+    assert "Time per trial below (s) “fast” narrows nothing: type a number." in text
+    assert "State “gone” narrows nothing: choose one of in progress, finished," in text
     assert "There is no column “shoes” to sort by." in text
 
 
@@ -237,7 +238,7 @@ def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
     monkeypatch.setattr(session_summaries, "AT_ONCE", 2)
     for _ in range(3):
         arrive(study)
-    assert "figures of 1 session are still being counted" in words_of(page_of(owner, RATERS_PAGE))
+    assert "figures of 1 session are still being updated" in words_of(page_of(owner, RATERS_PAGE))
 
 
 @pytest.mark.medium
@@ -291,7 +292,7 @@ def test_many_are_rejected_with_one_reason_and_restored_again(owner, study):
     assert event.details["sessions"] == 3
     assert sorted(event.details["raters"]) == sorted(s.rater.code for s in (first, second, third))
 
-    answer = judge(owner, "restored", first, second, third, reason="the traps were at fault")
+    answer = judge(owner, "restored", first, second, third, reason="the traps were faulty")
     assert "Restored 3 sessions." in messages_of(answer)[0]
     assert Rating.objects.filter(counts=True).count() == 10
     states = Session.objects.order_by("pk").values_list("status", "rejected_because")
@@ -309,7 +310,7 @@ def test_a_restored_rating_whose_place_was_given_away_stays_and_does_not_count(c
     lifecycle.reject(first, "slept")
     answer_all(arrive(study))
     answer = judge(client, "restored", first)
-    assert "5 of their ratings fill no place" in messages_of(answer)[1]
+    assert "5 of their ratings do not count" in messages_of(answer)[1]
     assert Rating.objects.filter(trial__session=first, counts=False).count() == 5
     assert Rating.objects.filter(counts=True).count() == 5
 
@@ -353,7 +354,10 @@ def test_nothing_is_judged_without_a_reason_a_choice_or_by_halves(owner, study):
     for form, why in (
         ({"session": session.pk, "to": "rejected", "reason": " "}, "for a reason"),
         ({"to": "rejected", "reason": "slept"}, "Choose at least one"),
-        ({"session": [session.pk, other.pk], "to": "rejected", "reason": "x"}, "not of this study"),
+        (
+            {"session": [session.pk, other.pk], "to": "rejected", "reason": "x"},
+            "no longer belong to this study",
+        ),
         ({"session": session.pk, "to": "sold", "reason": "x"}, "rejected or restored"),
         ({"all": "1", "query": "state=odd", "to": "rejected", "reason": "x"}, "narrows nothing"),
     ):
@@ -369,7 +373,7 @@ def test_who_was_judged_before_is_left_as_before_and_counted(owner, study):
     judge(owner, "rejected", session, reason="x" * 400)
     assert len(Session.objects.get(pk=session.pk).rejected_because) == 300
     answer = judge(owner, "rejected", session, withdrawn)
-    assert "2 left as before: withdrawn, screened out or rejected already." in messages_of(answer)
+    assert "2 not changed: already withdrawn, screened out or rejected." in messages_of(answer)
 
 
 # --- One rater -----------------------------------------------------------------------------------
@@ -393,12 +397,12 @@ def test_one_raters_page_shows_every_trial_beside_the_others_with_few_queries(
     assert f"all trials {trials} traps 3" in text
     assert text.count("trap “human”, failed") == 2
     assert "human 0 of 2" in text
-    assert "Who guesses passes a block with 19 %." in text
+    assert "Guess rate per block: 19 %." in text
     assert "the rhythm is unlike a person&#x27;s" in text
     assert "3 clicks where the mouse had not moved" in text
-    assert "1.0 s (5.0 s to hear) · 1 play · heard 100 %" in text
+    assert "1.0 s (audio 5.0 s) · 1 play · heard 100 %" in text
     traps = words_of(page_of(client, f"{RATERS_PAGE}{session.pk}/?show=traps"))
-    assert traps.count("Passes with Human") == 2
+    assert traps.count("Correct answer: Human") == 2
 
 
 @pytest.mark.medium
@@ -414,8 +418,33 @@ def test_an_answer_far_from_the_others_is_marked(client):
     for trial in odd.trials.order_by("position"):
         lifecycle.record_answer(odd, an_answer(trial, "1"))
     text = words_of(page_of(client, f"{RATERS_PAGE}{odd.pk}/"))
-    assert "others’ mean 4.50 (n = 6), this one is -3.50 from it" in text
-    assert "far from the others 5" in text
+    assert "mean of others 4.50 (n = 6), difference -3.50" in text
+    assert "outliers 5" in text
+
+
+def test_the_plot_has_a_point_per_session_within_its_frame(study):
+    sessions = [arrive(study) for _ in range(4)]
+    figures = ((900, 0.8, 0), (30_000, -0.4, 2), (4_000, 0.1, 0), (None, None, 0))
+    for session, (median_ms, agreement, failed) in zip(sessions, figures, strict=True):
+        SessionSummary.objects.update_or_create(
+            session=session,
+            defaults={
+                "median_ms": median_ms,
+                "agreement": agreement,
+                "traps_failed": failed,
+                "made_at": timezone.now(),
+            },
+        )
+    plot = raters_plot(rows_of(study))
+    assert [point.session for point in plot.points] == [each.pk for each in sessions[2::-1]]
+    assert all(0 < point.x < plot.width for point in plot.points)
+    assert all(0 < point.y < plot.height for point in plot.points)
+    slow = plot.points[1]
+    assert (slow.seconds, slow.traps_failed) == (30, 2)
+    assert slow.x == max(point.x for point in plot.points)
+    assert slow.y == max(point.y for point in plot.points)  # the least agreement is lowest
+    assert [value for value, _ in plot.across] == [1, 2, 5, 10, 20]
+    assert raters_plot(rows_of(study).filter(pk=sessions[0].pk)) is None
 
 
 @pytest.mark.medium

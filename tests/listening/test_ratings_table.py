@@ -111,7 +111,7 @@ def test_what_is_filtered_on_the_page_is_what_its_csv_holds(owner, study, monkey
 @pytest.mark.medium
 def test_what_no_filter_takes_is_named_and_no_csv_of_everything_comes_instead(owner):
     text = words_of(page_of(owner, "/studies/voices/ratings/?from=high&since=yesterday&sort=mood"))
-    assert "Value from “high” narrows nothing: type a number." in text
+    assert "Minimum value “high” narrows nothing: type a number." in text
     assert "Since (UTC) “yesterday” narrows nothing: write a day such as 2026-11-24." in text
     assert "There is no column “mood” to sort by." in text
     refused = owner.get("/studies/voices/results/ratings.csv?from=high")
@@ -127,7 +127,7 @@ def test_why_a_rating_is_left_out_stands_beside_it(owner):
         assert {row["why_not"] for row in rows} == {words}
     rows = owner.get("/studies/voices/ratings/?use=counts").context["rows"]
     assert {row["why_not"] for row in rows} == {""}
-    assert "No rating is like that" in page_of(owner, "/studies/voices/ratings/?from=99")
+    assert "No ratings match" in page_of(owner, "/studies/voices/ratings/?from=99")
 
 
 @pytest.mark.medium
@@ -231,7 +231,9 @@ def test_ratings_over_time_are_those_that_count(owner, study):
     hours = rating_hours("voices")
     assert sum(hour.ratings for hour in hours) == Rating.objects.filter(counts=True).count()
     assert abs(hours[-1].began.timestamp() - time.time()) < 3700
-    assert "Ratings over time Per hour (UTC)" in words_of(page_of(owner, "/studies/voices/"))
+    assert "Ratings over time Planned ratings completed per hour (UTC)" in words_of(
+        page_of(owner, "/studies/voices/")
+    )
     for _ in range(MOST_MARKS + 1):
         StudyEvent.objects.create(study_id=study.pk, key="v", owner_id=1, by="ada", what="paused")
     marks, count = state_marks(study.pk)

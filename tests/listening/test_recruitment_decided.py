@@ -48,7 +48,7 @@ def test_all_that_is_plain_is_approved_at_once(double: Double) -> None:
     doubtful = Person(double, recruitment).hand_in()
     syncing.sync(recruitment)
     assert deciding.approve_many(recruitment, "ada") == 2
-    assert {p.row().rule for p in people} == {"Who did the work is paid, whether we use it or not."}
+    assert {p.row().rule for p in people} == {"Completed work is paid, whether or not it is used."}
     double.settle()
     syncing.sync(recruitment)
     assert [p.row().status for p in people] == ["APPROVED", "APPROVED"]

@@ -87,20 +87,20 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     assert "Make the draft" not in page(ada, study.key)
     assert "Saved. Nothing was sent." in do(ada, study.key, "save", **FORM)
     told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
-    assert "That leaves" in told
+    assert "Eligible:" in told
     assert "18 to 60" in told
     told = do(ada, study.key, "save", **FORM, send="yes")
-    assert "It costs nothing until you publish it." in told
+    assert "It is free until you publish it." in told
     assert "COMPLETE1" in told
-    assert "Tick the box first" in do(ada, study.key, "publish")
+    assert "Confirm first" in do(ada, study.key, "publish")
     told = do(ada, study.key, "publish", sure="yes")
     assert "confirm it again" in told  # what was seen is not said
     told = do(ada, study.key, "publish", sure="yes", seal=hidden(told, "seal"))
-    assert "does not show it as active yet" in told
+    assert "is not active on Prolific yet" in told
     double.settle()
     told = do(ada, study.key, "look")
-    assert "At Prolific: active" in told
-    assert "Nobody has come from Prolific yet." in told
+    assert "On Prolific: active" in told
+    assert "No participants from Prolific yet." in told
     recruitment = Recruitment.objects.get()
     person = Person(double, recruitment).work().hand_in()
     told = do(ada, study.key, "look")
@@ -113,14 +113,14 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     double.settle()
     do(ada, study.key, "look")
     told = do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
-    assert "The bonus is owed." in told
-    assert "Take back £1.50 for" in told
+    assert "The bonus is due." in told
+    assert "Cancel the bonus of £1.50 for" in told
     take_back(ada, study.key)
     do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
-    assert "Written down at Prolific" in do(ada, study.key, "write_bonuses")
+    assert "Prepared on Prolific" in do(ada, study.key, "write_bonuses")
     undo, batch = BonusBatch.objects.order_by("pk")
     assert "being paid already, or was dropped" in do(ada, study.key, "pay", batch=undo.pk)
-    assert "was asked to pay, once" in do(ada, study.key, "pay", batch=batch.pk)
+    assert "Payment was requested" in do(ada, study.key, "pay", batch=batch.pk)
     assert "being paid already" in do(ada, study.key, "pay", batch=batch.pk)
     assert "Only a batch that is written" in do(ada, study.key, "undo_batch", batch=batch.pk)
     double.settle()
@@ -140,12 +140,12 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
 def take_back(ada: Client, key: str) -> None:
     """The one bonus, which stands in a batch that is not paid: that is undone first."""
     owed = Bonus.objects.get().pk
-    assert "Written down at Prolific" in do(ada, key, "write_bonuses")
+    assert "Prepared on Prolific" in do(ada, key, "write_bonuses")
     assert "undo it below first" in do(ada, key, "take_back", bonus=owed)
     undone = do(ada, key, "undo_batch", batch=BonusBatch.objects.get().pk)
-    assert "all of it is owed again" in undone
-    assert "nothing of it is owed" in do(ada, key, "take_back", bonus=owed)
-    assert "Nothing is owed." in do(ada, key, "write_bonuses")
+    assert "all bonuses are due again" in undone
+    assert "no longer due" in do(ada, key, "take_back", bonus=owed)
+    assert "No bonuses are due." in do(ada, key, "write_bonuses")
 
 
 @pytest.mark.parametrize(
@@ -182,21 +182,21 @@ def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
     double.set(min_reward_per_hour=650, recommended_reward_per_hour=1000, more_with_filters=250)
     double.fault("rates_bare")
     text = page(ada, study.key)
-    assert "Prolific names for this workspace: at least £6.50, recommended £10.00." in text
+    assert "Prolific’s rates for this workspace: minimum £6.50, recommended £10.00." in text
     assert 'name="hourly" inputmode="decimal" value="10.00"' in text
     told = do(ada, study.key, "save", **FORM | {"hourly": "6.20"})
     assert "minimum is £6.50 per hour" in told
     do(ada, study.key, "save", **FORM)
     told = do(ada, study.key, "add_filter", filter="age", lower="18", upper="60")
-    assert "and these filters: at least £6.50, recommended £12.50." in told
+    assert "and these filters: minimum £6.50, recommended £12.50." in told
     assert drafting.plan_of(Recruitment.objects.get()).hourly_floor == 650
     double.set(min_reward_per_hour=600, recommended_reward_per_hour=900, more_with_filters=0)
     double.fault("error_500", count=None, path="/reward-recommendations/")
     told = do(ada, study.key, "remove_filter", filter="age")
-    assert "this workspace: at least £6.50" in told  # kept for an hour
+    assert "this workspace: minimum £6.50" in told  # kept for an hour
     told = do(ada, study.key, "add_filter", filter="approval_rate", lower="90")
-    assert "Prolific’s published figures: at least £6.00, recommended £9.00." in told
-    assert "could not be read just now" in told
+    assert "Prolific’s published rates: minimum £6.00, recommended £9.00." in told
+    assert "could not be read" in told
 
 
 @pytest.mark.parametrize("bound", ["abc", "nan", "-inf", "²"])
@@ -208,7 +208,7 @@ def test_a_bound_of_a_filter_that_is_no_number_is_said(
     make_connection()
     do(ada, study.key, "save", **FORM)
     told = do(ada, study.key, "add_filter", filter="age", lower=bound)
-    assert "is no number" in told or "Give a lowest or a highest value" in told
+    assert "is not a number" in told or "Give a lowest or a highest value" in told
 
 
 @pytest.mark.medium
@@ -216,26 +216,26 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
     recruitment = make_published(double)
     key = recruitment.study.key
     for action, fields, told in (
-        ("nothing", {}, "no such action"),
+        ("nothing", {}, "Unknown action"),
         ("save", FORM, "The draft is at Prolific already"),
         ("send", {}, ""),
         ("publish", {"sure": "yes"}, "not a draft any more"),
         ("discard", {}, "Only a draft"),
-        ("state", {"to": "moon"}, "can be paused"),
-        ("places", {"places": "x"}, "whole number"),
+        ("state", {"to": "moon"}, "Choose pause"),
+        ("places", {"places": "x"}, "Enter the total number"),
         ("places", {"places": "1"}, "only be added"),
-        ("decide", {"submission": "77"}, "no such submission"),
-        ("decide", {}, "no such submission"),
-        ("decide", {"submission": "²"}, "no such submission"),
-        ("decide", {"submission": "9" * 40}, "no such submission"),
-        ("places", {"places": "²"}, "whole number"),
-        ("agree", {"submission": "x"}, "no such submission"),
-        ("bonus", {"submission": "1", "amount": "1"}, "no such submission"),
-        ("pay", {"batch": "9"}, "no such batch"),
-        ("take_back", {"bonus": "9"}, "no such bonus"),
-        ("write_bonuses", {}, "Nothing is owed."),
+        ("decide", {"submission": "77"}, "Unknown submission"),
+        ("decide", {}, "Unknown submission"),
+        ("decide", {"submission": "²"}, "Unknown submission"),
+        ("decide", {"submission": "9" * 40}, "Unknown submission"),
+        ("places", {"places": "²"}, "Enter the total number"),
+        ("agree", {"submission": "x"}, "Unknown submission"),
+        ("bonus", {"submission": "1", "amount": "1"}, "Unknown submission"),
+        ("pay", {"batch": "9"}, "Unknown batch"),
+        ("take_back", {"bonus": "9"}, "Unknown bonus"),
+        ("write_bonuses", {}, "No bonuses are due."),
         ("approve_all", {"seen": "0"}, "0 approved"),
-        ("slots", {"slots": "x"}, "whole number"),
+        ("slots", {"slots": "x"}, "Enter the total number"),
         ("slots", {"slots": "1"}, "only be added"),
         ("limit", {"limit": "lots"}, "is no amount of money"),
         ("add_filter", {"filter": "no"}, "no such filter"),
@@ -258,7 +258,7 @@ def test_strangers_see_and_do_nothing(client: Client, double: Double) -> None:
     mine = make_study(key="mine", completion_codes=CODES)
     type(mine).objects.filter(pk=mine.pk).update(owner=make_user("mallory"))
     reply = client.post(reverse("recruiting-do", args=["mine"]), fields, follow=True)
-    assert "no such submission" in reply.content.decode()
+    assert "Unknown submission" in reply.content.decode()
     assert person.row().decision == ""
     client.logout()
     assert client.get(reverse("recruiting", args=[key])).status_code == 302
@@ -274,10 +274,10 @@ def test_the_page_stands_without_prolific(ada: Client, double: Double) -> None:
     double.fault("error_500", count=None)
     assert "awaiting review" in page(ada, recruitment.study.key)
     assert "last known state" in do(ada, recruitment.study.key, "look")
-    assert "does not answer just now" in ada.get(reverse("prolific")).content.decode()
+    assert "is not responding" in ada.get(reverse("prolific")).content.decode()
     fresh = make_study(key="fresh", completion_codes=CODES)
     assert "filters could not be read" not in page(ada, fresh.key)
-    assert "Save the plan first" in page(ada, fresh.key)
+    assert "Save the plan before" in page(ada, fresh.key)
 
 
 @pytest.mark.medium
@@ -386,7 +386,7 @@ def test_events_are_subscribed_to_and_a_plain_server_says_why_not(
     assert "public https addresses only" in told
     settings.EARNEST_PUBLIC_URL = "https://earnest.example.org"
     told = ada.post(reverse("prolific-do"), {"action": "events"}, follow=True).content.decode()
-    assert "Prolific tells us of changes from now on." in told
+    assert "Immediate updates are enabled." in told
     assert set(Connection.objects.get().hooks) == set(syncing.WANTED)
 
 
@@ -405,11 +405,11 @@ def test_a_payment_in_doubt_is_said_and_a_person_decides(
     double.fault("drop_before", method="POST", path="/pay/")
     paying.pay(batch)
     key = recruitment.study.key
-    assert "asked to pay, no answer yet" in page(ada, key)
+    assert "payment requested, not confirmed" in page(ada, key)
     assert "still be paying" in do(ada, key, "pay_again", batch=batch.pk)
     settings.EARNEST_PROLIFIC_SETTLED_S = 0
-    assert "in doubt" in page(ada, key)
-    assert "1 bonus is owed again" in do(ada, key, "pay_again", batch=batch.pk)
+    assert "unconfirmed" in page(ada, key)
+    assert "1 bonus is due again" in do(ada, key, "pay_again", batch=batch.pk)
     assert drafting.plan_of(recruitment).places == 4
 
 
@@ -429,12 +429,12 @@ def test_a_draft_that_was_edited_at_prolific_is_shown_as_it_is(ada: Client, doub
     assert "Publish for £1,514.51" in told  # 200 × £5.00 and 2 × £0.30, with fees
     double.fault("error_500", count=None)
     told = page(ada, key)
-    assert "could not be read from Prolific just now" in told
+    assert "could not be read from Prolific" in told
     assert "Publish for" not in told
     double.heal()
     double.move(recruitment.prolific_study, "PUBLISH")
     double.settle()
-    assert "At Prolific: active" in page(ada, key)
+    assert "On Prolific: active" in page(ada, key)
 
 
 @pytest.mark.medium

@@ -109,7 +109,7 @@ def test_a_part_waits_for_the_return(double: Double) -> None:
     syncing.sync(recruitment)
     assert bonuses(double, person) == [90]
     (pay,) = pay_of_sessions(recruitment.study.key).values()
-    assert (pay, Session.objects.get().paid) == ("paid a part", True)
+    assert (pay, Session.objects.get().paid) == ("paid in part", True)
 
 
 @pytest.mark.medium
@@ -138,7 +138,7 @@ def test_what_is_paid_elsewhere_somebody_says_and_the_log_keeps() -> None:
     assert pay_of_sessions(study.key) == {f"s{session.pk}": "paid"}
     assert StudyEvent.objects.get(what="marked_paid").details["reason"] == "by voucher"
     assert mark_pay(study, [session.pk], "not paid", "it came back", by="ada").raters
-    assert pay_of_sessions(study.key) == {f"s{session.pk}": "nobody has said"}
+    assert pay_of_sessions(study.key) == {f"s{session.pk}": "not recorded"}
 
 
 @pytest.mark.medium

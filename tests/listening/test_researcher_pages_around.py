@@ -106,8 +106,8 @@ def test_checks_are_shown_with_settings_odds_and_how_raters_fared(owner, study):
     come(study, huggins=False)
     text = page(owner)
     assert "huggins 6 of 6 right, 1 attempt screened out 0.14 % 0.14 % 2 0 1" in text
-    assert "stereo 4 of 4 right, 1 attempt, language en goes on 1.2 % 1.2 % 1 1 0" in text
-    assert "volume the rater confirms; nobody fails – – – 3 0 0" in text
+    assert "stereo 4 of 4 right, 1 attempt, language en continues 1.2 % 1.2 % 1 1 0" in text
+    assert "volume confirmed by the rater; cannot be failed – – – 3 0 0" in text
 
 
 @pytest.mark.medium
@@ -147,18 +147,18 @@ def trapped(client: Any, **fields: Any) -> str:
 @pytest.mark.medium
 def test_traps_are_shown_with_the_odds_of_guessing(client):
     text = trapped(client)
-    assert "Traps beside every 5 clips: 2 “gold”, 2 to pass" in text
-    assert "Who guesses passes 4 % of these sets" in text
-    assert "More than one in ten" not in text
-    assert "One answer given all the time passes every set" in text
+    assert "Traps in addition to every 5 clips: 2 “gold” (at least 2 correct)" in text
+    assert "Random guessing passes 4 % of these sets" in text
+    assert "Random guessing passes more than" not in text
+    assert "Giving the same answer every time passes every set" in text
 
 
 @pytest.mark.medium
 def test_traps_that_a_guess_often_passes_are_warned_of(client):
     text = trapped(client, tolerance=1.0)
     assert "within 1" in text
-    assert "Who guesses passes 16 % of these sets" in text
-    assert "More than one in ten raters who guess" in text
+    assert "Random guessing passes 16 % of these sets" in text
+    assert "Random guessing passes more than" in text
 
 
 @pytest.mark.medium
@@ -166,8 +166,8 @@ def test_what_single_traps_expect_is_reckoned_with(client):
     trapped(client)
     Stimulus.objects.filter(key="trap_gold-0").update(attributes={"expected": "1|2|3"})
     text = page(client)
-    assert "Who guesses passes 16 % of these sets" in text  # (3/5 + 1/5) / 2 each
-    assert "One answer given all the time" not in text
+    assert "Random guessing passes 16 % of these sets" in text  # (3/5 + 1/5) / 2 each
+    assert "Giving the same answer every time" not in text
 
 
 @pytest.mark.medium
@@ -179,7 +179,7 @@ def test_the_audio_turing_test_is_shown_with_its_known_odds(client):
     )
     client.force_login(Study.objects.get().owner)
     text = page(client)
-    assert "1 “flawed”, 1 to pass; 2 “human”, 1 to pass" in text
+    assert "1 “flawed” (at least 1 correct); 2 “human” (at least 1 correct)" in text
     assert "passes 19 % of these sets" in text  # 1/3 of (1 - 4/9)
     assert "1 practice trial before the first clip. 2 clips repeated" in text
 
@@ -187,7 +187,7 @@ def test_the_audio_turing_test_is_shown_with_its_known_odds(client):
 @pytest.mark.medium
 def test_traps_whose_answers_are_not_on_the_scale_do_not_stop_the_page(client):
     text = trapped(client, expected=["perfect"])
-    assert "How often a guess passes cannot be said: “perfect” is not on this scale" in text
+    assert "The guess rate cannot be computed: “perfect” is not on this scale" in text
 
 
 # --- One rater -----------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_who_was_screened_out_is_counted_and_shown_with_the_reason(owner, study)
     assert 'data-live="sessions/screened">1<' in page_of(owner, "/studies/around/")
     right = session.checks["huggins"]["right"]
     assert f"Screened out: check huggins: {right} of 6 right" in of_rater(owner, session)
-    assert "There is nothing to decide: the session is screened out" in of_rater(owner, session)
+    assert "No decision is needed: the session is screened out" in of_rater(owner, session)
 
 
 @pytest.mark.medium
@@ -216,8 +216,8 @@ def test_one_raters_page_holds_consent_checks_with_odds_answers_and_the_comment(
     text = of_rater(owner, session)
     assert f"Started {session.started_at:%Y-%m-%d %H:%M:%S} UTC , consent version 3.0" in text
     huggins, stereo = (check_named(key).title for key in ("huggins", "stereo"))
-    assert f"{huggins} passed, 6 of 6 right, attempt 1 (who guesses passes with 0.14 %)" in text
-    assert f"{stereo} failed , 0 of 4 right, attempt 1 (who guesses passes with 1.2 %)" in text
+    assert f"{huggins} passed, 6 of 6 correct, attempt 1 (guess rate 0.14 %)" in text
+    assert f"{stereo} failed , 0 of 4 correct, attempt 1 (guess rate 1.2 %)" in text
     assert "hearing? Yes hearing? No Comment at the end All fine." in text
 
 

@@ -124,7 +124,7 @@ def test_an_invitation_lets_in_whoever_the_provider_knows(uni):
     answer = sign_on(client, path)
     assert answer.url == path
     assert "You are logged in as" in words_of(page_of(client, path))
-    assert messages_of(client.post(path, follow=True)) == ["You are in the project Lab, as editor."]
+    assert messages_of(client.post(path, follow=True)) == ["You joined the project Lab, as editor."]
     new = Membership.objects.get(role=Role.EDITOR).user
     assert new.pk != owner.pk
     assert new.username.lower() != "owner"

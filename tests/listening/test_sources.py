@@ -196,13 +196,13 @@ def test_the_recruiting_page_lists_the_ways_in_and_changes_a_quota(study, client
     assert "?source=sona&amp;id=%SURVEY_CODE%" in page
     Study.objects.update(sources=[{**SOURCES[0], "kind": "panel", "invited_only": True}])
     alone = client.get(f"/studies/{study.key}/recruiting/").content.decode()
-    assert "by invitation alone" in alone
+    assert "by invitation only" in alone
     assert "YOUR-ID" not in alone  # an address that lets nobody in
     Study.objects.update(sources=study.sources)
     change = {"action": "quota", "source": "lab", "quota": "1", "anchor": "sources"}
     said = client.post(f"/studies/{study.key}/recruiting/do/", change, follow=True)
     assert "Own panel: at most 1 sessions." in said.content.decode()
-    assert "full" in re.findall(r'badge-warn">(\w+)', said.content.decode())
+    assert "quota" in re.findall(r'badge-warn">(\w+)', said.content.decode())
     wrong = client.post(
         f"/studies/{study.key}/recruiting/do/", change | {"quota": "-1"}, follow=True
     )

@@ -295,7 +295,7 @@ def test_versions_are_shown_in_a_chain_on_each_of_them(client, study):
         assert "Version 1" in shown
         assert "Version 2" in shown
     assert not later.definitions.exists()
-    assert "not opened yet" in words_of(page_of(client, f"/studies/{later.key}/versions/"))
+    assert "not open yet" in words_of(page_of(client, f"/studies/{later.key}/versions/"))
     assert later.wording == 0
 
 

@@ -72,12 +72,12 @@ def _check(study: Study, asked: dict[str, Any], count: Any) -> dict[str, Any]:
 def _settings_text(settings: CheckSettings) -> str:
     """How the check is set, in a line."""
     if not settings.trials:
-        return "the rater confirms; nobody fails"
+        return "confirmed by the rater; cannot be failed"
     attempts = "1 attempt" if settings.attempts == 1 else f"{settings.attempts} attempts"
     parts = [f"{settings.pass_at_least} of {settings.trials} right", attempts]
     parts += [f"language {settings.language}"] if settings.language else []
     parts += [f"{name} {value:g}" for name, value in settings.numbers.items()]
-    parts += [] if settings.feedback else ["no advice between attempts"]
+    parts += [] if settings.feedback else ["no hints between attempts"]
     return ", ".join(parts)
 
 

@@ -34,8 +34,8 @@ from listening.web.researcher.gallery import purpose_of
 ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
 SCREEN_OUT_WORDS = {
     "screen.loudspeaker": "raters with loudspeakers",
-    "screen.loss": "who reports a hearing loss",
-    "screen.not_native": "who did not grow up with the language of the study",
+    "screen.loss": "raters with a hearing loss",
+    "screen.not_native": "non-native listeners of the study’s language",
     "screen.under_18": "people under 18",
 }
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
@@ -129,14 +129,14 @@ def _task_words(
         given = (each["question"], mine.get("question", ""))
         fields.append(_word(f"{where}.question", "Question", *given))
         given = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
-        fields.append(_word(f"{where}.help_text", "Small words below it", *given))
+        fields.append(_word(f"{where}.help_text", "Help text", *given))
         for step in steps:
             given = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
             fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *given))
     if "justification" in task:
         mine = own.get("justification", {}).get("prompt", "")
         given = (task["justification"].get("prompt", ""), mine)
-        fields.append(_word(f"{at}.justification.prompt", "Question for the reason", *given))
+        fields.append(_word(f"{at}.justification.prompt", "Justification prompt", *given))
     return _language(tag, fields)
 
 

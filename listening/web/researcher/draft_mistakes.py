@@ -39,7 +39,7 @@ def _shown(
 ) -> ShownMistake:
     file, place, words = mistake.first.file, mistake.first.place, mistake.first.page_words
     if file == CSV and not rows:
-        return ShownMistake(SOUNDS, PAGES[SOUNDS], "", "add", "Add the sounds of your systems.")
+        return ShownMistake(SOUNDS, PAGES[SOUNDS], "", "add", "Add audio of your systems.")
     if file == CSV:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", words)
     if file != TOML:

@@ -92,7 +92,7 @@ def _seen(request: HttpRequest) -> int:
 def take_back(request: HttpRequest, draft: Draft) -> None:
     condition = request.POST.get("condition", "")
     count = anchors_and_traps.take_back(draft, condition, _seen(request))
-    messages.success(request, f"{count} clips of “{condition}” are taken back.")
+    messages.success(request, f"{count} clips of “{condition}” are removed.")
 
 
 # --- Changes of the table -------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _rename(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
     if not sounds.rename(
         top, rows, request.POST.get("condition", ""), request.POST.get("name", "")
     ):
-        messages.error(request, "Another system has this name, or it cannot be used.")
+        messages.error(request, "Another system has this name, or the name cannot be used.")
 
 
 def _texts(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
@@ -128,7 +128,7 @@ def _texts(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
     example = next((f": {key} “{text[:60]}”" for key, text in texts.items()), "")
     (messages.success if texts else messages.warning)(request, f"{count}{example}.")
     for line in unknown[:NAMED]:
-        messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
+        messages.warning(request, f"No sentence has this name: {line[:100]}")
     if len(unknown) > NAMED:
         messages.warning(request, f"… and {len(unknown) - NAMED} more lines.")
 
@@ -147,7 +147,7 @@ def _paragraphs(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
     elif count := draft_context.by_names(rows):
         messages.success(request, f"{count} paragraphs, by the names of the sentences.")
     else:
-        words = "No names of sentences make paragraphs: write them like dialogue2_turn3."
+        words = "No paragraphs found in the sentence names. Name them like dialogue2_turn3."
         messages.warning(request, words)
 
 
@@ -207,7 +207,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
         assert len(changes) <= MOST_CHANGES
         assert is_storable(changes)
     except (ValueError, TypeError, KeyError, AssertionError):
-        return JsonResponse({"message": "This is no change of a draft."}, status=400)
+        return JsonResponse({"message": "This change is not supported."}, status=400)
     try:
         merged = merging.save_fields(draft, changes, seen, over)
     except draft_fields.UnknownField as field:
@@ -293,7 +293,7 @@ def _received(request: HttpRequest, draft: Draft, path: str) -> tuple[dict[str, 
     except Wrong as wrong:
         return {"problem": f"{wrong.what} {wrong.remedy}"}, 422
     except OSError as error:
-        return {"problem": f"It cannot be kept: {error.strerror}."}, 507
+        return {"problem": f"The file cannot be stored: {error.strerror}."}, 507
     if not whole:
         return {"received": offset + len(request.body)}, 200
     return _what_came(draft, path, zipped), 200
@@ -356,7 +356,7 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
     try:
         if do == "delete":
             folder.delete(draft)
-            messages.success(request, "The draft and its sounds are deleted.")
+            messages.success(request, "The draft and its audio were deleted.")
             return redirect("new-study")
         if do == "forget-problems":
             received.forget_problems(draft)
@@ -371,9 +371,7 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             return _move(request, draft)
         _edit(request, draft, do)
     except folder.ChangedMeanwhile:
-        words = (
-            "The draft was changed in another window meanwhile. This is the newest; do it again."
-        )
+        words = "The draft was changed in another window. Repeat your change on this version."
         if "step" in request.POST:
             return JsonResponse({"problem": words}, status=409)
         messages.warning(request, words)
@@ -405,7 +403,7 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
         if do in TABLE:
             TABLE[do](request, top, rows)
         elif do in PARTS and not PARTS[do](top, given):
-            messages.error(request, "That is there already, or cannot be used.")
+            messages.error(request, "It exists already, or the name cannot be used.")
 
     seen = given.get("revision", "")
     folder.change(draft, make, whole_number(seen))
@@ -414,7 +412,7 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
 def _arrange(request: HttpRequest, draft: Draft) -> None:
     found = sounds.arrange(draft, request.POST.get("pattern", "").strip())
     if not folder.table_of(draft):
-        words = "There is no study.toml in it: start with another card, or add one."
+        words = "The folder has no study.toml. Add one, or start with another card."
         messages.warning(request, words)
     if found is not None:
         systems, sentences = len(found.systems), len(found.sentences)
@@ -443,7 +441,7 @@ def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
     number = whole_number(asked)
     project = projects_of(request.user, EDIT).filter(pk=number).first()
     if asked and project is None:
-        messages.error(request, "You are in no such project as editor or owner.")
+        messages.error(request, "You are not an editor or owner of this project.")
         return redirect("draft-review", code=draft.code)
     making.move_to_project(draft, project)
     where = f"It is in the project {project} now." if project else "It is its owner’s alone now."

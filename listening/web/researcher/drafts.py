@@ -64,7 +64,7 @@ ROLES = {
     "test": "Compared",
     "reference": "Reference",
     "anchor": "Anchor",
-    "trap": "Trap: must get a low score",
+    "trap": "Trap (must get a low score)",
 }
 STEPS = (
     ("draft", "Sounds"),
@@ -78,10 +78,12 @@ TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
     reading = reading or reading_of(draft)
     figures = figures_of(draft, reading)
+    found = mistakes(reading.problems)
     return {
         "draft": draft,
         "reading": reading,
         "figures": figures,
+        "mistakes": shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)),
         "cost": _cost(figures.cost) if figures.cost else None,
         "minutes": figures.length.minutes if figures.length else None,
         "parts": figures.length.parts if figures.length else [],
@@ -167,11 +169,8 @@ def _shown(
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
     context["last_by"] = last_by(draft.changes)
-    found = mistakes(reading.problems)
     try:
-        top = folder.table_of(draft)
-        context |= {**sidebar(draft, reading), "table": top}
-        context["mistakes"] = shown_mistakes(found, top, folder.rows_of(draft))
+        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
         context |= more(draft, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)

@@ -74,13 +74,13 @@ def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     try:
         if action == "invite":
             new, known = invitations.invite(study, named, request.POST.get("people", ""))
-            said = f"{new} new; {known} stood in the list before."
+            said = f"{new} added; {known} already in the list."
         elif action in ("send", "remind"):
             said = _send(request, study, named, reminder=action == "remind")
         elif action == "remove":
             said = _remove(request, study, named)
         else:
-            raise NotInvited("There is no such action.")
+            raise NotInvited("Unknown action.")
         messages.success(request, said)
         note(study, "invited", who(request), way_in=source, said=said)
     except NotInvited as error:
@@ -99,7 +99,8 @@ def _send(request: HttpRequest, study: Study, source: Source, *, reminder: bool)
     people = list(due.values_list("pk", flat=True))
     if people:
         ask(send_invitations, people, subject.strip(), text, reminder)
-    return f"{len(people)} mails are being sent. The table shows when the mail server has each."
+    emails = f"Sending {len(people)} email{'s' * (len(people) != 1)}."
+    return f"{emails} The table shows when the mail server has accepted each."
 
 
 def _under_way(study: Study, source: Source) -> list[AskedJob]:
@@ -115,7 +116,7 @@ def _remove(request: HttpRequest, study: Study, source: Source) -> str:
     gone, _ = mine.filter(pk=int(pk) if pk.isdecimal() and len(pk) < 18 else 0).delete()
     if not gone:
         raise NotInvited("People who have started cannot be removed from the list.")
-    return "Taken off the list. The link leads nowhere any more."
+    return "Removed from the list. The link no longer works."
 
 
 @login_required

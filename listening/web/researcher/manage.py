@@ -47,7 +47,7 @@ def set_retention(request: HttpRequest, study: Study) -> tuple[str, str]:
     days = request.POST.get("days", "").strip()
     day = request.POST.get("day", "").strip()
     if when == "days" and not (days.isascii() and days.isdigit() and len(days) < 7):
-        raise StudyError("Write how many days, in digits. Nothing was changed.")
+        raise StudyError("Enter the number of days in digits. Nothing was changed.")
     rule = Rule(
         int(days) if when == "days" else None,
         _day(day) if when == "day" else None,
@@ -61,7 +61,7 @@ def _day(written: str) -> date:
     try:
         return date.fromisoformat(written)
     except ValueError:
-        raise StudyError("Write the day as 2027-06-30. Nothing was changed.") from None
+        raise StudyError("Enter the date as 2027-06-30. Nothing was changed.") from None
 
 
 def erase_now(request: HttpRequest, study: Study) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     action = ACTIONS.get(name)
     study = study_for(request.user, key, OWN if name in OWNERS else EDIT)
     if action is None:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "Unknown action.")
         return redirect("manage", key=key)
     try:
         to, words = action(request, study)
@@ -143,13 +143,13 @@ def _archive(request: HttpRequest, study: Study) -> Done:
     studies.archive_study(study, by=who(request))
     return (
         study.key,
-        "Archived: the list no longer shows it, unless you ask for archived studies.",
+        "Archived. The list shows the study only under Archived.",
     )
 
 
 def _unarchive(request: HttpRequest, study: Study) -> Done:
     studies.archive_study(study, archived=False, by=who(request))
-    return study.key, "Back in the list."
+    return study.key, "Restored to the list."
 
 
 def _copy(request: HttpRequest, study: Study) -> Done:
@@ -174,19 +174,19 @@ def _change(request: HttpRequest, study: Study) -> Done:
     """The pages that change a study which nobody has opened; see `do`."""
     assert isinstance(request.user, User)
     draft_of(request.user, study)
-    return study.key, "Change what you like. Nothing here reaches raters before it is opened."
+    return study.key, "You can change everything. Raters see nothing until the study opens."
 
 
 def _move(request: HttpRequest, study: Study) -> Done:
     number = number_in(request, "project")
     project = projects_of(request.user, EDIT).filter(pk=number).first()
     if request.POST.get("project") and project is None:
-        raise StudyError("You are in no such project as editor or owner.")
+        raise StudyError("You are not an editor or owner of this project.")
     moved = move_study(study, project, by=who(request))
     forget_progress(study.key)
     if not moved:
         return study.key, "Nothing was changed."
-    where = f"It is in the project {project} now." if project else "It belongs to its owner alone."
+    where = f"It is in the project {project} now." if project else "Only its owner has access."
     seen = visible_studies(request.user).filter(pk=study.pk).exists()
     return study.key if seen else None, where
 
@@ -195,7 +195,7 @@ def _delete(request: HttpRequest, study: Study) -> Done:
     went = studies.delete_study(study, request.POST.get("typed", ""), by=who(request))
     forget_progress(study.key)
     words = f"{went.sessions:,} sessions and {went.ratings:,} ratings"
-    return None, f"Deleted “{study.key}” with {words}. That it was deleted stays in the log."
+    return None, f"Deleted “{study.key}” with {words}. The deletion is recorded in the log."
 
 
 ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {

@@ -32,10 +32,13 @@ PER_PAGE = 25
 MOST_STUDIES = 200  # in the list to choose from; the settings of each study lead there too
 BETWEEN_TESTS_S = 10
 LIMITS = {  # field -> its label, and what it is
-    "stalled_h": ("Stalled after, hours", "without a rating, while it is open and has places"),
-    "trap_percent": ("Traps failed, %", "that attentive raters fail at most, on average"),
-    "error_percent": ("Clips that do not play, %", "of a session, at most, on average"),
-    "budget_percent": ("Budget, %", "of the limit of a recruitment, or of its planned cost"),
+    "stalled_h": (
+        "Stalled after (hours)",
+        "without a rating while the study is open",
+    ),
+    "trap_percent": ("Traps failed (%)", "expected maximum for attentive raters, on average"),
+    "error_percent": ("Playback errors (%)", "expected maximum of clips per session, on average"),
+    "budget_percent": ("Budget (%)", "of the recruitment limit or the planned cost"),
 }
 
 
@@ -113,7 +116,7 @@ def do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     try:
         if action is None:
-            raise ChannelError("There is no such action.")
+            raise ChannelError("Unknown action.")
         messages.success(request, action(request))
     except ChannelError as error:
         messages.error(request, str(error))
@@ -144,16 +147,16 @@ def _add(request: HttpRequest) -> str:
 
 def _mail_link(channel: Channel) -> str:
     words = (
-        "Somebody wants messages about listening studies to be sent to this address.\n\n"
+        "Somebody wants notifications about listening studies to be sent to this address.\n\n"
         f"If that is you, follow this link within 3 days: {channels.confirmation_link(channel)}\n\n"
         "If not, do nothing."
     )
     code = f"confirm-{channel.pk}-{timezone.now():%Y%m%d%H%M%S}"
     try:
-        sending.send_mail(channel.address, "Confirm your mail address", words, code)
+        sending.send_mail(channel.address, "Confirm your email address", words, code)
     except sending.NotSent as error:
         raise ChannelError(str(error)) from None
-    return f"A mail is on its way to {channel.address}. Messages come when you follow its link."
+    return f"A confirmation email was sent to {channel.address}. Open its link to confirm."
 
 
 def _confirm_again(request: HttpRequest) -> str:
@@ -186,7 +189,7 @@ def _test(request: HttpRequest) -> str:
     sending.deliver(sent.pk)
     sent.refresh_from_db()
     if sent.state != Delivery.State.SENT:
-        raise ChannelError(f"The test message did not arrive. {sent.answer}")
+        raise ChannelError(f"The test message was not delivered. {sent.answer}")
     return f"The test message was sent. {sent.answer}"
 
 
@@ -215,11 +218,11 @@ def _again(request: HttpRequest) -> str:
     failed = Delivery.objects.filter(channel__owner=request.user.pk, state=Delivery.State.FAILED)
     delivery = failed.filter(pk=number_in(request, "delivery")).select_related("channel").first()
     if delivery is None or delivery.event == TEST:
-        raise ChannelError("There is no such message that failed.")
+        raise ChannelError("There is no such failed message.")
     if delivery.channel.stopped_at is not None:
         raise ChannelError(f"“{delivery.channel.name}” is stopped. Start it first.")
     sending.send_again(delivery)
-    return "It is tried again within a minute."
+    return "It will be sent again within a minute."
 
 
 ACTIONS: dict[str, Callable[[HttpRequest], str]] = {
@@ -287,7 +290,7 @@ def study_do(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT if action == "limits" else LOOK)
     try:
         if action not in STUDY_ACTIONS:
-            raise ChannelError("There is no such action.")
+            raise ChannelError("Unknown action.")
         messages.success(request, STUDY_ACTIONS[action](request, study))
     except ChannelError as error:
         messages.error(request, str(error))
@@ -302,7 +305,7 @@ def _choose(request: HttpRequest, study: Study) -> str:
     for channel in _own(request):
         chosen = [event for pk, _, event in wanted if pk == str(channel.pk)]
         channels.choose(channel, chosen, study=study)
-    return "Saved." if wanted or before else "Nothing is chosen for this study."
+    return "Saved." if wanted or before else "No notifications are selected for this study."
 
 
 @transaction.atomic
@@ -325,7 +328,7 @@ def _set_limits(request: HttpRequest, study: Study) -> str:
         return "Nothing was changed."
     limits.save()
     study_log.note(study, "limits", who(request), **changes)
-    return "Saved for everybody who receives messages about this study."
+    return "Saved for everyone with notifications for this study."
 
 
 STUDY_ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {

@@ -83,9 +83,9 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     if action == "delete":
         _delete(request, study)
     elif action == "begin":
-        messages.error(request, f"The study is {study.state}. Only a draft is tried: copy it.")
+        messages.error(request, f"The study is {study.state}. Copy it to preview a draft.")
     else:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "Unknown action.")
     return redirect("pilot", key=key)
 
 
@@ -95,5 +95,8 @@ def _delete(request: HttpRequest, study: Study) -> None:
     except StudyError as error:
         messages.error(request, str(error))
         return
-    word = "try" if count == 1 else "tries"
-    messages.success(request, f"Deleted {count} {word} with all answers." if count else "No tries.")
+    word = "session" if count == 1 else "sessions"
+    messages.success(
+        request,
+        f"Deleted {count} preview {word} with all answers." if count else "No preview sessions.",
+    )

@@ -331,7 +331,7 @@ def _scale(scale: Scale) -> str:
         low, high, step = scale.span
         return f"{low:g} to {high:g} in steps of {step:g}" + (f": {', '.join(words)}" * bool(words))
     if scale.widget == "text":
-        return f"words of their own, at most {scale.longest} characters"
+        return f"free text, at most {scale.longest} characters"
     if scale.widget == "ranking":
-        return "an order, the best first"
+        return "a ranking, best first"
     return ", ".join(words) if len(words) <= MOST_ANSWERS else f"{words[0]} to {words[-1]}"

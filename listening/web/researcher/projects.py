@@ -87,7 +87,7 @@ def project_do(request: HttpRequest, pk: int) -> HttpResponse:
     project, _ = project_for(request.user, pk, LOOK if name == "leave" else OWN)
     try:
         if name not in ACTIONS:
-            raise ProjectError("There is no such action.")
+            raise ProjectError("Unknown action.")
         words = ACTIONS[name](request, project)
     except ProjectError as error:
         messages.error(request, str(error))
@@ -106,11 +106,11 @@ def _rename(request: HttpRequest, project: Project) -> str:
 def _two_factor(request: HttpRequest, project: Project) -> str:
     needed = request.POST.get("needed") == "on"
     if needed and not has_second_factor(request.user):
-        raise ProjectError("Add a second factor of your own first, on the page Account.")
+        raise ProjectError("Add a second factor to your own account first.")
     project.needs_two_factor = needed
     project.save(update_fields=["needs_two_factor"])
     if needed:
-        return "Members need a second factor now; those without one add it on their next page."
+        return "Members now need a second factor. Those without one are asked to add it."
     return "Members need no second factor for this project."
 
 
@@ -127,20 +127,20 @@ def _invite(request: HttpRequest, project: Project) -> str:
 
 def _revoke(request: HttpRequest, project: Project) -> str:
     gone = projects.revoke(project, number_in(request, "invitation"))
-    return "That link works no more." if gone else "That link worked no more already."
+    return "The link no longer works." if gone else "The link had already stopped working."
 
 
 def _role(request: HttpRequest, project: Project) -> str:
     role = request.POST.get("role", "")
     member = projects.change_role(project, number_in(request, "member"), role)
     name = member.user.get_username()
-    return f"{name} is {role} now." if role else f"{name} is out of the project."
+    return f"{name} is {role} now." if role else f"{name} was removed from the project."
 
 
 def _leave(request: HttpRequest, project: Project) -> str:
     mine = project.memberships.filter(user=request.user.pk).first()
     if mine is None:
-        raise ProjectError("You are not in this project.")
+        raise ProjectError("You are not a member of this project.")
     projects.change_role(project, mine.pk, "")
     return f"You have left {project}."
 
@@ -194,7 +194,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except ProjectError as error:
         messages.error(request, str(error))
         return redirect("projects")
-    messages.success(request, f"You are in the project {member.project}, as {member.role}.")
+    messages.success(request, f"You joined the project {member.project}, as {member.role}.")
     onward = reverse("project", args=[member.project_id])
     if known:
         return redirect(onward)

@@ -91,13 +91,13 @@ def connection_do(request: HttpRequest, project: int | None = None) -> HttpRespo
             there = request.POST.get("project", "")
             moved = workspace != connection.workspace
             connecting.choose_workspace(connection, workspace, "" if moved else there)
-            messages.success(request, "Drafts go there from now on.")
+            messages.success(request, "New drafts use this workspace and project.")
         elif action == "events":
             syncing.subscribe(connection)
-            messages.success(request, "Prolific tells us of changes from now on.")
+            messages.success(request, "Immediate updates are enabled.")
         elif action == "disconnect":
             connecting.disconnect(connection)
-            messages.success(request, "The token is forgotten here. Delete it at Prolific too.")
+            messages.success(request, "Disconnected. Delete the token on Prolific, too.")
     except RecruitmentError as error:
         messages.error(request, str(error))
     except ProlificError as error:

@@ -34,15 +34,16 @@ from listening.sessions.rejection import AT_ONCE, Judged
 from listening.studies import StudyError
 from listening.web.posted_values import whole_number
 from listening.web.researcher.checks_and_traps import chance_text, questionnaire_title
+from listening.web.researcher.raters_plot import raters_plot
 from listening.web.researcher.raters_table import described, raters_table, rows_of
 from listening.web.researcher.study_page import who
 from listening.web.session_decisions import MARKS, decide, mark_pay
 
 READ_AT_ONCE = 2000  # rows of a CSV
 LEFT = {  # why a session stays as it was
-    "rejected": "withdrawn, screened out or rejected already",
-    "restored": "not rejected already",
-    **dict.fromkeys(MARKS, "marked so already, scripted, or of Prolific, where Recruiting pays"),
+    "rejected": "already withdrawn, screened out or rejected",
+    "restored": "not rejected",
+    **dict.fromkeys(MARKS, "already marked, simulated, or paid under Recruiting"),
 }
 FIGURES = (
     *("trials", "answered", "skipped", "traps", "traps_failed", "checks_failed"),
@@ -56,8 +57,8 @@ TRIALS_PER_PAGE = 50
 SHOWS = {
     "": "all trials",
     "traps": "traps",
-    "far": "far from the others",
-    "reasons": "with reasons",
+    "far": "outliers",
+    "reasons": "with justifications",
 }
 JUDGED = ("rejected", "restored")  # events
 REJECTABLE = (Session.Status.STARTED, Session.Status.FINISHED, Session.Status.EXPIRED)
@@ -78,6 +79,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "study": study,
         "shown": shown,
+        "plot": raters_plot(shown.filtered),
         "rows": rows,
         "uncounted": uncounted,
         "as_of": min((row["summary"].made_at for row in rows if row["summary"]), default=None),
@@ -118,12 +120,12 @@ def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
             return [], " ".join(shown.ignored)
         chosen = list(shown.filtered.values_list("pk", flat=True))
         if str(len(chosen)) != request.POST["all"]:
-            return [], f"{len(chosen):,} sessions match now: others came meanwhile. Look again."
+            return [], f"{len(chosen):,} sessions match now, because new ones arrived. Check again."
     else:
         asked = [whole_number(pk) for pk in request.POST.getlist("session")]
         chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
         if len(chosen) < len(set(asked)):
-            return [], "Some of these sessions are not of this study, or are gone. Look again."
+            return [], "Some of these sessions no longer belong to this study. Check again."
     return chosen, ""
 
 
@@ -132,19 +134,19 @@ def _tell(request: HttpRequest, to: str, judged: Judged) -> None:
     count = len(judged.raters)
     named = f"the session of {judged.raters[0]}" if count == 1 else f"{count:,} sessions"
     after = {
-        "rejected": "The ratings are kept but no longer count, and the places are open again.",
-        "restored": "The ratings count again where their places are still free.",
-        **dict.fromkeys(MARKS, "Ratings and places stay as they are."),
+        "rejected": "The ratings are kept but no longer count, and their slots are open again.",
+        "restored": "The ratings count again where their slots are still free.",
+        **dict.fromkeys(MARKS, "Ratings do not change."),
     }
     if count:
-        said = f"Said to be {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
+        said = f"Marked as {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
         messages.success(request, f"{said} {after[to]}")
     if judged.not_counting:
-        said = f"{judged.not_counting:,} of their ratings fill no place"
-        why = "others have given it meanwhile, or the block had not passed its traps"
+        said = f"{judged.not_counting:,} of their ratings do not count"
+        why = "other raters have filled the slot, or the block failed its traps"
         messages.warning(request, f"{said}: {why}. They are kept.")
     if left := judged.left_as_they_were:
-        messages.warning(request, f"{left:,} left as before: {LEFT[to]}.")
+        messages.warning(request, f"{left:,} not changed: {LEFT[to]}.")
 
 
 def _back(request: HttpRequest, study: Study) -> str:

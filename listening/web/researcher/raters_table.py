@@ -13,7 +13,7 @@ from listening.design.sources import sources_of
 from listening.models import Block, Session, SessionSummary, Study
 from listening.sessions.outcomes import review_words
 
-SHOWN_AS = {"expired": "left", "screened": "screened out", "started": "listening"}
+SHOWN_AS = {"expired": "dropped out", "screened": "screened out", "started": "in progress"}
 HELD = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
 DROPPED_OUT = Q(~Exists(HELD), status=Session.Status.STARTED)  # its places went to others
 
@@ -62,7 +62,7 @@ COLUMNS = (
         "Time per trial",
         "median_ms",
         largest_first=False,
-        help="Median over the answered trials, practice left out",
+        help="Median over answered trials, without practice",
     ),
     _counted(
         "agreement",
@@ -71,7 +71,7 @@ COLUMNS = (
         largest_first=False,
         help="Pearson’s r with the means of all others’ scores of the same clips",
     ),
-    _counted("signs", "Signs", "signs", help="Trials with signs of a program"),
+    _counted("signs", "Bot indicators", "signs", help="Trials with bot indicators"),
     Column("started", "Started (UTC)", ("started_at",), largest_first=True),
 )
 STATES = tuple((name, called(name)) for name in Session.Status.values)
@@ -79,7 +79,7 @@ DEVICES = tuple((name, name) for name in ("desktop", "phone", "tablet"))
 FILTERS = (
     Filter("state", "State", _state, STATES),
     _choice(
-        "review", "Doubtful", {"yes": ("needs review", ~Q(review="")), "no": ("no", Q(review=""))}
+        "review", "Flagged", {"yes": ("needs review", ~Q(review="")), "no": ("no", Q(review=""))}
     ),
     _choice(
         "traps",
@@ -102,7 +102,7 @@ FILTERS = (
     Filter("device", "Device", one_of("device"), DEVICES),
     _choice(
         "who",
-        "Who",
+        "Raters",
         {
             "people": ("people", Q(rater__simulated=False)),
             "simulated": ("simulated", Q(rater__simulated=True)),
@@ -110,12 +110,12 @@ FILTERS = (
     ),
     _choice(
         "signs",
-        "Signs of a program",
+        "Bot indicators",
         {"yes": ("some", Q(summary__signs__gt=0)), "no": ("none", Q(summary__signs=0))},
     ),
     Filter(
         "below",
-        "Seconds per trial below",
+        "Time per trial below (s)",
         number_from("summary__median_ms", "lt", factor=1000),
         kind="number",
     ),
@@ -132,7 +132,7 @@ RATERS = Table("raters", COLUMNS, FILTERS, sort="-started", most=100_000)
 
 def raters_table(study: Study, *, sees_ids: bool) -> Table:
     """With the study's ways in, and a search by what this user may see."""
-    placeholder = "code or participant id" if sees_ids else "code"
+    placeholder = "code or participant ID" if sees_ids else "code"
     search = Filter("q", "Search", _search(study, sees_ids), placeholder=placeholder)
     named = tuple((source.key, source.name) for source in sources_of(study.sources))
     ways = (Filter("source", "Source", one_of("source"), named),) if named else ()

@@ -180,7 +180,7 @@ def _bound(text: str) -> float | int:
     except ValueError:
         number = nan
     if not isfinite(number):
-        raise ValueError(f"“{text[:20]}” is no number.")
+        raise ValueError(f"“{text[:20]}” is not a number.")
     return int(number) if number == int(number) else number
 
 
@@ -496,7 +496,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     name = request.POST.get("action", "")
     action = ACTIONS.get(name)
     if action is None:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "Unknown action.")
         return redirect("recruiting", key=key)
     try:
         answer = action(request, study)
@@ -528,7 +528,7 @@ def _seen(request: HttpRequest) -> int:
 def _recruitment(study: Study) -> Recruitment:
     found = _current(study)
     if found is None:
-        raise RecruitmentError("There is no plan yet.")
+        raise RecruitmentError("There is no recruitment plan yet.")
     return found
 
 
@@ -578,9 +578,9 @@ def _with_filters(recruitment: Recruitment, plan: Plan) -> str:
         with connecting.client_of(connection) as prolific:
             eligible = prolific.eligible(plan.filters, connection.workspace)
     except ProlificError as error:
-        return f"Saved. How many participants that leaves is not known: {error}"
+        return f"Saved. The number of eligible participants is unknown: {error}"
     left = f"{eligible:,}" if eligible else "fewer than 25"
-    return f"Saved. That leaves {left} participants."
+    return f"Saved. Eligible: {left} participants."
 
 
 def _send(request: HttpRequest, study: Study) -> Answer:
@@ -589,34 +589,34 @@ def _send(request: HttpRequest, study: Study) -> Answer:
         messages.warning(request, change)
     if recruitment.state == State.LIVE:
         return "Prolific has published this study already."
-    return "The draft is at Prolific. It costs nothing until you publish it."
+    return "The draft is on Prolific. It is free until you publish it."
 
 
 def _publish(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     if request.POST.get("sure") != "yes":
-        raise RecruitmentError("Tick the box first: publishing locks the money.")
+        raise RecruitmentError("Confirm first: publishing reserves the full amount.")
     drafting.publish(recruitment, request.POST.get("seal", ""))
     if recruitment.state == State.LIVE:
-        return "Published. Raters come as soon as Prolific shows the study to them."
+        return "Published. Participants can start as soon as Prolific lists the study."
     if recruitment.state == State.PUBLISHING:
-        return "Prolific was asked to publish it, and does not show it as active yet."
+        return "Publishing was requested. The study is not active on Prolific yet."
     raise RecruitmentError(recruitment.problem or "Prolific did not publish it.")
 
 
 def _discard(request: HttpRequest, study: Study) -> Answer:
     drafting.discard_draft(_recruitment(study))
-    return "The draft is gone. The plan is here, and can be changed and sent again."
+    return "The draft was deleted. You can change the plan and send it again."
 
 
 def _test(request: HttpRequest, study: Study) -> Answer:
     address = drafting.try_it(_recruitment(study), request.POST.get("email", "").strip())
-    return f"The test participant’s copy is at {address}"
+    return f"The test copy is at {address}"
 
 
 def _look(request: HttpRequest, study: Study) -> Answer:
     syncing.sync(_recruitment(study))
-    return "As Prolific has it now."
+    return "Updated from Prolific."
 
 
 def _change_state(request: HttpRequest, study: Study) -> Answer:
@@ -624,7 +624,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     word = request.POST.get("to", "")
     if word not in drafting.ACTIONS:
-        raise RecruitmentError("It can be paused, resumed or stopped.")
+        raise RecruitmentError("Choose pause, resume or stop.")
     drafting.change_state(recruitment, word)
     if "here" in request.POST:
         from listening.studies import StudyError, open_study, pause_study
@@ -640,7 +640,7 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
 def _more_places(request: HttpRequest, study: Study) -> Answer:
     text = request.POST.get("places", "")
     if not text.isdecimal() or len(text) > 6:
-        raise RecruitmentError("Give the whole number of places that there should be in all.")
+        raise RecruitmentError("Enter the total number of places.")
     recruitment = _recruitment(study)
     drafting.more_places(recruitment, int(text), _seen(request))
     return f"There are {recruitment.places} places now."
@@ -649,7 +649,7 @@ def _more_places(request: HttpRequest, study: Study) -> Answer:
 def _more_slots(request: HttpRequest, study: Study) -> Answer:
     text = request.POST.get("slots", "")
     if not text.isdecimal() or len(text) > 6:
-        raise RecruitmentError("Give the whole number of paid screen-outs that there should be.")
+        raise RecruitmentError("Enter the total number of paid screen-outs.")
     recruitment = _recruitment(study)
     drafting.more_slots(recruitment, int(text), _seen(request))
     slots, status = terms_of(recruitment).slots, recruitment.status.lower()
@@ -672,7 +672,7 @@ def _submission(request: HttpRequest, study: Study) -> Submission:
     rows = Submission.objects.select_related("recruitment__connection", "recruitment__study")
     found = rows.filter(recruitment__study=study, pk=whole_number(pk)).first()
     if found is None:
-        raise RecruitmentError("There is no such submission.")
+        raise RecruitmentError("Unknown submission.")
     return found
 
 
@@ -698,16 +698,16 @@ def _agree(request: HttpRequest, study: Study) -> Answer:
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     count = deciding.approve_many(recruitment, who(request), _seen(request))
-    return f"{count} approved. Prolific works them off within minutes."
+    return f"{count} approved. Prolific processes them within minutes."
 
 
 def _leave_out(request: HttpRequest, study: Study) -> Answer:
     """Use, not pay: the answers count no more, and whatever is paid stays paid."""
     code = request.POST.get("session", "")
     session = get_object_or_404(Session, study=study, code=code)
-    lifecycle.reject(session, "left out: it does not fit what Prolific has")
+    lifecycle.reject(session, "excluded: does not match Prolific’s data")
     forget_progress(study.key)
-    return "Those answers are left out and their places open again. Pay is not touched."
+    return "The answers are excluded and their slots open again. Payment does not change."
 
 
 def _bonus(request: HttpRequest, study: Study) -> Answer:
@@ -718,7 +718,7 @@ def _bonus(request: HttpRequest, study: Study) -> Answer:
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
     paying.decide_bonus(submission, purpose, minor, who(request))
-    return "The bonus is owed. It is paid below, with all others."
+    return "The bonus is due. Pay it under Payments."
 
 
 def _take_back(request: HttpRequest, study: Study) -> Answer:
@@ -726,23 +726,23 @@ def _take_back(request: HttpRequest, study: Study) -> Answer:
     owned = Bonus.objects.select_related("submission").filter(submission__recruitment__study=study)
     bonus = owned.filter(pk=whole_number(pk)).first()
     if bonus is None:
-        raise RecruitmentError("There is no such bonus.")
+        raise RecruitmentError("Unknown bonus.")
     paying.take_back(bonus)
-    return "The bonus is taken back: nothing of it was paid, and nothing of it is owed."
+    return "The bonus was canceled. It was not paid and is no longer due."
 
 
 def _undo_batch(request: HttpRequest, study: Study) -> Answer:
     paying.undo_batch(_batch(request, study))
-    return "Undone: nothing was paid, and all of it is owed again."
+    return "Canceled. Nothing was paid, and all bonuses are due again."
 
 
 def _write_bonuses(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     batch = paying.write_batch(recruitment)
     if batch is None:
-        return "Nothing is owed."
+        return "No bonuses are due."
     total = money(batch.total_minor or 0, recruitment.currency)
-    return f"Written down at Prolific: {total} with fees. Nothing is paid before you say so."
+    return f"Prepared on Prolific: {total} including fees. Nothing is paid until you confirm."
 
 
 def _batch(request: HttpRequest, study: Study) -> BonusBatch:
@@ -753,19 +753,19 @@ def _batch(request: HttpRequest, study: Study) -> BonusBatch:
         .first()
     )
     if found is None:
-        raise RecruitmentError("There is no such batch of bonuses.")
+        raise RecruitmentError("Unknown batch of bonuses.")
     return found
 
 
 def _pay_bonuses(request: HttpRequest, study: Study) -> Answer:
     paying.pay(_batch(request, study))
-    return "Prolific was asked to pay, once. The table shows when it has."
+    return "Payment was requested. The table shows when it is complete."
 
 
 def _pay_again(request: HttpRequest, study: Study) -> Answer:
     freed = paying.pay_again(_batch(request, study))
     word = "bonus is" if freed == 1 else "bonuses are"
-    return f"{freed} {word} owed again." if freed else "Prolific has paid all of it."
+    return f"{freed} {word} due again." if freed else "Prolific has paid all bonuses."
 
 
 def _change_quota(request: HttpRequest, study: Study) -> Answer:
@@ -774,7 +774,7 @@ def _change_quota(request: HttpRequest, study: Study) -> Answer:
         raise RecruitmentError(f"A quota is a whole number up to {MOST_PLACES:,}; empty for none.")
     source = change_quota(study, request.POST.get("source", ""), int(text))
     if source is None:
-        raise RecruitmentError("The study has no such way in.")
+        raise RecruitmentError("The study has no such recruitment source.")
     return f"{source.name}: {f'at most {source.quota} sessions' if source.quota else 'no quota'}."
 
 

@@ -34,7 +34,7 @@ def findings_of_study(findings: Sequence[Finding], study: Study, user: Any) -> l
     draft = study.drafts.select_related("project").first() if findings else None
     if draft is not None and EDIT in rights_in(draft, user):
         return findings_of_draft(findings, draft)
-    change = (f"{reverse('manage', args=[study.key])}#change-title", "Change this draft")
+    change = (f"{reverse('manage', args=[study.key])}#change-title", "Edit draft")
     return [_shown(each, *(change if each.place else ("", ""))) for each in findings]
 
 

@@ -56,8 +56,8 @@ CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher ask
 FINDINGS_KEPT_S = 600
 NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
 TOLD = {
-    Study.State.OPEN: "The study is open: raters can start.",
-    Study.State.PAUSED: "The study is paused: nobody new can start.",
+    Study.State.OPEN: "The study is open. Raters can start.",
+    Study.State.PAUSED: "The study is paused. New raters cannot start.",
     Study.State.CLOSED: "The study is closed.",
 }
 

@@ -6,6 +6,7 @@ from listening.web.researcher import (
     draft_requests,
     drafts,
     gallery,
+    help,
     invitations,
     manage,
     messages,
@@ -119,6 +120,9 @@ urlpatterns = [
         name="draft-preview-sound",
     ),
     path("gallery/", gallery.gallery, name="gallery"),
+    path("help/", help.index, name="help"),
+    path("help/<slug:name>/", help.page, name="help-page"),
+    path("help/images/<str:name>", help.image, name="help-image"),
     path("preview/examples/<slug:name>/", preview.example_preview, name="example-preview"),
     path(
         "preview/examples/<slug:name>/clips/<path:stimulus>",

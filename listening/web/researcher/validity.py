@@ -31,7 +31,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:
-        messages.error(request, "There is no such action.")
+        messages.error(request, "Unknown action.")
         return redirect("validity", key)
     try:
         messages.success(request, action(request, study))
@@ -59,7 +59,7 @@ def _spare(request: HttpRequest, study: Study) -> str:
     made = spare_rater(
         study, form.get("rule", ""), form.get("rater", ""), form.get("because", ""), by=who(request)
     )
-    return f"{made.rule} leaves out nothing of rater {made.rater.code} from now on."
+    return f"{made.rule} does not apply to rater {made.rater.code} from now on."
 
 
 def _unspare(request: HttpRequest, study: Study) -> str:
@@ -72,19 +72,19 @@ def _expect(request: HttpRequest, study: Study) -> str:
         study, request.POST.get("text", ""), request.POST.get("why", ""), by=who(request)
     )
     if made.declared:
-        return "The hypothesis is written down. Opening the study freezes it."
-    return f"The hypothesis is marked as written down after {made.ratings:,} ratings."
+        return "Hypothesis added. It is frozen when the study opens."
+    return f"Hypothesis added, marked as added after {made.ratings:,} ratings."
 
 
 def _take_back(request: HttpRequest, study: Study) -> str:
     end_hypothesis(study, _number(request), request.POST.get("because", ""), by=who(request))
-    return "The hypothesis is taken back."
+    return "Hypothesis withdrawn."
 
 
 def _number(request: HttpRequest) -> int:
     text = request.POST.get("pk", "")
     if not text.isdecimal() or len(text) > 18:
-        raise StudyError("There is no such line. Nothing was changed.")
+        raise StudyError("Unknown entry. Nothing was changed.")
     return int(text)
 
 

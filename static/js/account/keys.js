@@ -8,7 +8,7 @@
 const NO_KEYS =
   "Keys do not work here: they need an address with https:// (or localhost), and a browser of 2025 or newer.";
 const MISTAKES = new Map([
-  ["NotAllowedError", "Nothing came of it: it was cancelled, or took too long. Try again."],
+  ["NotAllowedError", "The request was canceled or timed out. Try again."],
   ["InvalidStateError", "This key was added before."],
   ["SecurityError", NO_KEYS],
 ]);
@@ -26,7 +26,7 @@ async function askedBy(form) {
   const name = form.dataset.options;
   if (name) return JSON.parse(document.getElementById("key-options")?.textContent ?? "{}")[name];
   const answer = await fetch(form.action, { headers: { Accept: "application/json" } });
-  if (!answer.ok) throw new Error("The server does not answer as it should. Load the page again.");
+  if (!answer.ok) throw new Error("The server sent an unexpected reply. Reload the page.");
   return (await answer.json()).request_options;
 }
 

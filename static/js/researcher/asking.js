@@ -12,6 +12,6 @@ export async function ask(url, how) {
   const answer = await fetch(url, how);
   if (answer.redirected || answer.status === 403) throw new Refused();
   const known = answer.headers.get("Content-Type")?.includes("json") ? await answer.json() : {};
-  if (!answer.ok && answer.status !== 409) throw new Error(known.message ?? "The server has trouble.");
+  if (!answer.ok && answer.status !== 409) throw new Error(known.message ?? "The server reported an error.");
   return known;
 }

@@ -18,8 +18,8 @@ if (form instanceof HTMLFormElement) {
     for (const row of rows) row.disabled = all?.checked ?? false;
     every.disabled = all?.checked ?? false;
     const number = all?.checked ? Number(all.value) : chosen;
-    const words = `${number.toLocaleString("en")} ${number === 1 ? "session" : "sessions"} chosen`;
-    for (const place of said) place.textContent = number === 0 ? "No session is chosen" : words;
+    const words = `${number.toLocaleString("en")} ${number === 1 ? "session" : "sessions"} selected`;
+    for (const place of said) place.textContent = number === 0 ? "No sessions selected" : words;
     open.disabled = number === 0;
   };
 

@@ -15,13 +15,13 @@ export function collide(collisions, called, fieldOf, decided) {
     box.dataset.collision = field;
     box.setAttribute("role", "alert");
     const words = document.createElement("p");
-    words.textContent = `${called(by)} changed this field, too. Until you choose, what stands in the draft is:`;
+    words.textContent = `${called(by)} also changed this field. Until you choose, the draft keeps:`;
     const theirs = document.createElement("blockquote");
     theirs.textContent = shown(value);
     const row = document.createElement("div");
     row.className = "row";
     row.append(
-      button(box, "Keep that", () => decided(field, value)),
+      button(box, "Keep this", () => decided(field, value)),
       button(box, "Overwrite with mine", () => decided(field, null)),
     );
     box.append(words, theirs, row);

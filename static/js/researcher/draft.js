@@ -85,7 +85,25 @@ function show(html) {
     const inside = /** @type {HTMLIFrameElement} */ (frame);
     inside.src = inside.getAttribute("src") ?? "";
   }
+  markProblems();
   void precisely();
+}
+
+/** Each problem of this page stands at its field, as the page Review and open lists it. */
+function markProblems() {
+  document.querySelectorAll(".field-problem").forEach((each) => each.remove());
+  const problems = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#figures [data-anchor]"));
+  for (const problem of problems) {
+    const field = problem.dataset.page === page.dataset.here ? document.getElementById(problem.dataset.anchor ?? "") : null;
+    if (!field) continue;
+    const note = document.createElement("p");
+    note.className = "field-error field-problem";
+    note.textContent = problem.textContent;
+    const box = field.closest(".field, .field-check");
+    if (box) box.append(note);
+    else field.after(note);
+    field.closest("details")?.setAttribute("open", "");
+  }
 }
 
 async function precisely() {
@@ -115,8 +133,8 @@ function adopt(theirs) {
       names.add(called(by));
     } else if (!here && document.querySelector(`[data-field^="${CSS.escape(field)}."]`)) older = true;
   }
-  if (names.size > 0) byId("others").textContent = `${[...names].join(" and ")} changed other fields meanwhile: they are here now, beside yours.`;
-  if (older) trouble("Somebody else added or removed a part of this page. Load it again to see it; what you wrote is saved first.", ["reload"]);
+  if (names.size > 0) byId("others").textContent = `${[...names].join(" and ")} changed other fields. Their changes are shown here.`;
+  if (older) trouble("Somebody else added or removed a part of this page. Reload to see it; your changes are saved first.", ["reload"]);
 }
 
 /** @param {DraftNews} news */
@@ -142,7 +160,7 @@ async function save() {
     trouble("", []);
     collide(news.collisions ?? [], called, fieldOf, decided);
   } catch (error) {
-    if (error instanceof Refused) trouble("You were logged out. What you wrote is still here: log in, then save again.", ["log-in", "again"]);
+    if (error instanceof Refused) trouble("You were logged out. Your changes are still here: log in, then save again.", ["log-in", "again"]);
     else trouble(`Not saved: ${error instanceof Error ? error.message : error}`, ["again"]);
   } finally {
     saving = false;
@@ -246,4 +264,5 @@ if (arrival instanceof PerformanceNavigationTiming && arrival.type === "navigate
   }
 }
 window.setInterval(() => void look(), LOOK_MS);
+markProblems();
 void precisely();

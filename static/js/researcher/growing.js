@@ -35,9 +35,9 @@ function end() {
   told.setAttribute("role", "status");
   const link = document.createElement("a");
   link.href = location.pathname;
-  link.textContent = "Show what came out";
+  link.textContent = "Show the results";
   const text = document.createElement("p");
-  text.append("The analysis has come to an end. ", link, " (what you changed in the form is lost then).");
+  text.append("The analysis has finished. ", link, " (this discards your changes in the form).");
   told.append(text);
   place?.replaceChildren(told);
 }

@@ -29,8 +29,8 @@ async function asked(url) {
 function sentences(run) {
   const workers = `${run.workers} worker${run.workers === 1 ? "" : "s"}`;
   const waits = run.stuck ? "" : "Waiting for a worker.";
-  const stuck = `${run.stuck} of ${run.shards} parts have heard nothing of their worker for over a minute. `
-    + "They are taken up again by themselves as soon as a worker is there.";
+  const stuck = `${run.stuck} of ${run.shards} parts have had no sign from their worker for over a minute. `
+    + "They resume automatically when a worker is available.";
   return [
     ["done", String(run.done)],
     ["total", String(run.total)],

@@ -8,8 +8,8 @@ const HEARTBEAT_LIMIT_MS = 40_000; // the server speaks at least every 15 s
 const LONGEST_WAIT_MS = 30_000;
 const REASONS = new Map([
   [4403, "You were logged out. Log in again to watch."],
-  [4404, "This study is not yours to watch any more."],
-  [4429, "Your account watches studies in many windows. Close some, then reload this page."],
+  [4404, "You no longer have access to this study."],
+  [4429, "Too many windows are open. Close some, then reload this page."],
 ]);
 const KEYS = ["key", "condition", "kind"]; // what names a member of each list in the message
 

@@ -117,7 +117,7 @@ class Readout {
     if (!clips || !key) return;
     const link = document.createElement("a");
     link.href = `${clips}${clips.includes("?") ? "&" : "?"}condition=${encodeURIComponent(key)}`;
-    link.textContent = "Hear its clips";
+    link.textContent = "Listen to its clips";
     this.line.append(" ", link);
   }
 

@@ -52,7 +52,7 @@ async function measure() {
     if (left === 0) return;
     most = Math.max(most, left);
     bar.value = 1 - left / most;
-    say(`Listening: ${left.toLocaleString("en")} clips are still to be measured.`);
+    say(`Analyzing: ${left.toLocaleString("en")} clips left.`);
   }
 }
 
@@ -70,10 +70,10 @@ async function upload(all) {
     await measure();
     running = false;
     if (problems.length === 0) return form.requestSubmit();
-    say(`${sent.length - problems.length} of ${sent.length} files are here; the others are named below. Press “Read the names again” to go on without them.`);
+    say(`${sent.length - problems.length} of ${sent.length} files were uploaded; the others are listed below. Press “Parse names again” to continue without them.`);
     form.classList.remove("visually-hidden");
   } catch (error) {
-    say(`Stopped: ${error instanceof Error ? error.message : error} Drop the same again, and it goes on.`);
+    say(`Stopped: ${error instanceof Error ? error.message : error} Drop the same files again to resume.`);
   } finally {
     running = false;
   }
@@ -95,13 +95,13 @@ drop.addEventListener("drop", async (event) => {
   delete drop.dataset.over;
   const entries = [...(event.dataTransfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry() ?? []);
   byId("upload").hidden = false;
-  say("Looking through what was dropped …");
+  say("Reading the dropped files …");
   try {
     const found = await Promise.all(entries.map((entry) => below(entry, "")));
-    if (found.flat().length === 0) say("Nothing in it is a file. Drop a folder, files or a zip.");
+    if (found.flat().length === 0) say("No files found. Drop a folder, files or a zip.");
     void upload(found.flat());
   } catch (error) {
-    say(`It cannot be read: ${error instanceof Error ? error.message : error} Choose the folder by the button.`);
+    say(`It cannot be read: ${error instanceof Error ? error.message : error} Use “Choose a folder” instead.`);
   }
 });
 addEventListener("beforeunload", (event) => {
@@ -140,10 +140,10 @@ async function make(making, pressed) {
       if (!answer.left) return location.reload();
       running = true;
       bar.value = 1 - answer.left / (answer.total ?? answer.left);
-      words.textContent = `${answer.left.toLocaleString("en")} clips are still to be made.`;
+      words.textContent = `${answer.left.toLocaleString("en")} clips left to create.`;
     }
   } catch (error) {
-    words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again, and it goes on.`;
+    words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again to resume.`;
   } finally {
     running = false;
   }

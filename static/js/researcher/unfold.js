@@ -12,7 +12,7 @@ async function fill(fold, address) {
     const piece = new DOMParser().parseFromString(await answer.text(), "text/html").body;
     words.replaceWith(...piece.childNodes);
   } catch {
-    words.textContent = "This could not be loaded. Fold it and unfold it again to try once more.";
+    words.textContent = "This could not be loaded. Close and open it to try again.";
     fold.addEventListener("toggle", () => fold.open && fill(fold, address), { once: true });
   }
 }

@@ -70,16 +70,16 @@ export async function ask(url, how, say) {
   for (let tries = 0; ; tries += 1) {
     try {
       const answer = await fetch(url, how);
-      if (answer.redirected || answer.status === 403) throw new Hopeless("You were logged out: log in and drop the same again.");
-      if (answer.status === 404) throw new Hopeless("The draft is gone.");
+      if (answer.redirected || answer.status === 403) throw new Hopeless("You were logged out. Log in and drop the same files again.");
+      if (answer.status === 404) throw new Hopeless("The draft was deleted.");
       const isJson = answer.headers.get("Content-Type") === "application/json";
       if (isJson && (answer.status < 500 || answer.status === 507)) return { status: answer.status, ...(await answer.json()) };
       if (answer.status !== 429 && answer.status < 500) throw new Hopeless(`The server refused it (HTTP ${answer.status}).`);
     } catch (error) {
       if (error instanceof Hopeless) throw error;
     }
-    if (Date.now() > until) throw new Error("The server does not answer.");
-    say("The server does not answer. This page tries again.");
+    if (Date.now() > until) throw new Error("The server is not responding.");
+    say("The server is not responding. Trying again.");
     await new Promise((done) => setTimeout(done, backoffMs(tries, Math.random(), 8000)));
   }
 }
