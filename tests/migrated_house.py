@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
@@ -34,6 +35,7 @@ def migrated_into(var: Path) -> None:
     subprocess.run(["cp", "-a", kept, var / "postgres"], check=True)
 
 
+@cache
 def collect() -> None:
     """Static files under hashed names, in EARNEST_VAR; not made again where nothing changed."""
     own = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}

@@ -395,7 +395,7 @@ class Causes(Counter[str]):
 SOAK = [pytest.param(2_500, seed, marks=pytest.mark.soak) for seed in range(1, 41)]
 
 
-@pytest.mark.parametrize(("requests", "seed"), [(200, 200), *SOAK])
+@pytest.mark.parametrize(("requests", "seed"), [(120, 200), *SOAK])
 @pytest.mark.slow
 def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(
     requests, seed, monkeypatch

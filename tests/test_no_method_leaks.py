@@ -132,7 +132,15 @@ def asked_for(study: Study) -> set[str]:
     return {name.lower() for name in study.items.values_list("dimension", flat=True)}
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+# Long clips: joined lines are crawled in long_form_preference, screens of many clips in mushra,
+# pairs in cmos.
+LONG = {"long_form", "long_form_mushra", "lfs"}
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in PRESETS],
+)
 @pytest.mark.django_db(transaction=True)
 def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
     web, tmp_path, preset, monkeypatch

@@ -220,7 +220,7 @@ sys.exit(earnest())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_wheel_with_its_metrics_scores_a_clip_by_the_usual_preset(tmp_path: Path):
     made = build(ROOT, tmp_path / "release")
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

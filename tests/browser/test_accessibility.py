@@ -79,6 +79,9 @@ def test_from_the_door_to_the_end(
     server.house.language = language
     for stage in test_rater_looks.stages(page, server, begin="Begin"):
         report.look(page, stage)
+        direction = page.evaluate("getComputedStyle(document.body).direction")
+        assert direction == ("rtl" if language == "ar" else "ltr")
+        assert page.evaluate(test_rater_looks.TOO_WIDE) <= 0, stage
 
 
 def test_questionnaires_and_checks(
@@ -204,6 +207,14 @@ def study(transactional_db: None) -> Study:
     return made
 
 
+# Bars, notices, tables and forms: what else is coloured is on one of these pages, too.
+COLOURED = {
+    "studies/voices/",
+    "studies/voices/results/",
+    "studies/voices/planning/?size=0.3&items=60",
+}
+
+
 def test_pages_for_researchers(
     web: WebProcess, study: Study, new_page: NewPage, report: Report, tmp_path: Path
 ) -> None:
@@ -214,7 +225,7 @@ def test_pages_for_researchers(
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_text("Wrong user name or password.")).to_be_visible()
-    report.look_in_both_schemes(page, "log-in refused")
+    report.look(page, "log-in refused")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
@@ -226,8 +237,11 @@ def test_pages_for_researchers(
     assert way_home["width"] >= 24  # the links beside it scroll instead
     page.set_viewport_size(wide)
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
-                 "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
+                 "studies/voices/planning/?size=0.3&items=60",
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/",
                  "password/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
-        report.look_in_both_schemes(page, path)
+        if path in COLOURED:
+            report.look_in_both_schemes(page, path)
+        else:
+            report.look(page, path)

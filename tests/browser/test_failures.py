@@ -35,7 +35,7 @@ from tests.listening.web import WebProcess
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
 # One test of each kind; that each sentence has its translation is tested in test_languages.py.
-LANGUAGES = pytest.mark.parametrize("language", ["en", "zh-Hans"])
+LANGUAGES = pytest.mark.parametrize("language", ["zh-Hans"])
 COOKIES_OFF = (
     "Your browser refuses cookies from this page, so sounds and answers do not come through. "
     "Please allow cookies for this site (or leave private mode), then load the page again."
@@ -133,7 +133,7 @@ def test_with_javascript_off_the_page_says_so(
 # --- Ad blockers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["trial.js", "session.js"])
+@pytest.mark.parametrize("module", ["trial.js"])
 def test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
     serve: Serve, new_page: NewPage, module: str
 ) -> None:
@@ -159,7 +159,7 @@ def test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words(
     expect(page.locator(".clip-button").first).to_be_visible()
 
 
-@pytest.mark.parametrize("how", ["blocked", "404"])
+@pytest.mark.parametrize("how", ["404"])  # blocked: in Firefox
 def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
     serve: Serve, new_page: NewPage, how: str
 ) -> None:
@@ -336,6 +336,7 @@ def saved(page: Page, count: int) -> None:
     assert Rating.objects.count() == count
 
 
+@pytest.mark.soak  # killed, and with many raters: tests/test_nothing_is_lost.py
 def test_a_restart_of_the_server_loses_nothing(
     web: WebProcess, study: Study, new_page: NewPage
 ) -> None:
@@ -354,9 +355,8 @@ def test_a_restart_of_the_server_loses_nothing(
     saved(page, 2)
 
 
-@pytest.mark.parametrize("taken", [True, False], ids=["taken", "still free"])
-def test_who_was_away_too_long_goes_on_or_is_told_why_not(
-    web: WebProcess, study: Study, new_page: NewPage, taken: bool
+def test_who_was_away_too_long_is_told_that_the_places_went_to_others(
+    web: WebProcess, study: Study, new_page: NewPage
 ) -> None:
     page = new_page()
     session = arrive(page, web, study)
@@ -364,10 +364,6 @@ def test_who_was_away_too_long_goes_on_or_is_told_why_not(
     saved(page, 1)
     Block.objects.filter(session=session).update(lease_until=timezone.now() - timedelta(hours=1))
     leases.return_expired_leases()
-    if not taken:
-        answer(page)
-        at_trial(page, 3)
-        return saved(page, 2)
     take_every_place(study)
     answer(page)
     expect(page.locator("#notice")).to_contain_text("so the answer was not stored")
@@ -382,32 +378,6 @@ def take_every_place(study: Study) -> None:
     with contextlib.suppress(lifecycle.NoRoom):
         while True:
             lifecycle.start(study, lifecycle.Arrival(simulated=True))
-
-
-@pytest.mark.parametrize("state", ["paused", "closed"])
-def test_a_study_that_stops_lets_those_within_finish(
-    web: WebProcess, study: Study, new_page: NewPage, state: str
-) -> None:
-    page, late = new_page(), new_page()
-    arrive(page, web, study)
-    Study.objects.update(state=state)
-    answer(page)
-    saved(page, 1)
-    late.goto(f"{web.url}/r/{study.link}/")
-    words = {"paused": "The study is paused", "closed": "The study has ended"}
-    expect(late.get_by_role("heading", name=words[state])).to_be_visible()
-
-
-def test_the_last_place_may_go_between_reading_and_starting(
-    web: WebProcess, study: Study, new_page: NewPage
-) -> None:
-    page = new_page()
-    page.goto(f"{web.url}/r/{study.link}/")
-    page.get_by_role("checkbox").check()
-    take_every_place(study)
-    page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
-    expect(page.get_by_text("try again in half an hour")).to_be_visible()
 
 
 def test_the_back_button_leads_back_into_the_session(

@@ -166,15 +166,3 @@ def test_an_answer_screens_out_on_a_phone_and_the_place_is_given_back(
     assert session.status == "screened"
     assert session.questionnaires["ears"]["answers"]["listening_device"] == "loudspeaker"
     assert not session.blocks.exists()
-
-
-def test_a_check_failed_for_good_ends_the_study(
-    web: WebProcess, study: Study, new_page: NewPage
-) -> None:
-    page = new_page()
-    code = arrive(page, web, study)
-    answer_questions(page, *GOOD)
-    for attempt in (1, 2):
-        answer_check(page, mistakes(study, code, "huggins", attempt))
-    expect(page.get_by_role("heading", name="this study is not a match")).to_be_visible()
-    assert Session.objects.get(code=code).status == "screened"

@@ -20,9 +20,9 @@ from tests.factories import make_user
 from tests.listening.web import WebProcess
 
 ROBOT = (Path(__file__).parent / "robot.js").read_text(encoding="utf-8")
-AT_ONCE = 7  # pages that are walked at the same time
-# One of each screen and widget, the slowest first: the others are walked in test_presets.py.
-WALKED = ("mushra", "rank", "abx", "context_mos", "mos", "cmos", "free_choice")
+AT_ONCE = 3  # pages that are walked at the same time
+# One of each screen, the slowest first: every method is walked in test_presets.py.
+WALKED = ("mushra", "context_mos", "free_choice")
 SMALL = {"width": 600, "height": 800}
 EARS = """
 window.__played = 0;
@@ -54,7 +54,7 @@ def open_page(
     contexts: list[BrowserContext] = []
 
     def opened(**options: Any) -> Page:
-        context = browser.new_context(**options)
+        context = browser.new_context(**{"reduced_motion": "reduce", **options})
         contexts.append(context)
         context.add_cookies([cookie])
         context.add_init_script(EARS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.driver import enter
@@ -30,27 +29,26 @@ SORT_OVER = """() => {
 }"""
 
 
-def opened(serve: Serve, page: Page, clips: int) -> None:
+def opened(serve: Serve, page: Page, clips: int = 9) -> None:
+    """As many as one screen may hold."""
     names = ["Reference", *"ABCDEFGHI"[:clips]]
     roles = ["reference", *["rated"] * clips]
     enter(page, serve(mushra_story(0.3, {"clip_names": names, "roles": roles})))
     expect(page.locator(".rate-row")).to_have_count(clips)
 
 
-@pytest.mark.parametrize("clips", [5, 9])
-def test_all_clips_and_the_way_on_fit_a_laptops_screen(serve: Serve, new_page, clips: int) -> None:
+def test_all_clips_and_the_way_on_fit_a_laptops_screen(serve: Serve, new_page) -> None:
     page = new_page(viewport=LAPTOP)
-    opened(serve, page, clips)
+    opened(serve, page)
     assert page.evaluate("scrollY") == 0
     assert page.evaluate(LAST_ROW) <= page.evaluate(NEXT_TOP)
     assert page.evaluate(NEXT_END) <= LAPTOP["height"]
     assert not page.evaluate(SORT_OVER)
 
 
-@pytest.mark.parametrize("clips", [5, 9])
-def test_a_phone_scrolls_rows_only_and_the_way_on_stays(serve: Serve, new_page, clips: int) -> None:
+def test_a_phone_scrolls_rows_only_and_the_way_on_stays(serve: Serve, new_page) -> None:
     page = new_page(viewport=PHONE_SIZE, has_touch=True)
-    opened(serve, page, clips)
+    opened(serve, page)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE_SIZE["width"]
     assert page.evaluate(NEXT_END) <= PHONE_SIZE["height"]
     page.locator(".rate-row").last.scroll_into_view_if_needed()

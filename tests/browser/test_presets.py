@@ -1,7 +1,7 @@
 """Presets in a real Chromium that hears them: from consent over every stage to the code.
 
-Every method and widget, a joined study and one with training, checks and four tasks are walked in
-each run; the presets that hold no more than these, in `make soak`.
+Every method and widget, and a study with training, checks and four tasks, are walked in each run;
+the presets that hold no more than these, in `make soak`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def test_att_asks_for_reasons_and_offers_breaks(take: Take) -> None:
     assert session.trials.filter(trap="flawed").count() == 1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_long_form_joins_lines_and_checks_for_headphones(take: Take) -> None:
     walk, session = take("long_form")
     everything_is_stored(walk, session)
@@ -73,7 +73,7 @@ def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
 
 @pytest.mark.slow
 def test_a_phone_answers_every_method_and_every_widget(take: Take) -> None:
-    walk, session = take("gallery", **PHONE)
+    walk, session = take("gallery", **PHONE, reduced_motion="no-preference")
     stored = Study.objects.get(pk=session.study_id)
     assert {t.method for t in stored.tasks.all()} == {
         t.task.method for t in session.trials.select_related("task")

@@ -293,7 +293,9 @@ def test_a_task_that_was_never_begun_is_not_asked_about():
     assert current(session).task.key == "att"
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 8))]
+)
 @pytest.mark.medium
 def test_whatever_is_lost_or_skipped_each_occasion_comes_once_and_the_session_ends(seed):
     rng, asked = Random(seed), list[str]()

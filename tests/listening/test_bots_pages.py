@@ -113,7 +113,7 @@ def test_returners_go_on_where_they_stopped_in_the_same_session(web, study):
     assert [len(report.acknowledged) for report in summary.reports] == [13] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # the way to the report: tests/test_end_to_end.py
 def test_the_means_of_careful_raters_come_out_as_the_truth_says(web, study):
     send(web, study, [Kind.CAREFUL] * 24)
     truth = truth_file(study, TRUTH, [Kind.CAREFUL] * 24)

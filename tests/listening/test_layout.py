@@ -254,7 +254,7 @@ def test_a_label_without_a_number_passes_only_where_it_is_expected():
 
 PAIRS = [
     ("cmos", {}, "2", 1.0),
-    ("cmos", {}, "0", 0.0),
+    pytest.param("cmos", {}, "0", 0.0, marks=pytest.mark.soak),
     pytest.param("preference", {}, "-2", 0.0, marks=pytest.mark.soak),
     ("ccr", {"reference": "cond-0"}, "-3", 1.0),
     ("ab", {"tie": True}, "A", 0.0),

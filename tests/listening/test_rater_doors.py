@@ -135,12 +135,31 @@ def test_only_a_signed_token_marks_a_rater_as_simulated(study):
     assert not enter(Client(), study, simulate=other).rater.simulated
 
 
-@pytest.mark.parametrize("state", ["draft", "paused", "closed"])
-def test_a_study_that_is_not_open_says_so(client, study, state):
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("draft", "The study is not open yet"),
+        ("paused", "The study is paused"),
+        ("closed", "The study has ended"),
+    ],
+)
+def test_a_study_that_is_not_open_says_so(client, study, state, words):
     Study.objects.update(state=state)
-    assert client.get(f"/r/{study.link}/").status_code == 200
+    page = client.get(f"/r/{study.link}/")
+    assert page.status_code == 200
+    assert f'<h2 id="problem-title">{words}</h2>' in page.content.decode()
     assert client.post(f"/r/{study.link}/", {"consent": "yes"}).status_code == 409
     assert Session.objects.count() == 0
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_a_study_that_stops_lets_those_within_go_on(client, study, state):
+    session = enter(client, study, simulate=simulate(study))
+    Study.objects.update(state=state)
+    assert client.get(f"/s/{session.code}/").status_code == 200
+    answered = post(client, session, "answers", body_for(current(session)))
+    assert answered.status_code == 201
+    assert answered.json()["state"]["stage"] == "trial"
 
 
 def test_unknown_links_and_codes_are_404(client, study):

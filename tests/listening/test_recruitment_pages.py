@@ -199,7 +199,7 @@ def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
     assert "could not be read" in told
 
 
-@pytest.mark.parametrize("bound", ["abc", "nan", "inf", "-inf", "1e999", "", "²"])
+@pytest.mark.parametrize("bound", ["abc", "nan", "-inf", "²"])
 @pytest.mark.medium
 def test_a_bound_of_a_filter_that_is_no_number_is_said(
     ada: Client, double: Double, bound: str

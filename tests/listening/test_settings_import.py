@@ -106,7 +106,6 @@ def test_a_task_that_names_no_condition_rates_the_lines(tmp_path: Path, owner: U
     [
         ("context_mos", IN_CONTEXT, {}),
         ("cmos", ["R1T1 (flite-slt)", "R1T1 (espeak-ng)"], {}),
-        ("preference", ["T1T1 (flite-slt)", "T1T1 (espeak-ng)"], {}),
         ("mushra", ["R1R1", "R1T1 (flite-slt)", "R1T1 (espeak-ng)"], {}),
     ],
 )

@@ -180,7 +180,7 @@ def written(study: StudyFile, folder: Path) -> Path:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(studies())
 def test_a_study_written_and_read_again_is_equal(study: StudyFile) -> None:
     with TemporaryDirectory() as folder:

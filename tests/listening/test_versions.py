@@ -238,7 +238,16 @@ def test_who_reads_while_the_words_change_reads_them_again(client, study):
     assert Session.objects.get().wording_first == 1
 
 
-@pytest.mark.parametrize("name", sorted(each.name for each in PRESETS))
+SHORT = {"mushra", "nvv", "p808"}  # sliders, questions about a kind of sound, four tasks
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in SHORT else pytest.mark.soak)
+        for name in sorted(each.name for each in PRESETS)
+    ],
+)
 @pytest.mark.medium
 def test_every_place_that_is_offered_can_be_corrected(name):
     """All at once, through the import, in every preset: labels stay, words change."""
