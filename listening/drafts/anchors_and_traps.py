@@ -49,13 +49,13 @@ def anchors(draft: Draft) -> list[Wish]:
     _check_free(rows, *ANCHORS)
     own = [row for row in rows if role.get(row["condition"]) == "reference" and not row.get(BY)]
     if not own:
-        raise CannotMake("Mark the reference first: anchors are made of its clips.")
+        raise CannotMake("Set a reference first: anchors are filtered from its clips.")
     usable = _usable(draft, own)
     lowest = min(usable.values(), default=0)
     if lowest / 2 <= max(ANCHORS.values()) + TRANSITION_HZ / 2:
         raise CannotMake(
-            f"The reference has a clip of {lowest:,} Hz, in which there is nothing above 7 kHz to "
-            "take away: an anchor would be the reference itself. Use a reference of 16 kHz or more."
+            f"The reference has a clip of {lowest:,} Hz, so a 7 kHz anchor would equal the "
+            "reference. Use a reference of 16 kHz or more."
         )
     wanted = [row for row in own if row["file"] in usable]
     return [_wish(draft, row, key, key) for row in wanted for key in ANCHORS]
@@ -64,7 +64,7 @@ def anchors(draft: Draft) -> list[Wish]:
 def traps(draft: Draft, kind: str, condition: str, count: int, file: str = "") -> list[Wish]:
     """Flawed clips of a system, of sentences spread evenly; or of one file."""
     if kind not in FLAWS:
-        raise CannotMake("Choose how the clip is spoilt.")
+        raise CannotMake("Choose a defect.")
     top, rows = table_of(draft), rows_of(draft)
     if not can_trap(draft, top):
         raise CannotMake("Traps that must get a low score need a task of MOS or Audio Turing Test.")
@@ -77,7 +77,7 @@ def traps(draft: Draft, kind: str, condition: str, count: int, file: str = "") -
     usable = _usable(draft, own)
     own = [row for row in own if row["file"] in usable]
     if not own:
-        raise CannotMake("There is no clip to make a trap of.")
+        raise CannotMake("There is no clip to make a trap from.")
     count = 1 if file else max(1, min(count, MOST_TRAPS, len(own)))
     chosen = [own[(2 * n + 1) * len(own) // (2 * count)] for n in range(count)]
     return [_wish(draft, row, TRAPS, kind) for row in chosen]
@@ -92,7 +92,7 @@ def can_trap(draft: Draft, top: Table) -> bool:
 def _check_free(rows: Rows, *conditions: str) -> None:
     taken = {row["condition"] for row in rows if not row.get(BY)} & set(conditions)
     if taken:
-        raise CannotMake(f"A system of yours is called “{min(taken)}”. Rename it first.")
+        raise CannotMake(f"Another system is already called “{min(taken)}”. Rename it first.")
 
 
 def _usable(draft: Draft, rows: Rows) -> dict[str, int]:

@@ -37,7 +37,7 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
     if old is not None and old.state != Study.State.DRAFT:
         raise StudyError(f"The study “{old.key}” was opened already. Copy it to change it.")
     if old is not None and EDIT not in rights_in(old, owner):
-        raise StudyError(f"The study “{old.key}” is in a project where you may not change it.")
+        raise StudyError(f"The study “{old.key}” is in a project in which you are not an editor.")
     if old is not None and old.version_of_id and not _is_own(draft, old):
         raise StudyError(
             f"This is version {old.version} of a study, under the key “{old.key}”: write that key."

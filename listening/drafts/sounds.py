@@ -262,7 +262,7 @@ def not_used(draft: Draft) -> list[tuple[str, str]]:
             name,
             "does not fit the names of the others, or is there twice"
             if name.casefold().endswith(endings)
-            else "is no sound file by its ending",
+            else "does not have the extension of an audio file",
         )
         for name in sorted(left, key=natural)
     ]

@@ -37,7 +37,7 @@ def add_channel(user: Any, kind: str, name: str, address: str) -> Channel:
     if kind not in Kind.values:
         raise ChannelError("Choose mail, webhook or chat.")
     if user.message_channels.count() >= MOST:
-        raise ChannelError(f"{MOST} channels are the most. Remove one first.")
+        raise ChannelError(f"{MOST} channels is the maximum. Remove one first.")
     checked = checked_address(kind, address)
     mail = kind == Kind.MAIL
     return Channel.objects.create(
@@ -64,7 +64,7 @@ def checked_address(kind: str, address: str) -> str:
         try:
             validate_email(address.strip())
         except ValidationError:
-            raise ChannelError("This is no mail address.") from None
+            raise ChannelError("This is not an email address.") from None
         return address.strip()
     try:
         url = outward.checked_url(address)
@@ -84,7 +84,7 @@ def confirm(user: Any, token: str) -> Channel:
     try:
         pk, address = signing.loads(token, salt=SALT, max_age=LINK_S)
     except signing.BadSignature:
-        raise ChannelError("This link works no more. Ask for a new one.") from None
+        raise ChannelError("This link no longer works. Ask for a new one.") from None
     channel = user.message_channels.filter(pk=pk).first()
     if channel is None or channel.address != address:
         raise ChannelError("This link belongs to another account, or its channel is gone.")
@@ -97,7 +97,7 @@ def confirm(user: Any, token: str) -> Channel:
 def channel_of(user: Any, pk: int) -> Channel:
     channel = user.message_channels.filter(pk=pk).first()
     if channel is None:
-        raise ChannelError("There is no such channel of yours.")
+        raise ChannelError("You have no such channel.")
     return channel  # type: ignore[no-any-return]
 
 

@@ -19,7 +19,7 @@ Facts = Mapping[str, Any]
 TEST = "earnest.test"  # of no study: the button that tries a channel
 ERRORS = {
     "clips": "Clips that raters’ browsers could not play, as a share of a session’s trials",
-    "ended": "Sessions that their raters left right after a clip that could not be played",
+    "ended": "Sessions in which the rater dropped out right after a playback error",
 }
 MOST_TOLD = 5  # sentences in words
 MOST_LISTED = 20  # occurrences for programs

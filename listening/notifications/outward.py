@@ -51,11 +51,11 @@ def checked_url(url: str) -> str:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname or "", parts.port
     except ValueError:
-        raise NotAllowed("This is no web address.") from None
+        raise NotAllowed("This is not a web address.") from None
     if parts.scheme not in ("http", "https") or not host or len(url) > LONGEST_URL:
-        raise NotAllowed("Give a whole web address, such as https://example.org/hook.")
+        raise NotAllowed("Enter a full web address, such as https://example.org/hook.")
     if parts.username or parts.password or parts.fragment or not url.strip().isascii():
-        raise NotAllowed("Leave out user name, password, # and signs that are not ASCII.")
+        raise NotAllowed("Remove user name, password, # and non-ASCII characters.")
     if any(sign.isspace() for sign in url.strip()):
         raise NotAllowed("A web address has no spaces.")
     return url.strip()

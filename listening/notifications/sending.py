@@ -193,7 +193,7 @@ def _send(delivery: Delivery, again: bool) -> str:
     if not channel.owner.is_active or (
         delivery.study is not None and not may_hear(delivery.study, channel.owner, delivery.event)
     ):
-        raise NotSent("Not sent: its owner may not see this study any more.", for_good=True)
+        raise NotSent("Not sent: its owner no longer has access to this study.", for_good=True)
     if channel.stopped_at is not None or channel.confirmed_at is None:
         raise NotSent("Not sent: the channel is stopped or not confirmed.", for_good=True)
     text = f"{AGAIN}\n\n{delivery.text}" if again else delivery.text
@@ -233,7 +233,7 @@ def send_mail(address: str, subject: str, text: str, code: str) -> str:
         mail.send()
     except (OSError, SMTPException) as error:
         raise NotSent(f"The mail server said: {error}") from None
-    return "The mail server took it."
+    return "Accepted by the mail server."
 
 
 def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
@@ -247,7 +247,7 @@ def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
     if 200 <= answer.status < 300:
         return summary
     if 300 <= answer.status < 400:
-        summary = f"It answered {answer.status}: redirects are not followed; give the new address."
+        summary = f"It answered {answer.status}: redirects are not followed; enter the new address."
     if answer.status == GONE:
         stop(channel, f"{summary} That means: send nothing more here.")
         raise NotSent(summary, for_good=True)
@@ -266,7 +266,7 @@ def _note_failure(delivery: Delivery, problem: NotSent) -> str:
         next_at = timezone.now() + timedelta(seconds=pause_s)
         return _note(delivery, State.WAITING, str(problem), next_at=next_at)
     if delivery.tries > len(PAUSES_S):
-        why = f"Nothing arrived for three days. {problem} Put it right, then start it again."
+        why = f"Nothing arrived for three days. {problem} Fix it, then start the channel again."
         stop(delivery.channel, why)
     return _note(delivery, State.FAILED, str(problem))
 

@@ -24,10 +24,10 @@ MOST: dict[type[Model], int] = {AnalysisRule: 30, Hypothesis: MOST_HYPOTHESES}
 Row = TypeVar("Row", AnalysisRule, Hypothesis)
 ALWAYS = {  # rules that are undone elsewhere, and where
     "session_status": "Restore the session on the page Raters.",
-    "not_counted": "Whose place another rater has filled stays outside of the plan.",
-    "missing_score": "A rating without a score enters no estimate.",
-    "duplicate": "The first of two ratings in one trial is in already.",
-    "repeat": "A second answer tells how a rater agrees with themselves.",
+    "not_counted": "Another rater has filled this slot, so the rating does not count.",
+    "missing_score": "Ratings without a score are not used in estimates.",
+    "duplicate": "Only the first of two ratings in a trial counts.",
+    "repeat": "Repeated trials are used only for intra-rater agreement.",
 }
 
 
@@ -108,15 +108,15 @@ def add_hypothesis(study: Study, text: str, why: str = "", *, by: str = COMMAND_
     row = Study.objects.select_for_update().get(pk=study.pk)
     text = " ".join(text.split())
     if not text:
-        raise StudyError("Write what you expect, as a sentence. Nothing was changed.")
+        raise StudyError("State your hypothesis in a sentence. Nothing was changed.")
     if len(text) > LONGEST_HYPOTHESIS:
         raise StudyError(
-            f"A hypothesis has at most {LONGEST_HYPOTHESIS:,} characters: shorten it, or make two. "
+            f"A hypothesis has at most {LONGEST_HYPOTHESIS:,} characters: shorten or split it. "
             "Nothing was changed."
         )
     hypothesis, details = add(
         *(row, Hypothesis, text, why, by),
-        held="This hypothesis stands there already.",
+        held="This hypothesis has already been added.",
         most=f"A study has at most {MOST_HYPOTHESES} hypotheses.",
         what="a hypothesis",
     )
@@ -131,7 +131,7 @@ def end_hypothesis(study: Study, pk: int, because: str = "", *, by: str = COMMAN
     hypothesis = row.hypotheses.filter(pk=pk, ended_at=None).first()
     if hypothesis is None:
         raise StudyError("There is no such hypothesis. Nothing was changed.")
-    because = end(row, hypothesis, because, "taking a hypothesis back", by)
+    because = end(row, hypothesis, because, "withdrawing a hypothesis", by)
     note(
         row,
         "hypothesis_ended",
@@ -199,7 +199,7 @@ def spare_rater(
     because = because.strip()[:300]
     need_reason(because, "undoing an exclusion")
     if row.spared_raters.filter(rule=key, rater=rater).exists():
-        raise StudyError("That is undone already. Nothing was changed.")
+        raise StudyError("This exclusion is already undone. Nothing was changed.")
     exception = SparedRater.objects.create(
         study=row, rule=key, rater=rater, because=because, ratings=ratings_of(row), by=by
     )

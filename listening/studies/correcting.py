@@ -129,12 +129,12 @@ Changed = list[tuple[CorrectableText, str]]
 
 def _changed_texts(study: Study, words: Mapping[str, str], seen: int | None) -> Changed:
     if study.state == Study.State.DRAFT:
-        raise StudyError("The study was not opened yet: change the draft itself.")
+        raise StudyError("The study is not open yet: edit the draft instead.")
     if study.state == Study.State.CLOSED:
-        raise StudyError("The study is closed: nobody reads its words any more. They stay.")
+        raise StudyError("The study is closed: its wording cannot be corrected.")
     if seen is not None and seen != study.wording:
         raise StudyError(
-            "Somebody corrected the wording meanwhile. Nothing was changed: look at it again."
+            "Somebody else corrected the wording. Nothing was changed: check the new version."
         )
     places = {place.name: place for place in correctable_texts(study)}
     if unknown := [name for name in words if name not in places]:

@@ -118,9 +118,9 @@ class Contents:
             "clips": "clips, with their audio where no copy of the study uses it",
             "sessions": "sessions",
             "listening_now": "of them not over yet",
-            "raters": "raters who took part in nothing else",
+            "raters": "raters without other studies",
             "ratings": "ratings",
-            "reasons": "reasons that raters wrote",
+            "reasons": "justifications",
             "verdicts": "verdicts of reviewers",
             "analyses": "analyses with their reports",
             "invitations": "invitations of panels",
@@ -154,7 +154,8 @@ def why_not(study: Study) -> str:
     at_prolific = study.recruitments.exclude(state__in=unsent).exists()
     if ledger or has_submissions:
         return (
-            "People were paid through this study, and its decisions and payments are kept. Archive "
+            "Raters were paid through this study, so its decisions and payments must be kept. "
+            "Archive "
             f"it; {command(f'erase_personal_data {study.key}')} forgets who took part."
         )
     if at_prolific:

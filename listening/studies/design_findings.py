@@ -28,8 +28,9 @@ FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 LONG_MINUTES = 40
 MORE_TRAPS = (
-    "The pages make no traps for this method. Download the study folder under Review and open, add "
-    "them, and upload it as a new study. The checks before the study find other careless raters."
+    "Traps for this method cannot be added in the browser. Download the study folder under "
+    "Review and open, add "
+    "them, and upload it as a new study. Checks before the trials also find careless raters."
 )
 HEADPHONES = ("huggins", "antiphase", "stereo")
 
@@ -64,7 +65,7 @@ def _check_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
         )
     if not study.texts.get("contact"):
         yield warning(
-            "Raters do not know whom to contact.",
+            "There is no contact for raters.",
             "Add contact to [study.texts].",
             "study.texts.contact",
             "Write an address.",
@@ -124,7 +125,7 @@ def _parts(length: SessionLength) -> str:
 def _check_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if length.minutes > LONG_MINUTES and not study.break_every:
         yield warning(
-            f"A session takes about {length.minutes} minutes, and no break is offered.",
+            f"A session takes about {length.minutes} minutes without a break.",
             "Set break_every, or give raters fewer clips.",
             "study.break_every",
             "Offer a break, or give raters fewer clips.",
@@ -137,8 +138,8 @@ def _check_headphones(study: StudyFile) -> Iterator[Finding]:
     if asks_for_headphones and not any(check["key"] in HEADPHONES for check in study.checks):
         names = ", ".join(check_named(key).title for key in HEADPHONES)
         yield warning(
-            "The texts ask for headphones, and no check tests for them.",
-            f"Add one ({names}), or leave it if loudspeakers do no harm.",
+            "The texts ask for headphones, but no check tests for them.",
+            f"Add one ({names}), or ignore this if loudspeakers are acceptable.",
             "study.checks",
         )
 
@@ -151,7 +152,7 @@ def _check_ends(study: StudyFile) -> Iterator[Finding]:
             "raters may not get what they are asked about.",
             f'Set ends = "{AS_IS}" in [study].',
             "study.ends",
-            "Choose “left as they are”.",
+            "Choose “not changed”.",
         )
 
 
@@ -164,17 +165,17 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
     systems = {ref.condition for ref in material}
     if len(systems) == 1 and method_named(task.method).estimand.comparison == ONE_CLIP:
         yield warning(
-            f"The task “{task.key}” rates one system only, “{min(systems)}”: its score can be "
-            "compared with nothing that the same raters heard.",
-            "Add another system or recordings of a person.",
+            f"The task “{task.key}” rates one system only, “{min(systems)}”, so raters have "
+            "nothing to compare it with.",
+            "Add another system or human recordings.",
             CLIPS,
         )
     sentences = len({ref.item for ref in material})
     if 0 < sentences < FEW_SENTENCES:
         noun = "sentence" if sentences == 1 else "sentences"
         yield warning(
-            f"The task “{task.key}” has {sentences} {noun}. Its results hold for these, and hardly "
-            "for others; intervals over sentences are wide.",
+            f"The task “{task.key}” has {sentences} {noun}. Results hardly generalize to other "
+            "sentences, and intervals are wide.",
             f"Take {2 * FEW_SENTENCES} or more, with fewer ratings of each.",
             CLIPS,
         )
@@ -234,9 +235,9 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
         if comparison == BESIDE_REFERENCE and "anchor" not in roles:
             yield warning(
                 f"The task “{task.key}” has no anchor. BS.1534-3 wants one that is known to be "
-                "poor (filtered at 3.5 kHz) and one at 7 kHz: without them raters spread the "
-                "systems over the whole scale.",
-                "Mark systems as anchors, or make them of the reference.",
+                "poor (filtered at 3.5 kHz) and one at 7 kHz: without anchors, raters spread "
+                "the systems over the whole scale.",
+                "Set systems as anchors, or create anchors from the reference.",
                 CLIPS,
             )
     elif comparison == ONE_CLIP and not roles & {"anchor", "reference"}:
@@ -244,7 +245,7 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
             f"The task “{task.key}” rates nothing whose quality is known, neither a reference nor "
             "an anchor. Scores depend on the other clips, and cannot be compared with those of "
             "other studies.",
-            "Add recordings of a person, or a poor system, and mark them so.",
+            "Add human recordings as reference, or a poor system as anchor.",
             CLIPS,
         )
 
@@ -258,16 +259,15 @@ def _check_guessing(study: StudyFile, task: TaskEntry, place: str) -> Iterator[F
         return  # answers in words, which nobody guesses
     if odds is None:
         yield warning(
-            f"The task “{task.key}” has no traps: nothing tells who did not listen while they "
-            "rated.",
-            "Mark a flawed system as trap.",
+            f"The task “{task.key}” has no traps, so inattentive raters cannot be detected.",
+            "Set a defective system as trap.",
             CLIPS,
             "" if task.method in FAILED else MORE_TRAPS,
         )
     elif odds.guessing > EASY or odds.same == 1:
-        same = " Who gives one and the same answer all the time passes always." * (odds.same == 1)
+        same = " Giving the same answer every time always passes." * (odds.same == 1)
         yield warning(
-            f"Who guesses passes the traps of “{task.key}” in {100 * odds.guessing:.0f} of 100 "
+            f"Random guessing passes the traps of “{task.key}” in {100 * odds.guessing:.0f} of 100 "
             f"blocks.{same}",
             "Put more traps into a set, ask for more of them, or add traps with the opposite "
             "answer.",

@@ -108,13 +108,13 @@ def why_not_erased(study: Study) -> str:
     listening = held.values("session").distinct().count()
     if listening:
         who = "1 rater is" if listening == 1 else f"{listening} raters are"
-        return f"{who} still listening. Wait until they are through, or their places expire."
+        return f"{who} still in progress. Wait until they finish or their leases expire."
     return _owed(study)
 
 
 def _owed(study: Study) -> str:
     """Money that may still have to reach people, for which their ids are needed."""
-    page = "Settle it on the page Recruiting; payments stay in the ledger."
+    page = "Resolve this under Recruiting and payments. Payments stay in the ledger."
     unsure = (Recruitment.State.SENDING, Recruitment.State.PUBLISHING)
     if study.recruitments.filter(state__in=unsure).exists():
         return f"Whether a study was published at Prolific is not known yet. {page}"
@@ -125,7 +125,7 @@ def _owed(study: Study) -> str:
     if count := waiting.count():
         return f"{count:,} submissions at Prolific are not decided or not paid. {page}"
     if bonuses.exists() or batches.exists():
-        return f"{max(bonuses.count(), 1):,} bonuses are owed. {page}"
+        return f"{max(bonuses.count(), 1):,} bonuses are due. {page}"
     return ""
 
 
@@ -135,7 +135,7 @@ def change_rule(study: Study, rule: Rule, *, by: str = COMMAND_LINE) -> bool:
     Who has taken part was told the rule, so from then on it only becomes stricter.
     """
     if rule.days is not None and rule.on is not None:
-        raise StudyError("Say either after how many days, or on which day. Nothing was changed.")
+        raise StudyError("Enter either a number of days or a date. Nothing was changed.")
     if rule.days is not None and not 0 <= rule.days <= MOST_DAYS:
         raise StudyError(f"Write 0 to {MOST_DAYS:,} days. Nothing was changed.")
     with transaction.atomic():
@@ -184,15 +184,15 @@ class Erased:
 
     def rows(self) -> list[tuple[str, int]]:
         words = {
-            "participant_ids": "ids of Prolific or of another source",
-            "ids_kept": "of them stay, for another study that is not erased yet",
+            "participant_ids": "IDs from Prolific or other sources",
+            "ids_kept": "of them kept for another study",
             "sessions": "sessions: submission, address, browser, device",
-            "trials": "trials: what the page reported of the device",
+            "trials": "trials: device details reported by the page",
             "comments": "comments",
-            "answers_in_words": "answers to questionnaires in raters’ own words",
-            "reasons": "reasons for ratings",
-            "invitations": "invitations: ids and mail addresses",
-            "submissions": "submissions at Prolific: ids; payments stay",
+            "answers_in_words": "free-text questionnaire answers",
+            "reasons": "justifications",
+            "invitations": "invitations: IDs and email addresses",
+            "submissions": "Prolific submissions: IDs (payments are kept)",
         }
         return [(words[name], count) for name, count in asdict(self).items()]
 
@@ -226,7 +226,7 @@ def erase(study: Study, *, dry_run: bool = False, by: str = COMMAND_LINE) -> Era
         parts.erase()
         row.erased_at = study.erased_at = timezone.now()
         row.save(update_fields=["erased_at"])
-        rule = "with the reasons" if row.erase_reasons else "without the reasons"
+        rule = "with justifications" if row.erase_reasons else "without justifications"
         note(row, "erased", by, **asdict(erased), rule=rule if by != BY_DATE else str(rule_of(row)))
         if erased.reasons:
             reasons_erased.send(Study, study_id=row.pk, study_key=row.key)

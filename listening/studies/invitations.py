@@ -88,7 +88,7 @@ def _people(text: str) -> dict[str, str]:
         more = f"\nand {len(wrong) - 10} more lines" if len(wrong) > 10 else ""
         raise NotInvited("\n".join(wrong[:10]) + more + "\nNobody was invited.")
     if not people:
-        raise NotInvited("The list is empty. Write one person a line: id, mail address.")
+        raise NotInvited("The list is empty. Enter one person per line: ID, email address.")
     return people
 
 
@@ -123,11 +123,11 @@ def _problem_of(cells: list[str], before: dict[str, str]) -> str:
     if not own_id or not own_id.isprintable() or len(own_id) > LONGEST_ID:
         return f"the id is missing or longer than {LONGEST_ID} characters."
     if own_id in before:
-        return f"“{own_id}” stands in the list twice."
+        return f"“{own_id}” is in the list twice."
     if len(cells) > 2 and any(cells[2:]):
-        return "there are more than two columns. Keep id and mail address."
+        return "there are more than two columns. Keep only ID and email address."
     if len(cells) > 1 and cells[1] and not _is_address(cells[1]):
-        return f"“{cells[1]}” is no mail address."
+        return f"“{cells[1]}” is not an email address."
     return ""
 
 
@@ -231,7 +231,7 @@ def state_of(invitation: Invitation) -> str:
         return "declined"
     if invitation.sent_at:
         return "reminded" if invitation.mails > 1 else "invited"
-    return "mail under way, or not known" if invitation.begun_sending_at else "not invited by mail"
+    return "sending, or unknown" if invitation.begun_sending_at else "not invited by email"
 
 
 def counts_of(study: Study, source: str) -> dict[str, int]:

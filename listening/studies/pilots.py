@@ -104,7 +104,8 @@ def delete_pilots(study: Study, code: str = "", *, by: str = COMMAND_LINE) -> in
         row = Study.objects.select_for_update().get(pk=study.pk)
         if row.state != Study.State.DRAFT:
             raise StudyError(
-                f"The study “{row.key}” is {row.state}: its tries were deleted when it opened."
+                f"The study “{row.key}” is {row.state}: its preview sessions were deleted when "
+                "it opened."
             )
         if code and row.sessions.filter(pilot=True).exclude(code=code).exists():
             return _remove_one(row, code, by)

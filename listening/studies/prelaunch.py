@@ -106,7 +106,7 @@ def _check_gaps(study: Study) -> Iterator[Finding]:
                 yield warning(
                     f"In the task “{task.key}”, the condition “{condition}” is missing for "
                     f"{len(missing)} of {len(items)} items: {quoted(missing)}.",
-                    "Add its clips, or remember that its results rest on fewer items.",
+                    "Add its clips, or note that its results are based on fewer items.",
                     CLIPS,
                 )
 
@@ -252,7 +252,7 @@ def _check_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
                 for key, values in sorted(kinds.items())
             )
             yield warning(
-                f"The {name} differs between conditions and could betray them: {shown}.",
+                f"The {name} differs between conditions and could reveal them: {shown}.",
                 f"{bring} all clips to one, unless it is what you study.",
                 place,
                 "Bring all clips to one, unless it is what you study.",
@@ -270,7 +270,7 @@ def _check_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             yield warning(
                 f"The clips of “{key}” are {ratio:.1f} times as long as those of the other "
                 "conditions.",
-                "Check that they hold the same words, without long silence.",
+                "Check that they contain the same words and no long silence.",
                 CLIPS,
             )
 
@@ -301,7 +301,7 @@ def _check_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
             yield warning(
                 f"Traps of the kind “{kind}” can be distinguished from all other clips by their "
                 f"{' and '.join(told_by)}.",
-                "Make them like the others, so that only listening helps.",
+                "Make them like the other clips, so that they can only be recognized by listening.",
                 CLIPS,
             )
 
@@ -313,7 +313,8 @@ def _check_leaks(study: Study) -> Iterator[Finding]:
     of_sound = [str(leak) for leak in leaking if leak.is_of_sound]
     if of_bytes:
         yield warning(
-            f"A script could tell clips without listening, by {'; '.join(of_bytes[:MOST_LEAKS])}.",
+            f"A script could distinguish clips without listening, by "
+            f"{'; '.join(of_bytes[:MOST_LEAKS])}.",
             'Leave ends = "alike" and low_cut_hz = 50 in [study], name sample_rate_hz, and bring '
             "all clips to one number of channels.",
             "study.sample_rate_hz",
@@ -322,12 +323,12 @@ def _check_leaks(study: Study) -> Iterator[Finding]:
         )
     if of_sound:
         yield warning(
-            f"Systems differ in plain numbers of their sound: {'; '.join(of_sound[:MOST_LEAKS])}.",
-            "Name loudness_lufs and the lowest sample_rate_hz in [study], unless that is what you "
-            "study: ears notice it, too.",
+            f"Systems differ in simple audio properties: {'; '.join(of_sound[:MOST_LEAKS])}.",
+            "Name loudness_lufs and the lowest sample_rate_hz in [study], unless you study "
+            "these properties: raters notice them, too.",
             "study.loudness_lufs",
-            "Choose one loudness and the lowest sampling rate, unless that is what you study: ears "
-            "notice it, too.",
+            "Choose one loudness and the lowest sampling rate, unless you study these "
+            "properties: raters notice them, too.",
         )
 
 

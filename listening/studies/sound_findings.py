@@ -78,7 +78,7 @@ def _check_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
             f"{len(low)} of {len(facts)} clips have {rates[0]:,} Hz, the others mostly {usual:,} "
             f"Hz: {quoted(low, NAMED)}. If all are brought to one rate, nobody hears anything "
             f"above {rates[0] / 2000:g} kHz.",
-            "Replace them by clips of the usual rate, or leave them out.",
+            "Replace them with clips of the usual rate, or remove them.",
             CLIPS,
         )
 

@@ -245,7 +245,7 @@ def test_words_go_and_what_analyses_read_stays_to_the_digit():
     assert told(study) == before
     assert "the rhythm" in before[0][0]["justification"]
     record = erasure.record_of(study)
-    assert (record.by, record.details["rule"]) == ("ada", "without the reasons")
+    assert (record.by, record.details["rule"]) == ("ada", "without justifications")
     assert erasure.erased_in(record) == would
 
 
@@ -335,7 +335,7 @@ def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client)
     assert manage(client, action="retention", when="days", days="10", reasons="yes") == "Saved."
     said = StudyEvent.objects.filter(what="retention").first().details["rule"]
     assert said == {
-        "from": "30 days after the study is closed, without the reasons",
+        "from": "30 days after the study is closed, without justifications",
         "to": "10 days after the study is closed, with the reasons",
     }
 
@@ -351,7 +351,7 @@ def test_the_page_counts_first_and_keeps_a_record(client):
     assert Rater.objects.get().prolific_id
     assert "1 ids of Prolific" in manage(client, action="erase", typed="voices")
     page = words_of(client.get("/studies/voices/manage/").content.decode())
-    assert "by researcher, without the reasons" in page
+    assert "by researcher, without justifications" in page
     assert "Ids of Prolific or of another source 1" in page
     assert "erased on" in report_card_words(method_facts("voices"))
 
@@ -401,4 +401,4 @@ def test_dates_of_pages_name_their_zone() -> None:
     )
     said = page.render(Context({"at": moment, "day": date(2026, 11, 28), "none": None}))
     assert said == "2026-11-28 23:59 UTC, 23:59:58 UTC, 2026-11-28 UTC, 2026-11-28 23:59"
-    assert str(Rule(on=date(2027, 1, 1))) == "on 2027-01-01, 00:00 UTC, without the reasons"
+    assert str(Rule(on=date(2027, 1, 1))) == "on 2027-01-01, 00:00 UTC, without justifications"

@@ -252,7 +252,7 @@ def test_only_who_may_see_it_is_told_when_it_happens_and_when_it_is_sent(study, 
     member.delete()
     assert tell() == ["failed"]
     assert receiver.came == []
-    assert "may not see this study" in Delivery.objects.get().answer
+    assert "no longer has access" in Delivery.objects.get().answer
 
 
 def test_money_is_told_to_who_runs_the_study_only(study):

@@ -186,9 +186,7 @@ def test_a_channel_is_added_tried_and_chosen_for_one_study_on_the_pages(client, 
     assert not Subscription.objects.exists()
     client.force_login(make_user("somebody"))
     for action in ("test", "change", "replace", "stop", "start", "remove", "confirm"):
-        assert do(client, action=action, channel=channel.pk) == [
-            "There is no such channel of yours."
-        ]
+        assert do(client, action=action, channel=channel.pk) == ["You have no such channel."]
 
 
 @pytest.mark.medium
@@ -229,8 +227,8 @@ def test_mail_comes_when_its_reader_followed_the_link_as_its_owner(client, study
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("ftp://example.org/", "Give a whole web address"),
-        ("https://me:word@example.org/", "Leave out user name"),
+        ("ftp://example.org/", "Enter a full web address"),
+        ("https://me:word@example.org/", "Remove user name"),
         ("http://169.254.169.254/latest/", "private network"),
         ("https://localhost:8000/", "private network"),
         ("http://1.1.1.1/", "with https"),

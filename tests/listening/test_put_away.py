@@ -227,7 +227,7 @@ def test_what_was_paid_is_not_deleted_with_a_study(owner, study):
         recruitment=recruitment, key="reward:1", kind="reward", minor=900
     )
     assert "Archive it" in do(owner, "delete", typed="voices")[0]
-    assert "People were paid" in words_of(page_of(owner, "/studies/voices/manage/"))
+    assert "Raters were paid" in words_of(page_of(owner, "/studies/voices/manage/"))
     LedgerEntry.objects.filter(pk=entry.pk).delete()
     Recruitment.objects.update(state="draft")
     assert "Discard the draft" in do(owner, "delete", typed="voices")[0]

@@ -63,7 +63,7 @@ def test_nothing_is_said_about_a_clean_study(folder: Path) -> None:
 @pytest.mark.medium
 def test_a_study_without_consent_or_contact(tmp_path: Path) -> None:
     said = [finding.what for finding in found(make_folder(tmp_path / "study"))]
-    assert said == ["There is no consent text.", "Raters do not know whom to contact."]
+    assert said == ["There is no consent text.", "There is no contact for raters."]
 
 
 @pytest.mark.medium

@@ -211,7 +211,7 @@ def test_the_log_and_the_definition_keep_before_and_after(study):
         ({"texts/welcome": "  "}, {}, "would be empty"),
         ({"texts/welcome": "Welcome."}, {"reason": " "}, "Say why"),
         ({"texts/welcome": "Welcom."}, {}, "Nothing was changed"),
-        ({"texts/welcome": "Welcome."}, {"seen": 3}, "corrected the wording meanwhile"),
+        ({"texts/welcome": "Welcome."}, {"seen": 3}, "else corrected the wording"),
     ],
 )
 def test_what_is_no_correction_of_wording_is_refused_with_the_way_out(study, words, fields, reason):
