@@ -80,7 +80,7 @@ class Rule:
         when = f"{self.days} days after the study is closed"
         if self.on is not None:
             when = f"on {self.on}, 00:00 UTC"
-        return f"{when}, {'with' if self.reasons else 'without'} the reasons"
+        return f"{when}, {'with' if self.reasons else 'without'} justifications"
 
 
 def rule_of(study: Any) -> Rule:

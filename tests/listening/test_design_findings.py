@@ -43,7 +43,7 @@ def test_what_is_there_is_not_missed(tmp_path: Path) -> None:
     told = said(tmp_path, TOML.replace('key = "sys-b"\n', role) + TRAP, 5, *TRAPPED)
     assert "nor an anchor" not in told
     assert "has no traps" not in told
-    assert "in 40 of 100 blocks. Who gives one and the same answer" in told
+    assert "in 40 of 100 blocks. Giving the same answer every time" in told
 
 
 def test_a_consent_that_a_language_lacks_is_named(tmp_path: Path) -> None:
