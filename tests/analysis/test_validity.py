@@ -162,7 +162,7 @@ def test_hypotheses_are_frozen_and_what_comes_later_is_no_part_of_the_registrati
     study.refresh_from_db()
     add_hypothesis(study, "cond-0 is  ahead of cond-1.", by="ada")
     for text, words in (
-        (" ", "as a sentence"),
+        (" ", "in a sentence"),
         ("x" * 1001, "at most 1,000"),
         ("cond-0 is ahead of cond-1.", "already"),
     ):

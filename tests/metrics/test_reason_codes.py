@@ -97,7 +97,7 @@ def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, serve
     coded(desk_of(job), ["noise"])
     client.force_login(job.study.owner)
     page = client.get(f"/studies/voices/reviews/{job.pk}/agreement/").content.decode()
-    row = r'<th scope="row">noise.*?data-label="People">5<.*?Judge">4<.*?Both">4<'
+    row = r'<th scope="row">noise.*?data-label="Reviewers">5<.*?Judge">4<.*?Both">4<'
     assert re.search(row, page, re.DOTALL), page
 
 

@@ -66,7 +66,7 @@ class MidAnchor(Rule):
     """
 
     key = "mid_anchor"
-    title = "MUSHRA: mid-range anchor taken for the reference"
+    title = "MUSHRA: mid-range anchor rated like the reference"
     conditions: tuple[str, ...] = ("anchor70", "mid_anchor")
     above: float = 90.0
     share: float = 0.15

@@ -35,7 +35,7 @@ class Variance(Rule):
     """
 
     key = "variance"
-    title = "Nearly the same score everywhere"
+    title = "Almost no variation"
     compares_raters = True
     minimum: float = 0.25
     ratings: int = 10
@@ -59,8 +59,8 @@ class Variance(Rule):
         return reasons
 
     def describe(self) -> str:
-        condition = f"whose scores vary less than {self.minimum:g} times as much as is usual"
-        return f"raters {condition}, judged from {self.ratings} ratings on"
+        condition = f"whose scores have an SD below {self.minimum:g} of the usual one"
+        return f"raters {condition}, given at least {self.ratings} ratings"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Correlation(Rule):
     """
 
     key = "correlation"
-    title = "Does not go with the other raters"
+    title = "Low correlation with other raters"
     compares_raters = True
     minimum: float = 0.25
     shared: int = 10
@@ -95,7 +95,7 @@ class Correlation(Rule):
 
     def describe(self) -> str:
         condition = f"correlate below {self.minimum:g} with the mean of the others"
-        return f"raters whose scores {condition}, judged from {self.shared} shared stimuli on"
+        return f"raters whose scores {condition}, given at least {self.shared} shared stimuli"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Disagreement(Rule):
     """
 
     key = "disagreement"
-    title = "Far off the other raters, or far noisier"
+    title = "Biased or inconsistent raters"
     compares_raters = True
     bias: float = 3.0
     noise: float = 3.0
@@ -140,8 +140,8 @@ class Disagreement(Rule):
         off = [f"a bias beyond {self.bias:g}"] if self.bias else []
         off += [f"an inconsistency above {self.noise:g}"] if self.noise else []
         return (
-            f"raters with {' or '.join(off)} robust SDs of the panel's (P.910), judged from "
-            f"{self.shared} shared stimuli on"
+            f"raters with {' or '.join(off)} robust SDs of the panel's (P.910), given at least "
+            f"{self.shared} shared stimuli"
         )
 
     def _why(self, bias: float, noise: float) -> str:
@@ -162,7 +162,7 @@ class InconsistentRepeats(Rule):
     """
 
     key = "inconsistent_repeats"
-    title = "Second answers stray from the first"
+    title = "Inconsistent repeated trials"
     tolerance: float = 0.25
     minimum: float = 0.5
     repeats: int = 2
@@ -191,11 +191,11 @@ class InconsistentRepeats(Rule):
         return reasons
 
     def describe(self) -> str:
-        near = f"second answers lie within {self.tolerance:.0%} of the scale"
-        return f"raters of whose clips asked twice less than {self.minimum:.0%} of the {near}"
+        near = f"within {self.tolerance:.0%} of the scale of their first answer"
+        return f"raters with fewer than {self.minimum:.0%} of repeated trials {near}"
 
     def lacking(self, table: pd.DataFrame) -> str:
-        return "" if asked_again(table).any() else "no clip was asked a second time"
+        return "" if asked_again(table).any() else "there are no repeated trials"
 
 
 @dataclass(frozen=True)

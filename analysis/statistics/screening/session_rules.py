@@ -74,7 +74,7 @@ class GoldTraps(Rule):
     """
 
     key = "gold_traps"
-    title = "Gold clips answered wrongly"
+    title = "Gold clips failed"
     kinds: tuple[str, ...] = ("gold",)
     minimum: float = 1.0
     tolerance: float = 1.0

@@ -46,11 +46,11 @@ class Duplicate(Rule):
 
     key = "duplicate"
     version = "2"
-    title = "The same row twice"
+    title = "Duplicate rows"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         again = table.duplicated(keep="first") & table["position"].notna() & (table["trap"] == "")
-        return where(again, "the same row stands there before")
+        return where(again, "duplicate of an earlier row")
 
     def describe(self) -> str:
         return "rows that repeat another row of the same trial in every column"
@@ -66,7 +66,7 @@ class Repeat(Rule):
 
     key = "repeat"
     version = "2"
-    title = "Asked a second time"
+    title = "Repeated trials"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         return where(asked_again(table), "the same rater rated the same clip before")
@@ -97,7 +97,7 @@ class HeardFraction(Rule):
     """Ratings of clips that were not heard far enough are left out; unknown counts as heard."""
 
     key = "heard_fraction"
-    title = "Clips not heard far enough"
+    title = "Clips heard too briefly"
     minimum: float = 0.95
 
     def __post_init__(self) -> None:
@@ -153,14 +153,14 @@ class NotCounted(Rule):
     """Ratings that fill no place of the plan are left out: another's, or asked a second time."""
 
     key = "not_counted"
-    title = "Place given to another rater"
+    title = "Slot filled by another rater"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         lost = _uncounted(table) & ~asked_again(table)
-        return where(lost, "it fills no place of the plan: given to another rater, or asked twice")
+        return where(lost, "outside the plan: slot filled by another rater, or repeated trial")
 
     def describe(self) -> str:
-        return "ratings that fill no place of the plan: given to another rater, or asked twice"
+        return "ratings outside the plan: slot filled by another rater, or repeated trial"
 
 
 def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
@@ -253,7 +253,7 @@ class LeftOut(Rule):
     """Ratings of these systems and clips are left out; of a comparison, with either in it."""
 
     key = "left_out"
-    title = "Systems or clips left out by name"
+    title = "Systems or clips excluded by name"
     conditions: tuple[str, ...] = ()
     stimuli: tuple[str, ...] = ()
 
@@ -285,7 +285,7 @@ class Recorded(Rule):
     """
 
     key = "recorded"
-    title = "Left out by the analysis that wrote the file"
+    title = "Excluded by the source file"
     rule: str = ""
 
     @property

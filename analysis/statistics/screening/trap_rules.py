@@ -56,7 +56,7 @@ class TaskTraps(Rule):
     """
 
     key = "task_traps"
-    title = "The study's own traps failed"
+    title = "Traps of the study failed"
     plans: tuple[tuple[str, Needed], ...]
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
