@@ -165,7 +165,7 @@ def _table(row: InterimRow) -> Table:
         {**pair, "claimed_in_words": "yes" if pair["claimed"] else "no"} for pair in row["pairs"]
     ]
     count = len(rows)
-    note = f"The intervals hold for all {count} at once." if count > 1 else ""
+    note = f"Simultaneous intervals for {count} comparisons." if count > 1 else ""
     return Table("differences", f"{what}s so far", columns, rows, note, row["title"])
 
 

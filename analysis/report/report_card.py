@@ -77,7 +77,7 @@ def _raters(report: Report | None) -> Iterator[Entry]:
 
 def _erasing(facts: StudyFacts | None) -> Entry:
     """What became, or is to become, of what names raters."""
-    what = "What names raters"
+    what = "Personal data of raters"
     if facts is None:
         return unknown(what)
     rule, done = facts["erasing"], facts["erased_on"]
@@ -159,7 +159,7 @@ def _exclusions(report: Report | None) -> Iterator[Entry]:
         for row in report["exclusions"]
         if not row["ratings"] and (traps or row["rule"] not in OF_TRAPS)
     ]
-    lines += [f"In force, without anything to leave out: {'; '.join(idle)}."] * bool(idle)
+    lines += [f"Active rules that excluded nothing: {'; '.join(idle)}."] * bool(idle)
     first = "A rating under several rules is counted under the first that leaves it out."
     lines += [first] * (len(rows) > 1)
     lines += [f"{counted(data['trap_ratings'], 'answer')} to traps enter no estimate."] * bool(

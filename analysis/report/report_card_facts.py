@@ -206,14 +206,14 @@ def quality(facts: Facts) -> Iterator[Entry]:
 def _traps(task: Mapping[str, Any], several: bool) -> Entry:
     lines = [
         f"{kind['kind']}: {kind['count']} in every {task['traps_per']} clips, "
-        f"{kind['pass_at_least']} to pass; {kind['passed']:,} of "
+        f"at least {kind['pass_at_least']} correct; {kind['passed']:,} of "
         f"{counted(kind['answered'], 'answer')} passed"
         for kind in task["traps"]
     ]
     if task["guessed"] is None:
-        lines.append(f"How often a guesser passes is not known: {task['not_guessed_because']}")
+        lines.append(f"The guess rate is not known: {task['not_guessed_because']}")
     else:
-        lines.append(f"Who guesses passes {_chance(task['guessed'])} of the sets of traps.")
+        lines.append(f"Random guessing passes {_chance(task['guessed'])} of the sets of traps.")
     after = "goes to another rater" if task["reopens"] else "is left to the analysis"
     lines.append(f"A block that fails its traps {after}.")
     value = {"kinds": task["traps"], "guessed": task["guessed"]}
@@ -256,8 +256,8 @@ def pay(facts: Facts) -> Iterator[Entry]:
     elif not payment_text and not rows:
         yield unknown(
             "Pay",
-            "not known: the texts for raters name none, [study.payment] of study.toml no amount, "
-            "and no places at Prolific were planned",
+            "not specified in the texts for raters, in [study.payment] of study.toml or in a "
+            "recruitment plan",
         )
     if who["timed"] < LEAST or who["minutes"] is None:
         yield unknown("Time of a session", f"not shown: fewer than {LEAST} people finished so far")
@@ -331,7 +331,7 @@ def _hypotheses(facts: StudyFacts) -> Entry:
     """What was expected: written down before the opening, or when."""
     every = facts.get("hypotheses", [])
     if not every:
-        return unknown("Hypotheses", "not known: the study names none")
+        return unknown("Hypotheses", "none declared")
     return fact("Hypotheses", [_expected_answer(each) for each in every], list(map(dict, every)))
 
 

@@ -63,7 +63,7 @@ def test_the_card_of_a_study_tells_its_words_odds_places_and_pay(facts):
     told = words_of(report_card(None, facts))
     assert told["Instructions"] == "Judge the voice. Not 100 % the words."
     assert "Scale: one of: Human; Unclear; Machine" in told["Question and scale"]
-    assert "Who guesses passes 18.5 % of the sets of traps." in told["Traps"]
+    assert "Random guessing passes 18.5 % of the sets of traps." in told["Traps"]
     (check,) = (text for label, text in told.items() if "(huggins)" in label)
     assert "with a chance of 0.274 %" in check
     assert told["Pay, as raters read it"] == "9 pounds an hour"
@@ -161,7 +161,7 @@ def test_the_page_and_its_files_are_its_owners_alone(client, study, facts, djang
     client.force_login(study.owner)
     shown = client.get(reverse("report-card", args=[study.key]))
     assert shown.status_code == 200
-    assert "Who guesses passes 18.5 %" in shown.content.decode()
+    assert "Random guessing passes 18.5 %" in shown.content.decode()
     for name in CARD:
         kind = name.rpartition(".")[2]
         reply = client.get(reverse("report-card-file", args=[study.key, kind]))

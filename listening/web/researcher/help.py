@@ -100,7 +100,8 @@ def rendered_page(name: str) -> tuple[str, str]:
             opening.attrSet("tabindex", "0")
         if text.type == "inline":
             text.children = list(_linked(text.children or []))
-    return title, str(parser.renderer.render(tokens[3:], parser.options, {}))
+    html = str(parser.renderer.render(tokens[3:], parser.options, {}))
+    return title, html.replace("<pre>", '<pre tabindex="0">')  # wide code scrolls, by keys as well
 
 
 def _slug(heading: str, slugs: dict[str, int]) -> str:
