@@ -146,7 +146,7 @@ def test_a_preset_is_walked_from_its_questions_to_its_trials_and_back_to_the_gal
 ) -> None:
     page = open_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{web.url}/gallery/")
-    page.get_by_role("link", name="Walk through it: Audio Turing Test").click()
+    page.get_by_role("link", name="Preview preset: Audio Turing Test").click()
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Start").click()
     for label in ("Woman", "35–44", "Yes", "Yes, as far as I know", "Loudspeakers", "Quiet"):

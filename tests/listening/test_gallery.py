@@ -334,7 +334,8 @@ def test_a_study_is_previewed_in_every_state(
         with subtests.test(state=state):
             Study.objects.update(state=state)
             page = researcher.get("/studies/mine/").content.decode()
-            assert 'href="/studies/mine/preview/"' in page
+            leads_to = "try" if state == Study.State.DRAFT else "preview"
+            assert f'href="/studies/mine/{leads_to}/"' in page
             shown = state_at(researcher, "/studies/mine/preview/?consent=yes")
             assert {trial["task"] for trial in shown["preview_trials"]} == set(range(len(METHODS)))
             again = state_at(researcher, "/studies/mine/preview/?consent=yes")
