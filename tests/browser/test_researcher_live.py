@@ -99,7 +99,7 @@ def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     session = arrive(study)
     answer_all(session)
     page.get_by_role("link", name="Participants", exact=True).click()
-    judge = page.get_by_role("button", name="Decide…")
+    judge = page.get_by_role("button", name="Actions…")
     expect(judge).to_be_disabled()  # nobody is chosen
     page.get_by_label(f"Select the session of {session.rater.code}").focus()
     page.keyboard.press("Space")
@@ -110,7 +110,7 @@ def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     expect(page.get_by_label("Reason")).to_be_hidden()
     page.keyboard.press("Enter")
     page.keyboard.type("failed both traps")
-    page.get_by_role("button", name="Reject").focus()
+    page.get_by_role("button", name="Reject", exact=True).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("The ratings are kept but no longer count")).to_be_visible()
     assert Session.objects.get().status == "rejected"
