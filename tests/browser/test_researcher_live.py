@@ -186,7 +186,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     page.get_by_role("link", name="Next: review and open").click()
     page.get_by_role("button", name="Check every clip").click()
     report.look(page, "review")
-    page.get_by_role("button", name="Open to raters").click()
+    page.get_by_role("button", name="Open the study").click()
     expect(page.get_by_text("The study is open: raters can start.")).to_be_visible()
     made = Study.objects.get(title="Two voices")
     task = made.tasks.get()
