@@ -393,7 +393,7 @@ def _sounds(paths: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
         elif extension.casefold() in EXTENSIONS and stem:
             by_name[stem].append(path)
         else:
-            ignored.append((path, "is no sound file by its ending"))
+            ignored.append((path, "does not have the extension of an audio file"))
     sounds = []
     for same in by_name.values():
         first, *others = sorted(

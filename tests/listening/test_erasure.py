@@ -124,7 +124,7 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     assert erasure.erase_due_studies() == []
     closed(study, 30.1)
     assert erasure.erase_due_studies() == [
-        f"{study.key}: 1 ids of Prolific or of another source; "
+        f"{study.key}: 1 IDs from Prolific or other sources; "
         "1 sessions: submission, address, browser, device"
     ]
     session = Session.objects.get()
@@ -148,7 +148,7 @@ def test_an_erasure_leaves_of_playback_what_says_nothing_of_the_device():
         Trial.objects.filter(pk=odd.pk).update(playback={"skipped_because": "me"})
     closed(study, 1)
     assert erasure.erase(study, dry_run=True).trials == 2
-    assert "2 trials: what the page reported of the device" in erasure.erase_due_studies()[0]
+    assert "2 trials: device details reported by the page" in erasure.erase_due_studies()[0]
     first.refresh_from_db()
     assert first.playback == stays
     assert "Tezcatlipoca" not in everything_stored()
@@ -336,7 +336,7 @@ def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client)
     said = StudyEvent.objects.filter(what="retention").first().details["rule"]
     assert said == {
         "from": "30 days after the study is closed, without justifications",
-        "to": "10 days after the study is closed, with the reasons",
+        "to": "10 days after the study is closed, with justifications",
     }
 
 

@@ -338,7 +338,7 @@ def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_p
     assert "Read so: names are system, then sentence." in said
     assert "human  1 of 2 sentences" in said
     assert "Missing: “human of s2”." in said
-    assert "Ignored: “texts.txt” is no sound file by its ending." in said
+    assert "Ignored: “texts.txt” does not have the extension of an audio file." in said
     assert "No sentence has the name of this line: s9" in said
     with pytest.raises(CommandError, match="was not touched"):
         run("scan_audio", tmp_path)

@@ -66,7 +66,7 @@ def test_holes_and_what_is_no_sound_are_named() -> None:
     found = scan(paths + more)
     assert found.holes == [("human", "s0890")]
     why = dict(found.ignored)
-    assert why["notes.txt"] == "is no sound file by its ending"
+    assert why["notes.txt"] == "does not have the extension of an audio file"
     assert why["human/s0870.mp3"] == "has the name of human/s0870.wav, which is taken"
     assert set(why) == set(more)
 
