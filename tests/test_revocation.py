@@ -152,7 +152,7 @@ def test_a_link_to_a_leaderboard_is_seen_and_ended_by_who_holds_a_study_on_it(
     path = board_link(study, editor)
     link = LeaderboardLink.objects.get()
     listed = browser(holder).get(f"/studies/{study.key}/results/").content.decode()
-    assert "Mine, for Press, made by editor" in listed
+    assert "Mine, for Press, created by editor" in listed
     end = f"/studies/{study.key}/results/links/leaderboards/{link.pk}/end/"
     assert end in listed
     stranger, other = make_user("stranger"), make_study(key="other")

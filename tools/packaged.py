@@ -13,7 +13,7 @@ from email.parser import Parser
 from pathlib import Path, PurePosixPath
 
 NOT_SHIPPED = {"tests", "tools", "benchmarks"}  # packages of a clone alone
-FILES = ("templates", "static", "locale", "demo")  # lie in earnest_files/ in a wheel
+FILES = ("templates", "static", "locale", "demo", "docs")  # lie in earnest_files/ in a wheel
 SDIST = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
 WHEEL = "import sys, setuptools.build_meta as b; b.build_wheel(sys.argv[1])"
 MOST_NAMED = 10

@@ -184,7 +184,7 @@ def test_the_command_says_what_it_would_do_and_does_it(capsys):
     with pytest.raises(CommandError, match="There is no study “x”"):
         call_command("erase_personal_data", "x")
     closed(study, 0)
-    with pytest.raises(CommandError, match="1 rater is still listening"):
+    with pytest.raises(CommandError, match="1 rater is still in progress"):
         call_command("erase_personal_data", study.key)
     leave(study)
     call_command("erase_personal_data", study.key, "--dry-run")
@@ -192,7 +192,7 @@ def test_the_command_says_what_it_would_do_and_does_it(capsys):
     call_command("erase_personal_data", study.key)
     assert Rater.objects.get().prolific_id is None
     said = capsys.readouterr().out
-    assert said.count("1 ids of Prolific") == 2
+    assert said.count("1 IDs from Prolific") == 2
     assert "Nothing was erased. The study’s rule: no date.\nNothing stands against it." in said
     assert "Erased. The ratings of" in said
 
@@ -349,10 +349,10 @@ def test_the_page_counts_first_and_keeps_a_record(client):
     assert "Comments 1" in page
     assert "type the key" in manage(client, action="erase", typed="voice")
     assert Rater.objects.get().prolific_id
-    assert "1 ids of Prolific" in manage(client, action="erase", typed="voices")
+    assert "1 IDs from Prolific" in manage(client, action="erase", typed="voices")
     page = words_of(client.get("/studies/voices/manage/").content.decode())
     assert "by researcher, without justifications" in page
-    assert "Ids of Prolific or of another source 1" in page
+    assert "IDs from Prolific or other sources 1" in page
     assert "erased on" in report_card_words(method_facts("voices"))
 
 

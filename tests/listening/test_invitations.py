@@ -97,7 +97,7 @@ def links(study: Study) -> dict[str, str]:
 @pytest.mark.medium
 def test_a_list_is_taken_whole_or_not_at_all(study, panel):
     wrong = panel("invite", people="p1, ada@example.org\np1\np2, no address\n,x@y.org\np3,,c")
-    for line in ("Line 2: “p1” stands", "Line 3: “no address”", "Line 4: the id", "Line 5: there"):
+    for line in ("Line 2: “p1” is in", "Line 3: “no address”", "Line 4: the id", "Line 5: there"):
         assert line in wrong
     assert "p1, ada@example.org" in wrong  # what was typed is still there
     assert not Invitation.objects.exists()

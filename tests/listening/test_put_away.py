@@ -201,7 +201,7 @@ def test_a_study_with_ratings_is_deleted_by_its_key_and_a_record_remains(owner, 
     studies.close_study(study)
     text = words_of(page_of(owner, "/studies/voices/manage/"))
     assert "Sessions 2" in text
-    assert "Raters who took part in nothing else 1" in text
+    assert "Raters without other studies 1" in text
     assert "Ratings 5" in text
     assert "type the key “voices”" in do(owner, "delete", typed="voice")[0]
     assert Rating.objects.count() == 5
