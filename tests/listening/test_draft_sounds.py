@@ -212,7 +212,7 @@ def test_lines_are_marked_as_the_context_of_others(ada: Client, tmp_path: Path) 
 def test_context_that_cannot_be_is_refused_with_the_way_out(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path)
-    for form, words in (("R1T1", "Set a reference first"), ("T1T1", "Mark first which")):
+    for form, words in (("R1T1", "Mark the reference first"), ("T1T1", "Mark first which")):
         press(ada, draft, "context", form=form)
         assert words in page_of(ada, draft)
     assert "settings" not in table_of(draft)
