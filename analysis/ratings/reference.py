@@ -41,7 +41,7 @@ def reference_of(
     """
     if named:
         if named in names:
-            return Reference(named, "the reference that was asked for")
+            return Reference(named, "the chosen reference")
         return Reference(
             "", f"{condition_span(named)}, asked for as the reference, is not among the conditions"
         )

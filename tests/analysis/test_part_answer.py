@@ -196,7 +196,7 @@ def test_every_shape_of_an_order_has_its_words(differ, told):
 @pytest.mark.medium
 def test_what_equals_and_what_beats_the_reference_is_told():
     text = ordered("AC AD", "C")
-    assert "C, the reference that was asked for: A scores significantly higher; B" in text
+    assert "C, the chosen reference: A scores significantly higher; B" in text
     assert "are not significantly different, which does not show that they are equal" in text
 
 
@@ -227,7 +227,7 @@ def test_a_reference_is_asked_for_or_called_so():
     assert "X was asked for as the reference but was not rated" in warned(
         table, Options(reference="X")
     )
-    assert "Relative to A (Choice 3.94), the reference that was asked for: B (−1.91" in sentence(
+    assert "Relative to A (Choice 3.94), the chosen reference: B (−1.91" in sentence(
         table, Options(reference="A")
     )
 

@@ -58,7 +58,7 @@ def test_verdicts_by_keyboard_survive_a_lost_network_and_a_reload(
     page.route("**/verdicts/", lambda route: route.abort())
     for _ in range(3):
         page.keyboard.press("1")
-    expect(saved).to_contain_text("3 kept in this browser")
+    expect(saved).to_contain_text("3 saved in this browser")
     sent: list[int] = []
     page.on("request", lambda each: sent.append(verdicts_in(each)))
     page.unroute("**/verdicts/")

@@ -156,7 +156,7 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     own = ceilings(names[0])
     top = top_of(own, STIMULUS, "srcc")["ceiling"]
     if top is not None:
-        sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
+        sentence += f"; with this rating noise a perfect metric could reach about {top:.2f}"
     of_conditions = scores.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if scores.units.compared else "conditions"

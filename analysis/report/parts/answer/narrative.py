@@ -131,8 +131,9 @@ def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     follow = listed([_with_mean(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
         return f"{lead}, followed by {follow}. Each differs significantly from every other ({how})."
+    others_named = "both others" if len(rest) == 2 else f"all {len(rest)} others"
     return (
-        f"{lead}. It {_verb(s, _higher(s), 1)} than all {len(rest)} others ({how}). "
+        f"{lead}. It {_verb(s, _higher(s), 1)} than {others_named} ({how}). "
         f"Next is {_with_mean(s, rest[0])}."
     )
 
@@ -798,7 +799,10 @@ def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
         return (
             f"{names} were not distinguished more often than by guessing ({percent(pair.value)})."
         )
-    return f"The difference is heard in {len(decided)} of {len(pairs)} pairs."
+    return (
+        f"Raters heard the difference in {len(decided)} of {len(pairs)} pairs of systems (more "
+        "right answers than by guessing)."
+    )
 
 
 def _one_pair(family: Family, pair: Pair, decided: bool, draw: float) -> str:
