@@ -228,7 +228,7 @@ def test_metrics_and_presets_describe_themselves():
     with pytest.raises(CommandError, match="no metric is called 'srmrr'"):
         call_command("describe_metric", "srmrr", stdout=out)
     call_command("list_presets", stdout=out)
-    assert "fast: Quick on a CPU" in out.getvalue()
+    assert "fast: Fast on a CPU" in out.getvalue()
 
 
 class Killed(BaseException):
