@@ -449,6 +449,18 @@ def test_the_plot_has_a_point_per_session_within_its_frame(study):
     assert raters_plot(rows_of(study).filter(pk=sessions[0].pk)) is None
 
 
+def test_the_plot_comes_when_it_is_unfolded_and_follows_the_filters(owner, study):
+    for device in ("phone", "phone", "desktop"):
+        SessionSummary.objects.update_or_create(
+            session=person_took(study, device=device),
+            defaults={"median_ms": 900, "agreement": 0.5, "made_at": timezone.now()},
+        )
+    page = page_of(owner, f"{RATERS_PAGE}?device=phone")
+    assert 'data-box="/studies/voices/raters/plot/?device=phone"' in page
+    assert page_of(owner, f"{RATERS_PAGE}plot/?device=phone").count("<circle") == 2
+    assert "at least two sessions" in page_of(owner, f"{RATERS_PAGE}plot/?device=desktop")
+
+
 @pytest.mark.medium
 def test_decisions_so_far_stand_on_the_page_of_the_rater(owner, study):
     session, other = arrive(study), arrive(study)

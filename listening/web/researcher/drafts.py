@@ -51,7 +51,7 @@ from listening.web.researcher.draft_fields import (
     question_fields,
     rater_fields,
 )
-from listening.web.researcher.draft_mistakes import shown_mistakes
+from listening.web.researcher.draft_mistakes import ShownMistake, shown_mistakes
 from listening.web.researcher.preview_studies import GALLERY, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_list import draft_list
@@ -78,12 +78,11 @@ TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
     reading = reading or reading_of(draft)
     figures = figures_of(draft, reading)
-    found = mistakes(reading.problems)
     return {
         "draft": draft,
         "reading": reading,
         "figures": figures,
-        "mistakes": shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)),
+        "mistakes": _mistakes(draft, reading),
         "cost": _cost(figures.cost) if figures.cost else None,
         "minutes": figures.length.minutes if figures.length else None,
         "parts": figures.length.parts if figures.length else [],
@@ -92,6 +91,12 @@ def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
         "traps_easy": figures.traps is not None and figures.traps.guessing > EASY,
         "traps_same": figures.traps is not None and figures.traps.same == 1,
     }
+
+
+def _mistakes(draft: Draft, reading: Reading) -> list[ShownMistake]:
+    """What is wrong, by page and field; the files are read again only where something is."""
+    found = mistakes(reading.problems)
+    return shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)) if found else []
 
 
 def _cost(cost: Cost) -> dict[str, str]:

@@ -79,7 +79,6 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "study": study,
         "shown": shown,
-        "plot": raters_plot(shown.filtered),
         "rows": rows,
         "uncounted": uncounted,
         "as_of": min((row["summary"].made_at for row in rows if row["summary"]), default=None),
@@ -88,6 +87,16 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "shows_prolific_ids": may_see_ids(study, request.user),
     }
     return render(request, "researcher/raters.html", context)
+
+
+@login_required
+@require_GET
+def plot(request: HttpRequest, key: str) -> HttpResponse:
+    """The plot of the sessions that the filters leave, when it is unfolded."""
+    study = study_for(request.user, key, LOOK)
+    sessions = _read_table(request, study, request.GET).filtered
+    context = {"study": study, "plot": raters_plot(sessions)}
+    return render(request, "researcher/_raters_plot.html", context)
 
 
 # --- Decided about those chosen ------------------------------------------------------------------

@@ -34,6 +34,7 @@ urlpatterns = [
     path("studies/<slug:key>/design/", study_page.design, name="design"),
     path("studies/<slug:key>/state/", study_page.change_state, name="study-state"),
     path("studies/<slug:key>/raters/", raters.page, name="raters"),
+    path("studies/<slug:key>/raters/plot/", raters.plot, name="raters-plot"),
     path("studies/<slug:key>/raters.csv", raters.raters_csv, name="raters-csv"),
     path("studies/<slug:key>/raters/judge/", raters.judge, name="raters-judge"),
     path("studies/<slug:key>/raters/<int:pk>/", raters.session_page, name="rater"),
