@@ -16,7 +16,14 @@ from django.db import connection
 
 from listening.audio import leaks as audio_leaks
 from listening.audio import served_copy_of
-from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
+from listening.audio.leaks import (
+    Leak,
+    Sighting,
+    facts_of,
+    leaks,
+    mark_facts,
+    recognised_clips,
+)
 from listening.checks import check_named
 from listening.design.presets import presets, write_preset
 from listening.methods import Method
@@ -188,7 +195,14 @@ UNLIKE = {"date", "etag", "x-request-id"}  # in each response, whatever it holds
 
 def told_by_bytes(study: Study, visitors: list[Visitor]) -> list[str]:
     """What an attack on all that these visitors were sent says of clips: page, headers, files."""
-    return [str(leak) for leak in leaks(sightings_of(study, visitors)) if not leak.is_of_sound]
+    found = leaks([seen for seen in sightings_of(study, visitors) if not is_open_reference(seen)])
+    found += recognised_clips(sightings_of(study, visitors))
+    return sorted({str(leak) for leak in found if not leak.is_of_sound})
+
+
+def is_open_reference(seen: Sighting) -> bool:
+    """Raters are told that it is the reference, so its name on the page gives nothing away."""
+    return "page name = Reference" in seen.facts
 
 
 def sightings_of(study: Study, visitors: list[Visitor]) -> list[Sighting]:
@@ -207,6 +221,7 @@ def sightings_of(study: Study, visitors: list[Visitor]) -> list[Sighting]:
             groups = groups_of(stimulus) if part.get("role") in ("rated", "versus") else frozenset()
             headers = {name: value for name, value in each.headers if name not in UNLIKE}
             del headers["content-length"]  # the size of the file
+            part.pop("role", None)  # the place in a pair, which is drawn; see `check_roles`
             said = {"header": headers, **mark_facts(part.pop("lines", [])), "page": part}
             facts = facts_of(each.body, said)
             seen[path] = Sighting(str(stimulus.pk), str(stimulus.item_id), groups, facts)

@@ -230,4 +230,7 @@ def test_no_request_ends_in_an_error_of_ours(requests, monkeypatch, caplog):
             failed.append((status, method, path[:120]))
     print(dict(sorted(statuses.items())))
     assert failed == []
-    assert {200, 302, 400, 404, 405, 422} <= statuses.keys()  # it got as far as the views
+    reached = {200, 302, 400, 404, 405}  # it got as far as the views
+    if requests > 10_000:  # a few hundred need not hold an answer that is only partly wrong
+        reached |= {422}
+    assert reached <= statuses.keys()
