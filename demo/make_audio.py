@@ -38,6 +38,7 @@ from recipes import (
     write,
 )
 from scipy import signal
+from sound_effects import sound_effects
 from spoken_lines import VOICES, spoken, spoken_lines
 
 NAMES = {"flite-kal16": "flite-kal", "espeak": "espeak-ng"}  # manifest's name: ours
@@ -47,8 +48,11 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from spoken_lines(packages)
     yield from anchors()
     yield from noisy_and_cleaned()
+    yield from enhanced_and_references()
     yield from vocalised()
     yield from spoken_instructions()
+    yield from spoiled_chinese()
+    yield from sound_effects()
     yield begun()
 
 
@@ -108,12 +112,57 @@ def with_noise(item: str, snr_db: float = 8.0) -> tuple[Wave, Wave]:
     return speech + noise, noise
 
 
-def without_noise(mixed: Wave, noise: Wave) -> Wave:
+def without_noise(mixed: Wave, noise: Wave, floor: float = 0.2) -> Wave:
     transform = signal.ShortTimeFFT(signal.windows.hann(512), hop=128, fs=RATE_HZ)
     spectrum = transform.stft(mixed)
     power = np.mean(np.abs(transform.stft(noise)) ** 2, axis=1, keepdims=True)
     gain = 1 - 1.5 * power / np.maximum(np.abs(spectrum) ** 2, 1e-12)
-    return np.asarray(transform.istft(spectrum * np.maximum(gain, 0.2), k1=len(mixed)))
+    return np.asarray(transform.istft(spectrum * np.maximum(gain, floor), k1=len(mixed)))
+
+
+# --- P.835: a second enhancer, and reference conditions for its two scales ----------------------
+
+REFERENCE_SNR_DB = (0, 12, 24)
+REFERENCE_MNRU_DB = (10, 20)
+
+
+def enhanced_and_references() -> Iterator[Recipe]:
+    for item in ("s0880", "s0890", "s0930"):
+        yield Recipe(
+            f"stripped_{item}",
+            f"noisy_{item}",
+            "as denoised, with a floor of -30 dB: less noise, more artefacts",
+            partial(stripped, item),
+        )
+        for snr_db in REFERENCE_SNR_DB:
+            yield Recipe(
+                f"noise{snr_db:02}_{item}",
+                f"human_{item}",
+                f"pink noise added, {snr_db} dB below the speech",
+                partial(with_noise_only, item, snr_db),
+            )
+        for q_db in REFERENCE_MNRU_DB:
+            yield Recipe(
+                f"mnru{q_db}_{item}",
+                f"human_{item}",
+                f"noise modulated by the speech, {q_db} dB below it (MNRU, ITU-T P.810)",
+                partial(modulated, item, q_db),
+            )
+
+
+def stripped(item: str) -> Wave:
+    return without_noise(*with_noise(item), floor=10 ** (-30 / 20))
+
+
+def with_noise_only(item: str, snr_db: float) -> Wave:
+    return with_noise(item, snr_db)[0]
+
+
+def modulated(item: str, q_db: float) -> Wave:
+    """y(t) = x(t) (1 + 10^(-Q/20) n(t)), with n white and of unit power (ITU-T P.810)."""
+    speech = sound(f"human_{item}")
+    noise = random_of(f"mnru{q_db}_{item}").standard_normal(len(speech))
+    return np.asarray(speech * (1 + 10 ** (-q_db / 20) * noise))
 
 
 def pink(count: int, name: str) -> Wave:
@@ -215,6 +264,21 @@ def interrupted(item: str, words: str) -> Wave:
     said = spoken(words, VOICES["flite-slt"])
     said *= rms(start) / rms(said)
     return np.concatenate([faded(start), np.zeros(round(0.3 * RATE_HZ)), said])
+
+
+# --- ATT in Chinese: traps that are plainly a machine --------------------------------------------
+
+
+def spoiled_chinese() -> Iterator[Recipe]:
+    for name in ("espeak-zh-m_z1", "espeak-zh-f_z3"):
+        item = name.split("_")[1]
+        how = "its pitch taken away: ring modulation at 90 Hz"
+        yield Recipe(f"flawed-zh_{item}", name, how, partial(ring_modulated, name, 90.0))
+
+
+def ring_modulated(name: str, hz: float) -> Wave:
+    speech = sound(name)
+    return np.asarray(speech * np.sin(2 * np.pi * hz * np.arange(len(speech)) / RATE_HZ))
 
 
 # --- a known answer that nobody rates -------------------------------------------------------------

@@ -234,7 +234,7 @@ class Client:
     def add_webhook(
         self, url: str, events: Iterable[str], name: str = "", study: str | None = None
     ) -> Body:
-        """With its `secret`, which is told only now."""
+        """The new webhook; its `secret` is shown in this answer only."""
         body = {"url": url, "events": list(events), "name": name}
         webhook: Body = self._post("webhooks", body | ({"study": study} if study else {}))
         return webhook

@@ -1,4 +1,4 @@
-"""Requests sent, and sent again where that does no harm; study folders sent as zips."""
+"""Send requests and repeat those that do no harm twice; send study folders as zips."""
 
 from __future__ import annotations
 

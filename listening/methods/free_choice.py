@@ -12,6 +12,7 @@ from listening.methods.method import (
     Step,
     gettext_noop,
     names_in,
+    slider_scale,
 )
 
 MOST_CHOICES = 50
@@ -106,12 +107,4 @@ def _slider(span: Any, names: Mapping[str, str]) -> Scale:
     count = (high - low) / step
     if abs(count - round(count)) > 1e-6 or count > MOST_POSITIONS:
         raise ValueError(f"the steps of a slider fit it, and are at most {MOST_POSITIONS}")
-    bare = Scale((), "slider", (low, high, step))
-    return Scale(tuple(_mark(bare, *mark) for mark in names.items()), "slider", bare.span)
-
-
-def _mark(bare: Scale, label: str, words: str) -> Step:
-    try:
-        return Step(label, bare.score(label), words)
-    except ValueError:
-        raise ValueError(f"names puts words at “{label}”, which is not on the slider") from None
+    return slider_scale(low, high, step, names)

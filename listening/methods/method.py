@@ -214,6 +214,19 @@ def number_scale(low: float, high: float, step: float, names: Mapping[str, str])
     return Scale(tuple(steps), "steps")
 
 
+def slider_scale(low: float, high: float, step: float, names: Mapping[str, str]) -> Scale:
+    """A slider from low to high with words at some places; ValueError where one lies beside it."""
+    bare = Scale((), "slider", (float(low), float(high), float(step)))
+    return Scale(tuple(_mark(bare, *mark) for mark in names.items()), "slider", bare.span)
+
+
+def _mark(bare: Scale, label: str, words: str) -> Step:
+    try:
+        return Step(label, bare.score(label), words)
+    except ValueError:
+        raise ValueError(f"names puts words at “{label}”, which is not on the slider") from None
+
+
 def names_in(options: Mapping[str, Any]) -> dict[str, str]:
     """The option `names`: a study's own words for labels."""
     names = options.get("names", {})

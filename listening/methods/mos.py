@@ -1,10 +1,19 @@
 """One clip rated on an absolute category scale, from 1 to 5 by default (ITU-T P.800 ACR)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from listening.methods.estimand import Estimand
-from listening.methods.method import Method, Scale, Step, gettext_noop, names_in, number_scale
+from listening.methods.method import (
+    Method,
+    Scale,
+    Step,
+    gettext_noop,
+    names_in,
+    number_scale,
+    slider_scale,
+)
 
 P800_NAMES = {
     "1": gettext_noop("Bad"),
@@ -13,7 +22,8 @@ P800_NAMES = {
     "4": gettext_noop("Good"),
     "5": gettext_noop("Excellent"),
 }
-MOST_POINTS = 11
+MOST_BUTTONS = 11  # a scale with more points is a slider
+MOST_POINTS = 100
 
 
 class Mos(Method):
@@ -40,9 +50,15 @@ class Mos(Method):
         if type(points) is not int or not 2 <= points <= MOST_POINTS:
             raise ValueError(f"points is a whole number from 2 to {MOST_POINTS}, not {points!r}")
         words = P800_NAMES if points == 5 else {}
-        scale = number_scale(1, points, step, {**words, **names_in(options)})
+        names = {**words, **names_in(options)}
+        if points > MOST_BUTTONS:
+            scale = slider_scale(1, points, step, names)
+        else:
+            scale = number_scale(1, points, step, names)
         absent = options.get("absent", "")
         if not isinstance(absent, str):
             raise ValueError(f"absent is the text of the answer 0, not {absent!r}")
         apart = (Step("0", 0.0, absent, "0", apart=True),) if absent else ()
-        return Scale((*scale.steps, *apart), scale.widget)
+        if apart and scale.span:
+            raise ValueError(f"a scale of up to {MOST_BUTTONS} points has an answer “absent”")
+        return replace(scale, steps=(*scale.steps, *apart))

@@ -137,7 +137,7 @@ def test_the_gallery_shows_every_method_check_questionnaire_and_preset(researche
 
 def test_a_preset_is_named_beside_the_methods_that_it_uses(researcher: Client) -> None:
     methods = {m["key"]: m for m in researcher.get("/gallery/").context["methods"]}
-    assert [preset["key"] for preset in methods["att"]["presets"]] == ["att"]
+    assert [preset["key"] for preset in methods["att"]["presets"]] == ["att", "att_zh"]
     assert "p808" in [preset["key"] for preset in methods["dcr"]["presets"]]
     assert all(method["what"].endswith(".") for method in methods.values())
 

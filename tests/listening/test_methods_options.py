@@ -99,6 +99,12 @@ def test_mos_with_half_steps_more_points_and_an_absent_answer() -> None:
     ]
     assert words("mos", points=7) == [(str(n), "") for n in range(1, 8)]
     assert words("mos", points=9, names={"9": "Perfect"})[-1] == ("9", "Perfect")
+    slider = method_named("mos").scale({"points": 100, "names": {"1": "Bad", "100": "Excellent"}})
+    assert (slider.widget, slider.span) == ("slider", (1.0, 100.0, 1.0))
+    assert [(step.label, step.text) for step in slider.steps] == [
+        ("1", "Bad"),
+        ("100", "Excellent"),
+    ]
     scale = method_named("mos").scale({"absent": "No laughter"})
     (absent,) = [step for step in scale.steps if step.apart]
     assert (absent.label, absent.score, absent.text) == ("0", 0.0, "No laughter")
@@ -180,8 +186,9 @@ def test_an_absent_answer_stays_apart_in_the_database() -> None:
 @pytest.mark.parametrize(
     ("key", "options", "what"),
     [
-        ("mos", {"points": 1}, "points is a whole number from 2 to 11"),
+        ("mos", {"points": 1}, "points is a whole number from 2 to 100"),
         ("mos", {"points": 5.0}, "points is a whole number"),
+        ("mos", {"points": 100, "absent": "No"}, "a scale of up to 11 points"),
         ("mos", {"absent": True}, "absent is the text of the answer 0"),
         ("context_mos", {"step": 0.25}, "steps of 1 or 0.5"),
         ("cmos", {"reach": 4}, "reaches to 1, 2 or 3"),

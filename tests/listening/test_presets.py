@@ -112,7 +112,7 @@ def test_every_field_is_explained_by_a_comment(preset: Preset) -> None:
         explained = any(EXPLAINED.search(_without_strings(each)) for each in near)
         if not explained and not re.search(rf"\b{found[1]}\b", told):
             unexplained.append(f"{number + 1}: {line}")
-    assert len(seen) > 25
+    assert len(seen) > 20
     assert unexplained == []
 
 
@@ -200,8 +200,9 @@ def test_a_preset_is_imported_opened_and_planned(preset: Preset, tmp_path: Path)
     assert set(study.completion_codes) == set(OUTCOMES)
 
 
-def test_a_chinese_preset_has_no_english_left_over(tmp_path: Path) -> None:
-    study = the_study(PRESETS["mos_zh"], tmp_path / "mine")
+@pytest.mark.parametrize("name", ["mos_zh", "att_zh"])
+def test_a_chinese_preset_has_no_english_left_over(name: str, tmp_path: Path) -> None:
+    study = the_study(PRESETS[name], tmp_path / "mine")
     words = [study.title, *study.texts.values()]
     for task in study.tasks:
         words += [task.title, task.instructions, *task.options["names"].values()]
@@ -485,7 +486,7 @@ def test_a_wrong_call_is_answered_with_a_sentence(arguments: list[str], words: s
 
 def test_the_demo_stays_small_and_holds_no_sound_that_nobody_uses() -> None:
     files = [path for path in DEMO.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 16 * 1000**2
+    assert sum(path.stat().st_size for path in files) < 20 * 1000**2
     used = {sound for preset in PRESETS.values() for sound in preset.sounds}
     with (DEMO / CSV).open(encoding="utf-8", newline="") as table:
         used |= {row["file"] for row in csv.DictReader(table)}
@@ -520,7 +521,10 @@ def test_a_line_that_cannot_be_made_here_says_what_it_takes(monkeypatch, tmp_pat
         lines.cut_out(lines.READINGS["a0007"], tmp_path)
 
 
-DERIVED = ("anchor", "begun", "noisy", "denoised", "nvv", "spoken")
+DERIVED = (
+    *("anchor", "begun", "noisy", "denoised", "nvv", "spoken"),
+    *("stripped", "noise", "mnru", "flawed-zh", "effect"),
+)
 
 
 @pytest.mark.parametrize(("anchor", "cut_hz"), [("anchor35", 3500), ("anchor70", 7000)])

@@ -1011,7 +1011,11 @@ class Options(Table):
     model_config = ConfigDict(extra="allow")
 
     points: Annotated[int, KEPT] = declare(
-        MEASURED, "Highest point", "the scale's highest point, 2 to 11", None, "`5`"
+        MEASURED,
+        "Highest point",
+        "the scale's highest point, 2 to 100; above 11 as a slider",
+        None,
+        "`5`",
     )
     step: Annotated[float, KEPT] = declare(
         MEASURED, "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"

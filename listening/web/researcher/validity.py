@@ -46,7 +46,9 @@ def _add(request: HttpRequest, study: Study) -> str:
     )
     if rule.declared:
         return f"Declared: {rule.text}. Opening the study freezes it."
-    return f"In force: {rule.text}. It is marked as decided after {rule.ratings:,} ratings."
+    return (
+        f"Rule added: {rule.text}. Reports state that it was added after {rule.ratings:,} ratings."
+    )
 
 
 def _end(request: HttpRequest, study: Study) -> str:

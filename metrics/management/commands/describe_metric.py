@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
 
 def description_lines(metric: Metric) -> Iterator[str]:
-    """A metric in full, line by line."""
+    """All that is known about a metric, one line per entry."""
     yield f"{metric.key}, version {metric.version}"
     yield f"  {metric.description}"
     yield f"  called on pages and in reports: {metric.title or metric.key}"
