@@ -162,7 +162,10 @@ def _design(facts: StudyFacts, plans: Plans) -> Iterator[str]:
             ]
             yield f"  - Traps in every {task['traps_per']} clips: {enumerated(traps)}."
         if task["reopens"]:
-            yield "  - A block that fails its traps is given to another rater."
+            failed = "A block that fails its traps is"
+            if task["voids"] == "session":
+                failed = "All blocks of a rater of whom one fails its traps are"
+            yield f"  - {failed} given to another rater."
         if task["justification"]:
             yield "  - Raters write a reason for their answer."
 

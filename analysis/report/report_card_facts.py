@@ -215,7 +215,10 @@ def _traps(task: Mapping[str, Any], several: bool) -> Entry:
     else:
         lines.append(f"Random guessing passes {_chance(task['guessed'])} of the sets of traps.")
     after = "goes to another rater" if task["reopens"] else "is left to the analysis"
-    lines.append(f"A block that fails its traps {after}.")
+    failed = "A block that fails its traps"
+    if task["voids"] == "session":
+        failed = "Each block of a rater of whom one fails its traps"
+    lines.append(f"{failed} {after}.")
     value = {"kinds": task["traps"], "guessed": task["guessed"]}
     return fact(f"Traps ({task['title']})" if several else "Traps", lines, value)
 

@@ -40,6 +40,7 @@ class TrapPlan:
     kinds: tuple[TrapKind, ...] = ()
     placement: Literal["outside", "inside"] = "outside"
     per: int = 10
+    voids: Literal["set", "session"] = "set"  # what a failed set makes invalid
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TrapPlan:
@@ -47,7 +48,9 @@ class TrapPlan:
             TrapKind(**{**k, "expected": tuple(k.get("expected", ()))})
             for k in data.get("kinds", ())
         )
-        return cls(kinds, data.get("placement", "outside"), data.get("per", 10))
+        return cls(
+            kinds, data.get("placement", "outside"), data.get("per", 10), data.get("voids", "set")
+        )
 
     @property
     def traps_per_set(self) -> int:
@@ -183,3 +186,15 @@ def judge_block(plan: TrapPlan, outcomes: Iterable[tuple[str, bool]]) -> Verdict
             got, of = passed[kind.kind], shown[kind.kind]
             return Verdict(False, f"passed {got} of {of} “{kind.kind}” traps, {needed} needed")
     return Verdict(True)
+
+
+def judge_blocks(plan: TrapPlan, outcomes: Iterable[tuple[int, str, bool]]) -> Verdict:
+    """Several blocks are valid together when each of them is.
+
+    `outcomes` are (block, kind, passed) of the answered traps.
+    """
+    of_blocks: dict[int, list[tuple[str, bool]]] = {}
+    for block, kind, passed in outcomes:
+        of_blocks.setdefault(block, []).append((kind, passed))
+    verdicts = [judge_block(plan, seen) for seen in of_blocks.values()]
+    return next((verdict for verdict in verdicts if not verdict.valid), Verdict(True))

@@ -161,6 +161,7 @@ class TaskFacts(TypedDict):
     guessed: float | None  # chance that a guesser passes a set of the traps
     not_guessed_because: str
     reopens: bool  # blocks that fail their traps are given to others
+    voids: str  # what a failed set makes invalid: "set" or "session"
 
 
 class CheckFacts(TypedDict):
@@ -390,6 +391,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         guessed=odds.guessing if odds else None,
         not_guessed_because=trouble,
         reopens=task.reopen_invalid,
+        voids=plan.voids,
     )
 
 

@@ -166,6 +166,21 @@ SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
 WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
     AND trap NOT IN ('', '{TRAINING}')
 """
+# The same for all blocks of a task that the session has ended, and the blocks that it still has.
+SESSION_OUTCOMES = f"""
+SELECT block_id, trap, coalesce(trap_passed, false) AS passed FROM listening_trial t
+WHERE session_id = %(session)s AND task_id = %(task)s AND {ANSWERED}
+    AND trap NOT IN ('', '{TRAINING}') AND NOT EXISTS (SELECT FROM listening_trial o
+        WHERE o.session_id = %(session)s AND o.block_id = t.block_id
+        AND NOT (o.{ANSWERED} OR o.{SKIPPED}))
+ORDER BY position
+"""
+ENDED_BLOCKS = f"""
+SELECT id FROM listening_block
+WHERE session_id = %(session)s AND task_id = %(task)s
+    AND (id = %(block)s OR state = {Block.State.DONE})
+ORDER BY id FOR NO KEY UPDATE
+"""
 # A clip is on its way to a rater; the first time counts.
 FETCHED = """
 UPDATE listening_trial SET fetched = fetched | %(clip)s,

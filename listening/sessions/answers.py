@@ -17,14 +17,16 @@ from msgspec.json import Decoder, encode
 
 from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
-from listening.design.traps import TRAINING, judge_block, trap_passed
+from listening.design.traps import TRAINING, judge_block, judge_blocks, trap_passed
 from listening.methods import Method, Scale
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
+    ENDED_BLOCKS,
     LOCK,
     OUTCOMES,
     READ,
+    SESSION_OUTCOMES,
     SKIP,
     WRITE,
     LoadedTrial,
@@ -172,8 +174,13 @@ def _close_block_steps(
     blocks = [trial.block_id]
     valid = True
     if rules.judges_blocks:
-        of_block = {"session": sitting.pk, "block": trial.block_id}
-        valid = judge_block(rules.traps, (yield Statement(OUTCOMES, of_block))).valid
+        facts = {"session": sitting.pk, "block": trial.block_id, "task": trial.task_id}
+        if rules.traps.voids == "session":
+            valid = judge_blocks(rules.traps, (yield Statement(SESSION_OUTCOMES, facts))).valid
+            if not valid:  # those before, too
+                blocks = [block for (block,) in (yield Statement(ENDED_BLOCKS, facts))]
+        else:
+            valid = judge_block(rules.traps, (yield Statement(OUTCOMES, facts))).valid
     if not valid:
         yield from leases.give_back_steps(blocks)
     elif not already_settled:

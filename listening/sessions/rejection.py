@@ -14,10 +14,10 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from listening.common.statements import rows_of
-from listening.design.traps import TrapPlan, judge_block
+from listening.design.traps import judge_block, judge_blocks
 from listening.models import Rating, Session, Trial
 from listening.sessions import leases
-from listening.sessions.answer_statements import OUTCOMES
+from listening.sessions.answer_statements import OUTCOMES, SESSION_OUTCOMES
 from listening.sessions.task_rules import task_rules
 
 AT_ONCE = 500  # sessions in one go: more would keep raters who answer meanwhile waiting too long
@@ -122,9 +122,9 @@ def _counted(session: int, block: int, task: int, unanswered: int) -> bool:
     rules = task_rules(task)
     if not rules.reopen_invalid:
         return True
-    return unanswered == 0 and block_is_valid(session, block, rules.traps)
-
-
-def block_is_valid(session: int, block: int, plan: TrapPlan) -> bool:
-    """Whether a session passed the traps of a block, as the task's plan judges them."""
-    return judge_block(plan, rows_of(OUTCOMES, session=session, block=block)).valid
+    if unanswered:
+        return False
+    if rules.traps.voids == "session":
+        outcomes = rows_of(SESSION_OUTCOMES, session=session, task=task)
+        return judge_blocks(rules.traps, outcomes).valid
+    return judge_block(rules.traps, rows_of(OUTCOMES, session=session, block=block)).valid

@@ -213,6 +213,34 @@ def test_failed_traps_mark_and_where_the_study_says_so_hand_the_block_on():
     assert careful.blocks.get().state == Block.State.DONE
 
 
+@pytest.mark.parametrize("failed", [0, 1])
+def test_one_failed_set_voids_the_whole_session_where_the_task_asks_for_it(failed):
+    study = make_study(
+        items=40,
+        traps={"flawed": 4, "human": 6},
+        task={
+            "method": "att",
+            "block_size": 10,
+            "blocks_per_session": 2,
+            "blocks_per_rater": 2,
+            "traps": {**ATT_TRAPS, "voids": "session"},
+            "reopen_invalid": True,
+        },
+    )
+    session = arrive(study)
+    first, second = session.trials.order_by("position").values_list("block", flat=True)[::13]
+    for block in (first, second):
+        answer_all(session, pass_traps=block != (first, second)[failed], stop_after=13)
+        kept = failed == 1 and block == first
+        assert Rating.objects.filter(counts=True).count() == (10 if kept else 0)
+    assert session.status == Session.Status.FINISHED
+    assert Rating.objects.count() == 26
+    assert not study.tasks.get().blocks.exclude(state=Block.State.OPEN).exists()
+    careful = arrive(study)
+    answer_all(careful)
+    assert Rating.objects.filter(counts=True).count() == 20
+
+
 @pytest.mark.medium
 def test_a_trap_is_as_much_work_as_any_other_trial():
     """The same statements in the same order: how long an answer takes betrays no trap."""

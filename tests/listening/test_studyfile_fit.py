@@ -125,6 +125,7 @@ def test_repeated_items_allow_larger_blocks(tmp_path: Path) -> None:
     [
         ('kind = "gold"', 'kind = "god"', "traps.kinds[1].kind", "No clip", "“gold”"),
         ("count = 1", "count = 2", "traps.kinds[1].count", "there is only 1", "smaller number"),
+        ("[tasks.traps]", '[tasks.traps]\nvoids = "session"', "traps.voids", "others", "= true"),
         ('["1", "1.5"]', '["1", "6"]', "traps.kinds[1].expected", "“6” is not on the scale", ""),
         ("per = 2", "per = 3", "block_size", "no whole number of sets of 3", "Choose 3"),
         ("per = 2", "per = 4", "block_size", "no whole number of sets of 4", "Choose 4"),

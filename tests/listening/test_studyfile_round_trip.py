@@ -52,12 +52,14 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
     method = draw(st.sampled_from(["mos", "att"]))
     labels = {"mos": ["1", "3", "5"], "att": ["Human", "Machine"]}[method]
     traps: dict[str, Any] = {}
+    reopens = draw(st.booleans())
     if trap_kinds:
         kinds = [
             {"kind": kind, "count": 1, "expected": labels[:n], "pass_at_least": 1}
             for n, kind in enumerate(trap_kinds, start=1)
         ]
-        traps = {"placement": "outside", "per": 1, "kinds": kinds}
+        voids = {"voids": "session"} if reopens and draw(st.booleans()) else {}
+        traps = {"placement": "outside", "per": 1, "kinds": kinds} | voids
     reason = st.fixed_dictionaries(
         {
             "required": st.booleans(),
@@ -87,7 +89,7 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
         allow_missing=draw(st.booleans()),
         show_text=draw(st.booleans()),
         autoplay=draw(st.booleans()),
-        reopen_invalid=draw(st.booleans()),
+        reopen_invalid=reopens,
         justification=draw(reason if method == "att" else st.just({}) | reason),
         traps=traps,
         criteria=tuple(

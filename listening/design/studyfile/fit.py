@@ -341,6 +341,9 @@ class TaskFit:
             what = f"The method “{self.task.method}” rates several clips at once."
             self.say("traps", what, "Remove the traps: they are single clips or pairs.")
         plan = TrapPlan.from_dict(self.task.traps)
+        if plan.voids == "session" and not self.task.reopen_invalid:
+            what = "A failed set can make a session invalid only where its blocks go to others."
+            self.say("traps.voids", what, "Set reopen_invalid = true in this task.")
         available = [s.trap for s in self.study.stimuli]
         for n, kind in enumerate(plan.kinds, start=1):
             for place, what, remedy in _kind_problems(kind.kind, kind.count, available):

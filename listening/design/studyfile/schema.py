@@ -1000,6 +1000,14 @@ class Traps(Table):
     per: Annotated[int, Field(ge=1, le=1000)] = declare(
         MEASURED, "Clips of one set", "clips of one set", 10
     )
+    voids: Annotated[str, one_of("set", "session")] = declare(
+        MEASURED,
+        "A failed set voids",
+        'what a failed set makes invalid: only that `"set"`, or all sets of this task in the '
+        'rater\'s `"session"`, as in appendix B.2 of the Audio Turing Test. `"session"` needs '
+        "`reopen_invalid = true`",
+        "set",
+    )
     kinds: Annotated[list[TrapKind], SOME_NESTED] = declare(
         MEASURED, "Kinds of traps", "each a table `[[tasks.traps.kinds]]`, below"
     )

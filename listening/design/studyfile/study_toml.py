@@ -540,6 +540,8 @@ def _traps(table: Any, where: str, notes: Notebook) -> dict[str, Any]:
         return {}
     where = f"{where}.traps"
     fields = read_table(table, "tasks.traps", where, notes)
+    if fields["voids"] == "set":
+        del fields["voids"]  # as in studies from before there was a choice
     kinds = []
     for n, entry in enumerate(fields["kinds"], start=1):
         kind = read_table(entry, "tasks.traps.kinds", f"{where}.kinds[{n}]", notes)
