@@ -129,6 +129,7 @@ def _task(task: Task) -> dict[str, Any] | None:
         "kinds": plan.kinds,
         "per": plan.per,
         "placement": plan.placement,
+        "voids": plan.voids,
         "trouble": trouble,
         "guessing": chance_text(odds.guessing) if odds else "",
         "easy": odds is not None and odds.guessing > EASY,
