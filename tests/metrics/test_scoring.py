@@ -1,7 +1,9 @@
 """A study's stimuli scored, stored, resumed, and read back as rows; the job and the commands."""
 
+import csv
 import json
 import shutil
+import statistics
 from io import StringIO
 from pathlib import Path
 
@@ -236,6 +238,30 @@ def test_score_study_reports_counts_and_reasons(study):
 def test_score_study_refuses_what_it_does_not_know(study, arguments, said):
     with pytest.raises(CommandError, match=said):
         call_command("score_study", *arguments, "--device=cpu")
+
+
+@pytest.mark.django_db
+@pytest.mark.medium
+def test_ablate_metric_has_a_row_per_setting_and_the_mean_of_each_condition(study, tmp_path):
+    for place, row in enumerate(study):
+        row["condition"] = "odd" if place % 2 else "even"
+    out, file = StringIO(), tmp_path / "ablation.csv"
+    settings = ["--setting=variant=slow", "--setting=variant=fast"]
+    call_command("ablate_metric", "demo", "srmr", *settings, f"--out={file}", stdout=out)
+    assert [line.split()[0] for line in out.getvalue().splitlines()] == ["variant", "slow", "fast"]
+    rows = list(csv.DictReader(StringIO(file.read_text(encoding="utf-8"))))
+    assert [(row["variant"], row["condition"], row["clips"]) for row in rows] == [
+        *(("slow", "even", "2"), ("slow", "odd", "2"), ("fast", "even", "2"), ("fast", "odd", "2"))
+    ]
+    for row in rows:
+        clips = CLIPS[::2] if row["condition"] == "even" else (CLIPS[1], CLIPS[0])
+        known = [float(reference.clip_row(clip)[f"srmr_{row['variant']}"]) for clip in clips]
+        assert float(row["mean"]) == pytest.approx(statistics.fmean(known), rel=1e-3)
+        assert float(row["sd"]) == pytest.approx(statistics.stdev(known), rel=1e-2)
+    wrongs = {"variant": "name=value", "loud=1": "loud", "variant=slow": "equal"}
+    for wrong, said in wrongs.items():
+        with pytest.raises(CommandError, match=said):
+            call_command("ablate_metric", "demo", "srmr", settings[0], f"--setting={wrong}")
 
 
 @pytest.mark.medium
