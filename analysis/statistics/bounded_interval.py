@@ -22,6 +22,7 @@ Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
 _LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
 _STEPS, _MANY = 40, 100.0
+_LEVELS = -np.geomspace(0.01, -np.log(_LEAST_P), 40)  # logarithms, from near 1 downwards
 
 
 class OnScale:
@@ -37,9 +38,18 @@ class OnScale:
         raise NotImplementedError
 
     def p_against(self, null: Floats | float, df: Floats) -> Floats:
-        """Two-sided p (m,) against ``null``: the level at which an interval just leaves it out."""
+        """Two-sided p (m,) against ``null``: the level at which an interval just leaves it out.
+
+        Near the ends of a scale an interval may be narrower at a smaller level. So the levels are
+        gone through from 1 downwards: p is where an interval first holds ``null``.
+        """
         below = self.value <= null
         low, high = np.full(len(below), np.log(_LEAST_P)), np.zeros(len(below))
+        found = np.zeros(len(below), dtype=bool)
+        for level in _LEVELS:
+            out = self._excludes(null, below, df, np.full(len(below), np.exp(level)))
+            low, high = np.where(found | out, low, level), np.where(out & ~found, level, high)
+            found |= ~out
         for _ in range(_STEPS):
             middle = (low + high) / 2
             out = self._excludes(null, below, df, np.exp(middle))
@@ -160,8 +170,10 @@ class Gaps(OnScale):
 class Combinations(OnScale):
     """Weighted sums of means, ``weights`` (m, k) of k shares, with variances (m,) of the sums.
 
-    A bound is t sqrt(V) away, with what the means' own bounds are further (or less far) away than
-    t times their standard errors added in squares.
+    Of means that vary independently a bound is as far away as their own bounds in squares, as for
+    the difference of two (Zou and Donner 2008). The square grows by t² times what V is above that
+    of independent means; where V is smaller, it shrinks as V does. So intervals at a smaller level
+    are never narrower.
     """
 
     weights: Floats
@@ -179,10 +191,13 @@ class Combinations(OnScale):
         low, high = self.shares.bounds(df[:, None], level)
         down, up = self.shares.share - low, high - self.shares.share
         t = special.stdtrit(df[:, None], level / 2)
-        rest = (t[:, 0] ** 2) * (self.variance - self.weights**2 @ self.shares.variance)
+        alone = self.weights**2 @ self.shares.variance
+        more = (t[:, 0] ** 2) * np.maximum(self.variance - alone, 0.0)
+        less = np.divide(self.variance, alone, out=np.ones_like(alone), where=alone > 0)
+        less = np.minimum(less, 1.0)
         above = self.weights > 0
         sides = [np.where(above, down, up), np.where(above, up, down)]
-        below, over = (np.maximum(rest + ((self.weights * e) ** 2).sum(axis=1), 0.0) for e in sides)
+        below, over = (more + less * ((self.weights * e) ** 2).sum(axis=1) for e in sides)
         ends = np.minimum(self.weights, 0).sum(axis=1), np.maximum(self.weights, 0).sum(axis=1)
         low, high = self.value - np.sqrt(below), self.value + np.sqrt(over)
         return np.maximum(low, ends[0]), np.minimum(high, ends[1])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from analysis.ratings.table import read_csv
-from analysis.statistics.bounded_interval import Gaps, Shares, clopper_pearson
+from analysis.statistics.bounded_interval import Combinations, Gaps, Shares, clopper_pearson
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY, clustered
@@ -398,3 +398,40 @@ def test_pairs_without_a_test_are_not_counted_as_undecided():
     rows[0] = rows[1].assign(condition="e", rater="y", session="y")
     told = part_of("pairs", pd.concat(rows, ignore_index=True), NO_RULES)["sentences"][0]
     assert told.startswith("No pair can be tested: one rater only")
+
+
+def some_shares(rng: np.random.Generator, count: int) -> Shares:
+    """Means of any kind: few or many raters, near the middle or the ends."""
+    share = rng.uniform(0.05, 0.95, count)
+    variance = share * (1 - share) / rng.uniform(5, 200, count)
+    spread = share * (1 - share) * rng.uniform(0.3, 1, count)
+    answers, least = rng.uniform(10, 300, count), rng.uniform(2, 30, count)
+    return Shares(share, variance, np.zeros(count), spread, answers, least)
+
+
+def test_a_p_below_a_level_and_an_interval_that_leaves_no_difference_out_are_the_same():
+    """Also where raters agree on both systems, so that the difference varies little."""
+    rng = np.random.default_rng(5)
+    count = 500
+    df, share = rng.uniform(1, 40, count), rng.uniform(0.02, 1.2, count)
+    first, second = some_shares(rng, count), some_shares(rng, count)
+    gaps = Gaps(first, second, (first.variance + second.variance) * share)
+    shares = some_shares(rng, 6)
+    weights = rng.normal(size=(count, 6))
+    weights -= weights.mean(axis=1, keepdims=True)
+    sums = Combinations(weights, shares, weights**2 @ shares.variance * share)
+    for each in (gaps, sums):
+        p = each.p_against(0.0, df)
+        low, high = each.bounds(df, 0.05)
+        clear = np.abs(p - 0.05) > 1e-6
+        assert np.array_equal((p < 0.05)[clear], ((low > 0) | (high < 0))[clear])
+
+
+def test_an_interval_of_a_sum_is_never_narrower_at_a_smaller_level():
+    rng = np.random.default_rng(6)
+    shares, df = some_shares(rng, 6), rng.uniform(2, 40, 200)
+    weights = rng.normal(size=(200, 6))
+    sums = Combinations(weights, shares, weights**2 @ shares.variance * rng.uniform(0.05, 1.5, 200))
+    bounds = np.array([sums.bounds(df, np.exp(level)) for level in np.linspace(-40, -0.1, 50)])
+    assert np.diff(bounds[:, 0], axis=0).min() >= -1e-9
+    assert np.diff(bounds[:, 1], axis=0).max() <= 1e-9
