@@ -64,7 +64,7 @@ def test_values_are_those_of_the_cells_means():
     assert [d.value for d in effect.interactions] == pytest.approx(deviations)
 
 
-@sizes(60, 2_000)
+@sizes(20, 2_000)
 def test_intervals_hold_and_no_interaction_is_found_where_there_is_none(runs):
     none = {"en": TRUTH["en"], "zh": tuple(mean - 0.3 for mean in TRUTH["en"])}
     held = false = found = 0
