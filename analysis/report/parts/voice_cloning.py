@@ -38,10 +38,11 @@ SIMILARITY = {  # metrics by their keys (or the names of imported scores), and t
 ERRORS = {"wer": "WER %", "cer": "CER %"}
 QUALITY = {"utmos": "UTMOS"}
 SEEN = "split"  # the column that says whether the systems knew the speaker
-_NOTE = (
-    "Intervals: two-way clustered over raters and items. SIM-o: cosine of the speaker embeddings "
-    "of the clip and of the prompt’s recording, SIM-r: of the prompt’s resynthesis. Error rates "
-    "in per cent. Metrics: means over the clips that raters judged. "
+_NOTE = "Intervals: two-way clustered over raters and items. "
+_METRICS_NOTE = (
+    "SIM-o: cosine of the speaker embeddings of the clip and of the prompt’s recording, SIM-r: of "
+    "the prompt’s resynthesis. Error rates in per cent. Metrics: means over the clips that raters "
+    "judged. "
 )
 TOO_FEW = 5  # clips or systems for a sentence about a correlation
 _METHOD = (
@@ -101,7 +102,7 @@ class VoiceCloning(Part):
             raise ValueError("No rating of the method smos is left after the exclusions.")
         whole = Systems(shown, inputs)
         shown = whole.shown
-        tables = [whole.table("systems", "Systems: naturalness, similarity and metrics", _NOTE)]
+        tables = [whole.table("systems", "Systems: naturalness and similarity of the speaker")]
         speaker_of = dict(inputs.facts.get("speakers", {})) if inputs.facts else {}
         if len({speaker_of.get(str(item), "") for item in inputs.ratings["item"].unique()}) > 1:
             by_speaker = partial(_speakers, speaker_of)
@@ -237,9 +238,14 @@ class Systems:
             Column(key, headings[key], "number", decimals[key]) for key in self.metric_keys()
         ]
 
-    def table(self, key: str, title: str, note: str) -> Table:
+    @property
+    def note(self) -> str:
+        """What stands below the table."""
+        return _NOTE + _METRICS_NOTE * bool(self.metric_keys()) + LEGEND
+
+    def table(self, key: str, title: str) -> Table:
         """The table."""
-        return Table(key, title, self.columns(), self.rows(), note + LEGEND)
+        return Table(key, title, self.columns(), self.rows(), self.note)
 
     def figures(self) -> Iterator[Figure]:
         """Naturalness against similarity, with intervals in both directions."""
@@ -339,6 +345,7 @@ def breakdown(
     groups = sorted({str(g) for each in shown for g in group_of(each.table).unique()} - {""})
     rows: list[dict[str, Any]] = []
     columns: list[Column] = []
+    note = ""
     for group in groups:
         inside = replace(inputs, ratings=inputs.ratings[group_of(inputs.ratings) == group])
         members = [
@@ -356,10 +363,11 @@ def breakdown(
             continue
         systems = Systems(ordered, inside)
         rows += [{key: group, **row} for row in systems.rows()]
-        columns = max(columns, systems.columns(), key=len)
+        if len(systems.columns()) > len(columns):
+            columns, note = systems.columns(), systems.note
     if not rows:
         return []
-    note = f"Marks hold within a group. {_NOTE}{LEGEND}"
+    note = f"Marks hold within a group. {note}"
     return [Table(f"by_{key}", f"Systems by {words}", columns, rows, note, group=key)]
 
 

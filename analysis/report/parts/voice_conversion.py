@@ -20,10 +20,15 @@ from analysis.statistics.intervals import clustered
 from listening.methods.speaker_similarity import NAMES, SAME, SpeakerSimilarity
 
 SIMILARITY = SpeakerSimilarity.estimand.key
+_SYSTEM = Column("condition", "System")
 _NOTE = (
-    "Same: share of answers that say that the speaker is the same, sure or not. Mean: of the four "
-    "points, 4 is “same, absolutely sure”. Intervals: two-way clustered over raters and items. "
-    "Recordings are not ranked; a low share against the source is good. "
+    "Same: share of answers that say that the speaker is the same, sure or not. Intervals: two-way "
+    "clustered over raters and items. Recordings are not ranked; a low share against the source "
+    "is good. "
+)
+_POINTS_NOTE = (
+    "1: different, absolutely sure; 4: same, absolutely sure. Intervals: two-way clustered over "
+    "raters and items."
 )
 _METHOD = (
     "Raters heard a prompt and then a clip, and said whether both are by the same speaker on the "
@@ -65,7 +70,7 @@ class VoiceConversion(Part):
                 ),
                 *(_answers(family, inputs, n) for n, family in enumerate(judged, start=1)),
             ],
-            tables=[_table(natural, judged, shares, inputs)],
+            tables=list(_tables(natural, judged, shares, inputs)),
             methods=[_METHOD],
         )
 
@@ -94,49 +99,67 @@ def recordings_of(inputs: PartInput) -> set[str]:
     return {name for name, role in roles_of(inputs.ratings).items() if role == "reference"}
 
 
-def _table(
+def _tables(
     natural: Sequence[Family],
     judged: Sequence[Family],
     shares: Sequence[Mapping[str, Score]],
     inputs: PartInput,
-) -> Table:
-    level = f"{inputs.options.level:.0%} CI"
-    columns = [Column("condition", "System")]
+) -> Iterator[Table]:
+    """Naturalness beside the shares of “same”; and the means of the four points."""
+    natures = {
+        "_".join((each.estimand, *each.group.values())): (each, scores_of(each, inputs))
+        for each in natural
+    }
+    columns: list[Column] = []
     values: dict[str, Mapping[str, Score]] = {}
-    for family in natural:
+    for key, (family, scores) in natures.items():
+        values[key] = scores
         signed = estimand_of(family.estimand).signed
-        key = "_".join((family.estimand, *family.group.values()))
-        values[key] = scores_of(family, inputs)
-        columns.append(Column(key, name_of(family.estimand), "number", 2, sign=signed))
-        columns.append(Column(key, level, "interval", 2, sign=signed))
+        columns += _pair(key, name_of(family.estimand), 2, inputs, signed=signed)
     for family, share in zip(judged, shares, strict=True):
-        prompt = prompt_of(family)
-        same, mean = f"same_percent_{family.group['task']}", f"mean_{family.group['task']}"
-        values[same] = {
-            name: Score(
-                100 * each.value,
-                None if each.low is None else 100 * each.low,
-                None if each.high is None else 100 * each.high,
-                each.n,
-            )
-            for name, each in share.items()
-        }
-        values[mean] = scores_of(family, inputs)
-        columns.append(Column(same, f"Same as {prompt}, %", "number", 1))
-        columns.append(Column(same, level, "interval", 1))
-        columns.append(Column(mean, f"Mean, {prompt}", "number", 2))
-        columns.append(Column(mean, level, "interval", 2))
+        key = f"same_percent_{family.group['task']}"
+        values[key] = {name: _percent(each) for name, each in share.items()}
+        columns += _pair(key, f"Same as {prompt_of(family)}, %", 1, inputs)
+    title = "Systems: naturalness and share of “same speaker”"
+    marked = with_best(_rows(values, inputs), list(natures), decimals=2)
+    yield Table("conversion", title, [_SYSTEM, *columns], marked, _NOTE + LEGEND)
+    points = {f"mean_{each.group['task']}": each for each in judged}
+    columns = [
+        each
+        for key, family in points.items()
+        for each in _pair(key, f"Against {prompt_of(family)}", 2, inputs)
+    ]
+    rows = _rows({key: scores_of(each, inputs) for key, each in points.items()}, inputs)
+    title = "Mean of the four points"
+    yield Table("points", title, [_SYSTEM, *columns], rows, _POINTS_NOTE)
+
+
+def _pair(
+    key: str, heading: str, decimals: int, inputs: PartInput, *, signed: bool = False
+) -> list[Column]:
+    level = f"{inputs.options.level:.0%} CI"
+    return [
+        Column(key, heading, "number", decimals, sign=signed),
+        Column(key, level, "interval", decimals, sign=signed),
+    ]
+
+
+def _percent(share: Score) -> Score:
+    low, high = (None if end is None else 100 * end for end in (share.low, share.high))
+    return Score(100 * share.value, low, high, share.n)
+
+
+def _rows(values: Mapping[str, Mapping[str, Score]], inputs: PartInput) -> list[dict[str, Any]]:
     recordings = recordings_of(inputs)
-    rows = []
     names = {name for scores in values.values() for name in scores}
+    rows = []
     for name in inputs.ordered("condition", names):
         row: dict[str, Any] = {"condition": name, UNRANKED: name in recordings}
         for key, scores in values.items():
             if own := scores.get(name):
                 row |= score_cells(key, own)
         rows.append(row)
-    marked = with_best(rows, list(values)[: len(natural)], decimals=2)
-    return Table("conversion", "Systems: naturalness and speaker", columns, marked, _NOTE + LEGEND)
+    return rows
 
 
 def _figure(
