@@ -15,9 +15,7 @@ NAMES = {
     "4": gettext_noop("Same, absolutely sure"),
 }
 SAME = 3.0  # this score or more says that the speaker is the same
-QUESTION = gettext_noop(
-    "Are the prompt and the clip by the same speaker? Listen to the voice, not to the quality."
-)
+QUESTION = gettext_noop("Are the prompt and the clip by the same speaker?")
 
 
 class SpeakerSimilarity(AfterReference):
