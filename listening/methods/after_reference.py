@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from listening.methods.item_groups import REFERENCE_ROLES, against_reference
 from listening.methods.method import (
+    PROMPT,
     Method,
     Part,
     PlannedTrial,
@@ -42,3 +43,9 @@ class AfterReference(Method):
 
     def presented_first(self, *, versus_first: bool) -> str:
         return "versus"
+
+
+def plays_prompts(method: str | None) -> bool:
+    """Whether a method plays a prompt before a clip."""
+    known = Method.registry.get(method or "")
+    return known is not None and PROMPT in getattr(known, "reference_roles", ())
