@@ -29,21 +29,22 @@ if TYPE_CHECKING:
 SMOS = "smos"
 COMPARISONS = ("cmos", "ccr")  # naturalness against the recordings, the first that there is
 NATURALNESS = (*COMPARISONS, "mos")
+TIMBRE = "timbre_similarity"
 SIMILARITY = {  # metrics by their keys (or the names of imported scores), and their headings
     "speaker_similarity": "SIM-o",
     "sim_o": "SIM-o",
     "sim_r": "SIM-r",
-    "timbre_similarity": "Timbre similarity",
+    TIMBRE: "Timbre similarity",
 }
 ERRORS = {"wer": "WER %", "cer": "CER %"}
 QUALITY = {"utmos": "UTMOS"}
 SEEN = "split"  # the column that says whether the systems knew the speaker
 _NOTE = "Intervals: two-way clustered over raters and items. "
-_METRICS_NOTE = (
+_SIM_NOTE = (
     "SIM-o: cosine of the speaker embeddings of the clip and of the prompt’s recording, SIM-r: of "
-    "the prompt’s resynthesis. Error rates in per cent. Metrics: means over the clips that raters "
-    "judged. "
+    "the prompt’s resynthesis. "
 )
+_METRICS_NOTE = "Metrics: means over the clips that raters judged; error rates in per cent. "
 TOO_FEW = 5  # clips or systems for a sentence about a correlation
 _METHOD = (
     "Systems were compared with recordings of the target speaker (CMOS), and their clips with the "
@@ -241,7 +242,9 @@ class Systems:
     @property
     def note(self) -> str:
         """What stands below the table."""
-        return _NOTE + _METRICS_NOTE * bool(self.metric_keys()) + LEGEND
+        keys = self.metric_keys()
+        sim = any(key in SIMILARITY and key != TIMBRE for key in keys)
+        return _NOTE + _SIM_NOTE * sim + _METRICS_NOTE * bool(keys) + LEGEND
 
     def table(self, key: str, title: str) -> Table:
         """The table."""
@@ -429,11 +432,11 @@ def _sentences(whole: Systems, inputs: PartInput) -> Iterator[str]:
         best = max(ranked, key=lambda name: ranked[name].value)
         bounds = _interval_words(ranked[best], inputs)
         recordings = [
-            f"{condition_span(name)} has {whole.scores[n][name].value:.2f}"
+            f"{condition_span(name)}, the reference, has {whole.scores[n][name].value:.2f}"
             for name in whole.names
             if name in whole.references and name in whole.scores[n]
         ]
-        beside = f"; the recording {recordings[0]}" if len(recordings) == 1 else ""
+        beside = f"; {recordings[0]}" if len(recordings) == 1 else ""
         yield (
             f"{condition_span(best)} has the highest {whole.heading(n)} of {len(ranked)} systems: "
             f"{ranked[best].value:.2f}{bounds}{beside}."

@@ -219,6 +219,6 @@ def _sentences(
             else f" ({inputs.options.level:.0%} CI {100 * own.low:.0f}–{100 * own.high:.0f}%)"
         )
         yield (
-            f"{condition_span(most)} is most often called the same speaker as "
-            f"{condition_span(prompt_of(family))}: {100 * own.value:.0f}% of answers{bounds}."
+            f"Against {condition_span(prompt_of(family))}, {condition_span(most)} is most often "
+            f"called the same speaker: {100 * own.value:.0f}% of answers{bounds}."
         )
