@@ -51,7 +51,7 @@ DEMO = Path(__file__).resolve().parents[1] / "demo"
 PRESETS = presets(DEMO)
 # Words of every page, of CSP and of FLAC, which also are roles or names; roles are checked apart.
 PLAIN = {
-    *("test", "reference", "anchor", "trap", "training"),
+    *("test", "reference", "anchor", "trap", "prompt", "training"),
     "default",
     "example",
     "examples",
@@ -125,6 +125,8 @@ def test_every_method_with_a_preset_is_crawled():
         "preference",
         "ccr",
         "dcr",
+        "smos",
+        "speaker_similarity",
         "mushra",
         "ab",
         "abx",
@@ -201,8 +203,8 @@ def told_by_bytes(study: Study, visitors: list[Visitor]) -> list[str]:
 
 
 def is_open_reference(seen: Sighting) -> bool:
-    """Raters are told that it is the reference, so its name on the page gives nothing away."""
-    return "page name = Reference" in seen.facts
+    """Raters are told that it is the reference or a prompt: its name gives nothing away."""
+    return bool({"page name = Reference", "page name = Prompt"} & seen.facts.keys())
 
 
 def sightings_of(study: Study, visitors: list[Visitor]) -> list[Sighting]:

@@ -71,7 +71,7 @@ REALS = frozenset({"score", "heard_fraction"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})
 WHEN_EMPTY = {"paid": False, "counts": True}
 WORDS: Mapping[str, tuple[str, ...]] = {  # columns that hold one of these words, or nothing
-    "role": ("test", "reference", "anchor"),
+    "role": ("test", "reference", "anchor", "prompt"),
     "presented_first": ("rated", "versus"),
     "review": ("fit", "unfit"),
     "session_status": ("started", "finished", "withdrawn", "rejected", "expired", "screened"),

@@ -24,7 +24,7 @@ ABOUT = {  # every column of the ratings, and what it holds
     "language": "language tag of the speech",
     "split": "split of the item, as the study names it",
     "condition": "key of the system with its voice and settings",
-    "role": "test, reference or anchor; empty for conditions of traps",
+    "role": "test, reference, anchor or prompt; empty for conditions of traps",
     "system": "system of the condition",
     "voice": "voice of the condition",
     "stimulus": "key of the clip that was rated",

@@ -396,7 +396,7 @@ def _summaries(
 
 
 GUESS = "mos"  # what ratings of 1 to 5 are taken for, and said to be
-MOST_NAMED = 4
+MOST_NAMED = 6
 FEWEST_ORDERS = 5  # sets of clips whose scores are the places 1, 2, 3 … before it looks like ranks
 _ORDERED = ("rater", "session", "task", "criterion", "block", "item")
 

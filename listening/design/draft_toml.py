@@ -105,6 +105,18 @@ KINDS = {
         "p808",
         ("ccr",),
     ),
+    "smos": Kind(
+        "SMOS",
+        "A prompt of the speaker, then a clip: how similar is the speaker, from 1 to 5?",
+        "voice_cloning",
+        ("similarity",),
+    ),
+    "speaker_similarity": Kind(
+        "Same speaker",
+        "A prompt, then a clip: is it the same speaker, and how sure are raters?",
+        "voice_conversion",
+        ("target-similarity",),
+    ),
     "p835": Kind(
         "P.835",
         "Noisy speech: the speech, the background and all of it, each from 1 to 5.",

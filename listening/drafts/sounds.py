@@ -15,6 +15,8 @@ from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimul
 from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, ignored_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
 from listening.drafts.levels import by_system, gain_of, is_number
+from listening.methods.after_reference import plays_prompts
+from listening.methods.method import PROMPT
 from listening.models import Draft
 
 COMPARISONS = ("cmos", "preference", "ab", "abx")  # methods with the option versus
@@ -88,8 +90,10 @@ def offered_roles(top: Table, rows: Rows) -> tuple[str, ...]:
     """Traps that are marked here must get a low score: of pairs and whole screens none can."""
     methods = {task.get("method") for task in top.get("tasks", [])}
     marked = "trap" in roles(top).values()
+    marked_prompt = PROMPT in roles(top).values()
     traps = ("trap",) if marked or methods & FAILED.keys() else ()
-    return ("test", "reference", "anchor", *traps)
+    prompts = (PROMPT,) if marked_prompt or any(map(plays_prompts, methods)) else ()
+    return ("test", "reference", "anchor", *prompts, *traps)
 
 
 def suggested_role(role: Mapping[str, str], key: str) -> str:

@@ -1,22 +1,11 @@
 """A clip rated by how it is degraded against the reference before it (ITU-T P.800 annex D)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from random import Random
+from collections.abc import Mapping
 from typing import Any
 
+from listening.methods.after_reference import AfterReference
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
-from listening.methods.item_groups import against_reference
-from listening.methods.method import (
-    Method,
-    Part,
-    PlannedTrial,
-    Scale,
-    StimulusRef,
-    context_of,
-    gettext_noop,
-    names_in,
-    number_scale,
-)
+from listening.methods.method import Scale, gettext_noop, names_in, number_scale
 
 NAMES = {
     "1": gettext_noop("Degradation is very annoying"),
@@ -28,7 +17,7 @@ NAMES = {
 QUESTION = gettext_noop("Compared with the reference, how degraded is the second clip?")
 
 
-class Dcr(Method):
+class Dcr(AfterReference):
     key = "dcr"
     title = "Degradation category rating"
     estimand = Estimand(
@@ -46,20 +35,3 @@ class Dcr(Method):
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         return number_scale(1, 5, 1, {**NAMES, **names_in(options)})
-
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
-        return sorted({trial.column for trial in against_reference(stimuli, options)})
-
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
-        return against_reference(stimuli, options)
-
-    def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
-        if trial.versus is None:
-            raise ValueError("a degradation needs a reference")
-        reference = Part(trial.versus, gettext_noop("Reference"), "reference")
-        return [*context_of(trial), reference, Part(trial.rated[0], gettext_noop("Second"))]
-
-    def presented_first(self, *, versus_first: bool) -> str:
-        return "versus"

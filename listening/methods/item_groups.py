@@ -3,10 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from listening.methods.method import PlannedTrial, StimulusRef
+from listening.methods.method import PROMPT, PlannedTrial, StimulusRef, without_prompts
 
 MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3)
 TOGETHER = "all conditions"  # the one column of a design whose screens hold them all
+REFERENCE_ROLES = ("reference",)
+PROMPT_ROLES = (PROMPT, "reference")  # the prompt of the item, where the task has prompts
+ON_PAGE = {
+    "reference": (
+        "Choose the role Reference for a system that has every sentence.",
+        "Keep the role Reference for one system only.",
+    ),
+    PROMPT: (
+        "Choose the role Prompt for recordings that every sentence has.",
+        "Keep the role Prompt for one recording of each sentence.",
+    ),
+}
 
 
 class ItemsError(ValueError):
@@ -23,7 +35,11 @@ class ItemsError(ValueError):
 
 
 def by_item(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
-    """The stimuli of each item, items and conditions in order."""
+    """The stimuli of each item that are no prompts, items and conditions in order."""
+    return _grouped(without_prompts(stimuli))
+
+
+def _grouped(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
     groups: dict[int, list[StimulusRef]] = {}
     for s in sorted(stimuli, key=lambda s: (s.item, s.condition)):
         groups.setdefault(s.item, []).append(s)
@@ -31,45 +47,56 @@ def by_item(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
 
 
 def references(
-    stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+    stimuli: Sequence[StimulusRef],
+    options: Mapping[str, Any],
+    roles: Sequence[str] = REFERENCE_ROLES,
 ) -> dict[int, StimulusRef]:
-    """The reference of each item: of the condition that `reference` names, else of that role."""
+    """The reference of each item: of the condition that `reference` names, else of a role.
+
+    The role is the first of `roles` that any of the stimuli has.
+    """
     named = options.get("reference", "")
     if named and named not in {s.condition for s in stimuli}:
         raise ValueError(f"reference names “{named}”, which is no condition of this task")
-    groups = by_item(stimuli)
+    groups = _grouped(stimuli)
+    role = next((role for role in roles if any(s.role == role for s in stimuli)), roles[0])
     candidates = {
-        item: [s for s in group if (s.condition == named if named else s.role == "reference")]
+        item: [s for s in group if (s.condition == named if named else s.role == role)]
         for item, group in groups.items()
     }
     if lacking := [item for item, those in candidates.items() if not those]:
         raise ItemsError(
-            f"{_count(lacking, groups)} no reference",
+            f"{_count(lacking, groups)} no {role}",
             lacking,
-            'Every item needs a stimulus of a condition with role = "reference".',
-            "Choose the role Reference for a system that has every sentence.",
+            f'Every item needs a stimulus of a condition with role = "{role}".',
+            ON_PAGE[role][0],
         )
     if several := [item for item, those in candidates.items() if len(those) > 1]:
         raise ItemsError(
-            f"{_count(several, groups)} more than one reference",
+            f"{_count(several, groups)} more than one {role}",
             several,
             'Name the condition to compare with: reference = "…".',
-            "Keep the role Reference for one system only.",
+            ON_PAGE[role][1],
         )
     return {item: those[0] for item, those in candidates.items()}
 
 
 def against_reference(
-    stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
+    stimuli: Sequence[StimulusRef],
+    options: Mapping[str, Any],
+    roles: Sequence[str] = REFERENCE_ROLES,
 ) -> Iterator[PlannedTrial]:
-    """Each condition against the reference of its item; with `null_pairs` the reference too."""
+    """Each condition against the reference of its item; with `null_pairs` the reference too.
+
+    Of prompts, only the one that is the reference may be rated.
+    """
     null_pairs = options.get("null_pairs", False)
     if not isinstance(null_pairs, bool):
         raise ValueError(f"null_pairs is true or false, not {null_pairs!r}")
-    known = references(stimuli, options)
-    for item, group in by_item(stimuli).items():
+    known = references(stimuli, options, roles)
+    for item, group in _grouped(stimuli).items():
         for s in group:
-            if null_pairs or s != known[item]:
+            if null_pairs if s == known[item] else s.role != PROMPT:
                 yield PlannedTrial(item, s.condition, (s.pk,), known[item].pk)
 
 

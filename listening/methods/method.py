@@ -16,6 +16,7 @@ BETRAYS = (
     'systems apart without listening; write "reference", which is the same picture for all clips'
 )
 LONGEST_LABEL = 2000
+PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
 JOINT = "|"  # between the labels of an answer that holds several
 DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
@@ -268,13 +269,13 @@ class Method:
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
         """What the design balances over, in a stable order: conditions, or pairs of them."""
-        return sorted({s.condition for s in stimuli})
+        return sorted({s.condition for s in without_prompts(stimuli)})
 
     def trials(
         self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
     ) -> Iterator[PlannedTrial]:
         """Every trial that one replicate of the design holds, one per item and column."""
-        for s in sorted(stimuli, key=lambda s: (s.item, s.condition)):
+        for s in sorted(without_prompts(stimuli), key=lambda s: (s.item, s.condition)):
             yield PlannedTrial(item=s.item, column=s.condition, rated=(s.pk,))
 
     def stored_score(self, score: float | None, *, versus_first: bool, rng: Random) -> float | None:
@@ -294,6 +295,11 @@ class Method:
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """ValueError when the labels of one criterion, one per rated clip, do not fit together."""
+
+
+def without_prompts(stimuli: Sequence[StimulusRef]) -> list[StimulusRef]:
+    """The stimuli that may be rated alone or set against another system."""
+    return [s for s in stimuli if s.role != PROMPT]
 
 
 def context_of(trial: PlannedTrial) -> list[Part]:

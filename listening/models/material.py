@@ -36,6 +36,7 @@ class Condition(models.Model):
         REFERENCE = "reference"
         ANCHOR = "anchor"
         TRAP = "trap"
+        PROMPT = "prompt"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="conditions")
     key = models.CharField(max_length=80)

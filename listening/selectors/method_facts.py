@@ -255,6 +255,7 @@ class StudyFacts(TypedDict):
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
+    speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
 
 
 PEOPLE = f"""
@@ -330,6 +331,7 @@ def method_facts(study: str) -> StudyFacts:
             rules=analysis_rules(study),
             spared=spared_raters(study),
             hypotheses=hypotheses(study),
+            speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from django.db import connection
@@ -63,6 +63,8 @@ class StimulusRow(TypedDict):
     duration_s: float
     reference_path: str
     reference_sha256: str
+    prompt_path: str  # of the recording of the target speaker that raters hear before the clip
+    prompt_sha256: str
     turns: list[TurnRow]
     attributes: dict[str, str]
 
@@ -77,9 +79,20 @@ def stimulus_rows(study: str) -> list[StimulusRow]:
     )
     languages = Study.objects.filter(key=study).values_list("language", flat=True)
     usual = languages.first() or ""
-    references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
+    references = _by_item(stimuli, "reference")
+    prompts = _by_item(stimuli, "prompt")
     speakers = dict(Item.objects.filter(study__key=study).values_list("key", "speaker"))
-    return [_stimulus_row(s, references.get(s.item_id), speakers, usual) for s in stimuli]
+    return [
+        _stimulus_row(s, references.get(s.item_id), prompts.get(s.item_id), speakers, usual)
+        for s in stimuli
+    ]
+
+
+def _by_item(stimuli: Iterable[Stimulus], role: str) -> dict[int, Stimulus]:
+    """The stimulus of each item by the condition with the role, the first one declared."""
+    of_role = (s for s in stimuli if s.condition.role == role and s.trap == "")
+    by_place = sorted(of_role, key=lambda s: (s.condition_id, s.pk), reverse=True)
+    return {s.item_id: s for s in by_place}
 
 
 def stimuli_mark(study: str) -> tuple[str, list[str]]:
@@ -92,7 +105,11 @@ def stimuli_mark(study: str) -> tuple[str, list[str]]:
 
 
 def _stimulus_row(
-    s: Stimulus, reference: Stimulus | None, speakers: Mapping[str, str], usual_language: str
+    s: Stimulus,
+    reference: Stimulus | None,
+    prompt: Stimulus | None,
+    speakers: Mapping[str, str],
+    usual_language: str,
 ) -> StimulusRow:
     return StimulusRow(
         stimulus=s.key,
@@ -113,6 +130,8 @@ def _stimulus_row(
         duration_s=_rated_s(s),
         reference_path=_original(reference) if reference else "",
         reference_sha256=reference.sha256 if reference else "",
+        prompt_path=_original(prompt) if prompt else "",
+        prompt_sha256=prompt.sha256 if prompt else "",
         turns=_turns(s, speakers),
         attributes={str(k): str(v) for k, v in s.attributes.items()},
     )

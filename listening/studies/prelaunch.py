@@ -15,6 +15,7 @@ from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
+from listening.methods.method import PROMPT
 from listening.models import Stimulus, Study, Task
 from listening.sessions.allocation import material_of, trials_of
 from listening.sessions.line_marks import marked_lines, moved
@@ -276,13 +277,14 @@ def _check_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
 
 
 def _stimuli_of_tasks(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
-    """What the tasks rate: what they name, else all that was not made of lines."""
+    """What the tasks rate: what they name, else all that was not made of lines; no prompts."""
     named = [task.material.get("conditions") for task in study.tasks.all()]
     return [
         s
         for s in stimuli
         if not s.trap
         and s.run == 1
+        and s.condition.role != PROMPT
         and any(s.condition.key in n if n else not s.derived for n in named)
     ]
 
@@ -394,7 +396,8 @@ def _served_rate_hz(s: Stimulus) -> int:
 def _check_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     same: dict[str, list[str]] = defaultdict(list)
     for s in stimuli:
-        same[s.sha256].append(s.key)
+        if s.condition.role != PROMPT:  # one prompt may come before clips of many sentences
+            same[s.sha256].append(s.key)
     for keys in same.values():
         if len(keys) > 1:
             yield warning(

@@ -29,7 +29,9 @@ def material_of(
 ) -> Material:
     """What a StimulusRow says beside the audio; turns of its lines, else of its attributes.
 
-    A recording is no reference of its own voice: that comparison would only flatter it. ``named``:
+    The reference voice is the item's prompt where the study has prompts, as in SIM-o, else its
+    reference. A recording is no reference of its own voice: that comparison would only flatter
+    it. ``named``:
     the rows of the study by stimulus and by file, which the attribute reference_audio may name.
     """
     attributes = {**(row.get("attributes") or {})}
@@ -41,14 +43,15 @@ def material_of(
             turns = turns_of(str(attributes.get("turns", "")))
         except ValueError:
             turns = ()  # said by the metric that needs them: no turns
-    itself = row.get("reference_sha256") == row.get("sha256")
+    voice = "prompt" if row.get("prompt_path") else "reference"
+    itself = row.get(f"{voice}_sha256") == row.get("sha256")
     return Material(
         text=row.get("text", ""),
         language=row.get("language", ""),
         speaker=row.get("speaker", ""),
         turns=turns,
-        reference_path="" if itself else row.get("reference_path", ""),
-        reference_sha256="" if itself else row.get("reference_sha256", ""),
+        reference_path="" if itself else row.get(f"{voice}_path", ""),
+        reference_sha256="" if itself else row.get(f"{voice}_sha256", ""),
         attributes=attributes,
         **same_words(row, named or {}),
     )

@@ -437,7 +437,7 @@ REMEDIES = (  # the first whose words are in the reason
     ("no language", "Give the study or its items a language."),
     ("no turns", "Give the stimuli a column turns (A 0-1.5; B 2-3) in the study folder."),
     ("no reference audio", "Add a condition with the role reference, or a column reference_audio."),
-    ("no reference", "Add a condition with the role reference."),
+    ("no reference", "Add a condition with the role prompt or reference."),
     ("offline", "Put the files where the reason says, or set EARNEST_OFFLINE=0."),
 )
 UNKNOWN_FAILED = "Check the worker log, then score again. Only failed scores are repeated."

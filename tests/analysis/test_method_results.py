@@ -24,7 +24,7 @@ QUICK = Options(replicates=100)
 LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
 CHOICES = {"choices": ["buzz", "hiss", "clean"], "many": True}
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": CHOICES, "ab": {"tie": True}}
-LIKE_OTHERS = ("context_mos", "dcr", "preference")  # are answered like mos, ccr and cmos
+LIKE_OTHERS = ("context_mos", "dcr", "preference", "smos")  # are answered like mos, ccr and cmos
 MEANS: dict[str, dict[str, float]] = {
     "mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "context_mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
@@ -33,6 +33,8 @@ MEANS: dict[str, dict[str, float]] = {
     "preference": {"cond-0 cond-1": -2, "cond-0 cond-2": -2, "cond-1 cond-2": -2},
     "ccr": {"cond-0 cond-2": -3, "cond-1 cond-2": -2},
     "dcr": {"cond-0": 1, "cond-1": 3},
+    "smos": {"cond-0": 1, "cond-1": 3},
+    "speaker_similarity": {"cond-0": 1, "cond-1": 3},
     "ab": {"cond-0 cond-1": 0, "cond-0 cond-2": 0, "cond-1 cond-2": 0},
     "abx": {"cond-0 cond-1": 1, "cond-0 cond-2": 1, "cond-1 cond-2": 1},
     "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},

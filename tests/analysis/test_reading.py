@@ -156,7 +156,7 @@ def test_what_the_options_ask_for_must_be_there(read, how, told):
         ("presented_first", "a", "write rated or versus"),
         ("review", "rejected", "write fit or unfit"),
         ("session_status", "APPROVED", "write started, finished"),
-        ("role", "refernce", "write test, reference or anchor"),
+        ("role", "refernce", "write test, reference, anchor or prompt"),
     ],
 )
 def test_a_word_that_a_column_does_not_know_is_refused_with_its_rows(read, column, value, told):
@@ -207,7 +207,7 @@ def test_labels_of_a_turing_test_without_its_method_get_a_question(read):
 def test_ratings_against_something_get_a_question_with_the_methods_that_fit(read):
     (problem,) = problems(read, lines("versus_condition", "B"), constants={})
     assert "versus_condition is filled; say which it is" in problem
-    assert "dcr (DMOS), ccr (CCR), cmos (CMOS) or mushra (MUSHRA)" in problem
+    assert "dcr (DMOS), smos (SMOS), ccr (CCR), cmos (CMOS) or mushra (MUSHRA)" in problem
 
 
 def test_a_question_and_mistakes_of_the_same_file_are_told_together(read):

@@ -160,6 +160,16 @@ def test_traps_are_offered_where_they_work(method: str) -> None:
     assert bool(rows[0].get("trap")) == works
 
 
+@pytest.mark.parametrize("method", ["mos", "dcr", "smos", "speaker_similarity"])
+def test_prompts_are_offered_where_they_are_heard(method: str) -> None:
+    top: dict[str, Any] = {"tasks": [{"key": "t", "method": method}]}
+    rows = [{"condition": "voice", "item": "i", "file": "voice/i.wav"}]
+    heard = method in ("smos", "speaker_similarity")
+    assert ("prompt" in offered_roles(top, rows)) == heard
+    mark(top, rows, "voice", "prompt")
+    assert (top["conditions"][0].get("role") == "prompt") == heard
+
+
 # --- Wrong values, typed into the fields of the editor --------------------------------------------
 
 TYPED = ("", "many", "0", "99999", "two\x07words", "x" * 20_001)

@@ -11,12 +11,13 @@ import pytest
 
 from listening.design.blocks import plan_blocks
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
-from listening.methods.item_groups import TOGETHER
+from listening.methods.item_groups import TOGETHER, ItemsError
 
 ROLES = {"anchor": "anchor", "flite": "test", "human": "reference", "slt": "test"}
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": {"choices": ["music", "speech", "noise"]}}
 KEYS = sorted(Method.registry)
-PAIRED = ("cmos", "preference", "ccr", "dcr", "ab", "abx")
+AFTER_REFERENCE = ("dcr", "smos", "speaker_similarity")
+PAIRED = ("cmos", "preference", "ccr", "ab", "abx", *AFTER_REFERENCE)
 SEVERAL = ("mushra", "rank")
 
 
@@ -226,14 +227,43 @@ def test_abx_tells_right_from_wrong_and_x_is_each_equally_often() -> None:
         assert abs(seen[versus_first, "A"] - 500) < 65  # 4.1 standard deviations, seeded
 
 
-def test_the_reference_of_dcr_is_open_and_first_in_both_orders() -> None:
-    method = method_named("dcr")
-    for trial in planned("dcr"):
+@pytest.mark.parametrize("key", AFTER_REFERENCE)
+def test_an_open_reference_is_first_in_both_orders(key: str) -> None:
+    method = method_named(key)
+    for trial in planned(key):
         for versus_first in (False, True):
             first, second = method.parts(trial, versus_first=versus_first, rng=Random(1))
             assert (first.stimulus, first.role) == (trial.versus, "reference")
             assert (second.stimulus, second.role) == (trial.rated[0], "rated")
             assert method.presented_first(versus_first=versus_first) == "versus"
+
+
+@pytest.mark.parametrize("key", ["smos", "speaker_similarity"])
+def test_the_prompt_of_the_item_comes_first_and_is_called_so(key: str) -> None:
+    method = method_named(key)
+    prompts = [StimulusRef(100 * item + 50, item, "voice", "prompt") for item in range(1, 5)]
+    trials = list(method.trials([*material(), *prompts], {}))
+    assert {t.column for t in trials} == set(ROLES)  # the recording with the role reference too
+    assert all(t.versus == 100 * t.item + 50 for t in trials)
+    parts = method.parts(trials[0], versus_first=False, rng=Random(1))
+    assert [p.name for p in parts] == ["Prompt", "Clip"]
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in AFTER_REFERENCE])
+def test_no_other_method_plays_a_prompt(key: str) -> None:
+    prompts = [StimulusRef(100 * item + 50, item, "voice", "prompt") for item in range(1, 5)]
+    method, options = method_named(key), OPTIONS.get(key, {})
+    assert list(method.trials([*material(), *prompts], options)) == planned(key)
+    assert "voice" not in " ".join(method.columns([*material(), *prompts], options))
+
+
+@pytest.mark.parametrize("role", ["prompt", "reference"])
+def test_items_without_a_prompt_are_named(role: str) -> None:
+    clips = [ref for ref in material() if ref.role == "test"]
+    extra = [StimulusRef(50, 1, "voice", role)]
+    with pytest.raises(ItemsError, match=f"3 of 4 items have no {role}") as error:
+        list(method_named("smos").trials([*clips, *extra], {}))
+    assert error.value.items == (2, 3, 4)
 
 
 @pytest.mark.parametrize("key", ["mushra", "rank"])

@@ -115,6 +115,15 @@ def test_a_recording_is_no_reference_of_its_own_voice():
     assert material_of(human).fingerprint(needs) != material_of(other).fingerprint(needs)
 
 
+def test_the_prompt_is_the_reference_voice_before_the_reference() -> None:
+    prompt = {"prompt_sha256": "c" * 64, "prompt_path": "prompt.wav"}
+    human = {"sha256": "a" * 64, "reference_sha256": "a" * 64, "reference_path": "human.wav"}
+    assert material_of({**human, **prompt}).reference_path == "prompt.wav"
+    itself = {**human, **prompt, "sha256": "c" * 64}
+    assert material_of(itself).reference_path == ""
+    assert material_of({**itself, "sha256": "d" * 64}).reference_audio_path == "human.wav"
+
+
 def test_a_clip_is_compared_with_the_recording_that_it_names_or_its_items_reference():
     human = {"sha256": "a" * 64, "file": "human/1.wav", "path": "h.wav", "stimulus": "h1"}
     voice = {"sha256": "b" * 64, "reference_sha256": "a" * 64, "reference_path": "h.wav"}

@@ -573,11 +573,12 @@ class Condition(Table):
         PLAN, "System", "results can be grouped by it", ""
     )
     voice: Annotated[str, text_of(80)] = declare(PLAN, "Voice", "results can be grouped by it", "")
-    role: Annotated[str, one_of("test", "reference", "anchor", "trap")] = declare(
+    role: Annotated[str, one_of("test", "reference", "anchor", "trap", "prompt")] = declare(
         PLAN,
         "Role",
         '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` '
-        '(known to be poor), `"trap"` (used for traps only)',
+        '(known to be poor), `"trap"` (used for traps only), `"prompt"` (a recording of the '
+        "target speaker that raters hear before a clip and never rate)",
         "test",
     )
     attributes: Annotated[dict[str, Any], words_of(2000)] = declare(
@@ -1050,7 +1051,11 @@ class Options(Table):
         MEASURED, "Compare", "pairs of conditions", None, "every pair"
     )
     reference: Annotated[str, KEPT] = declare(
-        MEASURED, "Reference", "the condition that is the reference", None, "that of this role"
+        MEASURED,
+        "Reference",
+        "the condition that is the reference, or the prompt",
+        None,
+        "that of this role",
     )
     null_pairs: Annotated[bool, KEPT] = declare(
         MEASURED, "Null pairs", "adds the reference against itself", False
@@ -1153,9 +1158,9 @@ class Task(Table):
     method: Annotated[str, METHOD] = declare(
         MEASURED,
         "Method",
-        '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, '
-        '`"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or `"free_choice"`; see '
-        "[methods](methods.md)",
+        '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
+        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or '
+        '`"free_choice"`; see [methods](methods.md)',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"

@@ -118,6 +118,7 @@ class Truth:
 def drawn_qualities(roles: Mapping[str, str], seed: int) -> dict[str, float]:
     """A quality for each condition: references high, anchors low, the others evenly between."""
     fixed = {"reference": REFERENCE_QUALITY, "anchor": ANCHOR_QUALITY, "trap": 0.0}
+    fixed["prompt"] = REFERENCE_QUALITY
     tests = sorted(key for key, role in roles.items() if role not in fixed)
     Random(f"{seed}/qualities").shuffle(tests)
     low, high = TEST_RANGE

@@ -64,6 +64,7 @@ ROLES = {
     "test": "Compared",
     "reference": "Reference",
     "anchor": "Anchor",
+    "prompt": "Prompt (heard before clips)",
     "trap": "Trap (must get a low score)",
 }
 STEPS = (
@@ -72,7 +73,18 @@ STEPS = (
     ("draft-raters", "Raters"),
     ("draft-review", "Review and open"),
 )
-TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
+TRY = (
+    "ab",
+    "cmos",
+    "mos",
+    "mushra",
+    "att",
+    "dcr",
+    "ccr",
+    "smos",
+    "speaker_similarity",
+    "p835",
+)  # kinds that are a method
 
 
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
