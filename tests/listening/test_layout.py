@@ -258,7 +258,7 @@ PAIRS = [
     pytest.param("preference", {}, "-2", 0.0, marks=pytest.mark.soak),
     ("ccr", {"reference": "cond-0"}, "-3", 1.0),
     ("ab", {"tie": True}, "A", 0.0),
-    ("ab", {}, "B", 0.0),
+    pytest.param("ab", {}, "B", 0.0, marks=pytest.mark.soak),
     ("abx", {}, "A", 0.0),
 ]
 
