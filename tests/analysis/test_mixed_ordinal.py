@@ -271,6 +271,7 @@ def test_separated_conditions_have_no_maximum_but_a_posterior():
     assert score[2] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.medium
 def test_an_effect_that_is_not_there_is_zero_and_said_so():
     label = np.tile([0, 1, 2, 1], 30)
     rater, condition = np.repeat(np.arange(20), 6), np.tile([0, 1], 60)

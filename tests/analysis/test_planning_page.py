@@ -70,6 +70,7 @@ def test_the_form_starts_with_the_studys_design(owner, study):
     assert '<option value="att" selected>' in text
 
 
+@pytest.mark.medium
 def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
     text = text_of(owner, study, WANTED)
     assert "a 95 % interval of ±" in text

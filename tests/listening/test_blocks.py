@@ -192,6 +192,7 @@ def test_a_trap_kind_without_stimuli_is_an_error():
 
 
 @given(st.integers(0, 60), st.integers(1, 20))
+@pytest.mark.medium
 def test_even_chunks_keep_everything_and_differ_by_one_at_most(length, size):
     chunks = list(even_chunks(list(range(length)), size))
     assert [x for c in chunks for x in c] == list(range(length))

@@ -197,6 +197,7 @@ def test_every_truth_is_as_frequent_at_every_place(key):
         assert seen == pytest.approx(share, abs=4.5 * (share * (1 - share) / count) ** 0.5)
 
 
+@pytest.mark.medium
 def test_triplets_draw_every_digit_everywhere_and_none_twice():
     check = check_named("digits_in_noise")
     settings = check.settings({})
