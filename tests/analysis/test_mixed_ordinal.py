@@ -192,7 +192,7 @@ def test_both_grids_are_fine_enough(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sd", [0.01, 0.003])
+@pytest.mark.parametrize("sd", [0.01, pytest.param(0.003, marks=pytest.mark.soak)])
 def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     r = posterior_reference("att_s2")["aghq_mle"]
     model, p = MarginalLikelihood(counts_of(att("att_s2"))), parameters(r)
