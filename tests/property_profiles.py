@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, settings
 # The same cases each time, however slow the machine; `make soak` looks for new ones.
 settings.register_profile(
     "tests",
+    max_examples=40,
     derandomize=True,
     database=None,
     deadline=None,

@@ -256,8 +256,9 @@ def _levels_db(samples: Numbers, frame: int) -> Numbers:
 
 def _facts_of_inaudible(samples: Numbers, rate_hz: int) -> dict[str, float]:
     """Without the mean, which is a fact of its own."""
-    power = np.square(np.abs(np.fft.rfft(samples))) if len(samples) else np.zeros(1)
-    power *= 2 / max(len(samples), 1) ** 2
+    size = _quick_size(max(len(samples), 1))
+    alone = samples - samples.mean() if len(samples) else samples
+    power = np.square(np.abs(np.fft.rfft(alone, size))) * 2 / (size * max(len(samples), 1))
     bands = {
         "rumble_db": RUMBLE_HZ,
         "unheard_db": UNHEARD_HZ,
@@ -265,9 +266,14 @@ def _facts_of_inaudible(samples: Numbers, rate_hz: int) -> dict[str, float]:
     }
     levels = {}
     for name, (low_hz, high_hz) in bands.items():
-        first, last = (int(hz * len(samples) / rate_hz) for hz in (low_hz, high_hz))
+        first, last = (int(hz * size / rate_hz) for hz in (low_hz, high_hz))
         levels[name] = _in_db(float(power[first + 1 : last + 1].sum()))
     return levels
+
+
+def _quick_size(count: int) -> int:
+    """A length of at least ``count`` without large prime factors, which make transforms slow."""
+    return min(m << max(0, (-(-count // m) - 1).bit_length()) for m in (8, 9, 10, 12, 15))
 
 
 def _hum_db(samples: Numbers, rate_hz: int) -> float:

@@ -106,6 +106,7 @@ def test_raters_in_separate_groups_are_told():
     assert sum(mine[f"r{i}"] for i in range(4, 8)) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.medium
 def test_a_missing_score_and_a_duplicate_do_no_harm():
     table = edge("missing")
     table = pd.concat([table, table[table["stimulus"] == "B_t1"].head(1)])

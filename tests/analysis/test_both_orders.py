@@ -138,7 +138,7 @@ def test_signed_ranks_are_ranks_among_values_and_their_negatives(values: list[in
 
 
 @pytest.mark.medium
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.booleans(), min_size=8, max_size=8), st.integers(0, 2**16))
 def test_any_naming_gives_the_same_ceiling(turned: list[bool], seed: int) -> None:
     rng = np.random.default_rng(seed)

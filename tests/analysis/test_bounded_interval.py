@@ -106,7 +106,7 @@ def interval(y, design, ends):
     return float(low[0]), float(high[0])
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(design=designs(), data=st.data())
 @pytest.mark.medium
 def test_no_answers_are_more_certain_than_equal_ones(design, data):
@@ -123,7 +123,7 @@ def test_no_answers_are_more_certain_than_equal_ones(design, data):
     assert ends[0] <= some_low <= np.mean(y) <= some_high <= ends[1]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     design=designs(),
     common=st.integers(1, 5),

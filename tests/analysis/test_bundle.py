@@ -173,6 +173,7 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_no_part_of_a_new_one(
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
     for other in (None, table.iloc[:-1]):
         with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:

@@ -142,6 +142,7 @@ def test_a_rope_without_width_is_refused():
         rope_decision(0, 1, -1)
 
 
+@pytest.mark.medium
 def test_a_gigantic_t_has_an_interval_that_joins_on():
     near, far = noncentral_interval(9_999, 12, 0.95), noncentral_interval(10_001, 12, 0.95)
     assert far == pytest.approx(near, rel=1e-3)

@@ -54,6 +54,7 @@ def test_without_licence_or_consent_nothing_leaves(study, tmp_path):
         call_command("export_dataset", "nothing", str(tmp_path / "out"))
 
 
+@pytest.mark.medium
 def test_ratings_leave_under_new_codes_without_times_words_or_audio(allowed, tmp_path, capsys):
     codes = set(Rater.objects.filter(sessions__study=allowed).values_list("code", flat=True))
     words = set(Justification.objects.values_list("text", flat=True))

@@ -31,38 +31,24 @@ def analysed(capsys, path: Path, options: str = "") -> tuple[dict[str, float], s
 
 READ = [  # file, options, means, and what the command says besides
     ("base.csv", MOS, BASE, "144 of 144 ratings kept"),
-    ("c1_sep_line_semicolon.csv", MOS, {"tts_a": 4.39}, "separated by semicolons"),
     ("c1_sep_line_semicolon.csv", MOS, {"tts_b": 3.93}, "decimal commas: 4,5 is 4.5"),
     ("c1_trailing_empty_columns.csv", MOS, TTS, "Rows 362, 363 and 364 have only empty cells"),
     ("c2_nbsp.csv", MOS, TTS, r"'tts_b\xa0' is read as 'tts_b'"),
     ("c2_blanks_and_case.csv", f"{MOS} --same condition", TTS, "TTS_B is read as tts_b"),
-    ("c5_two_samples.csv", f"{MOS} --column sample=sample", {"tts_a": 3.96}, "24 raters"),
     ("c5_two_samples.csv", f"{MOS} --repeats all", {"tts_a": 3.96}, "12 raters"),
-    ("c5b_rated_twice.csv", MOS, {"A": 3.0, "B": 4.0}, "2 ratings each): all count"),
     ("c5b_rated_twice.csv", f"{MOS} --repeats first", {"A": 5.0}, "the first of each counts"),
     ("c5b_rated_twice.csv", f"{MOS} --repeats mean", {"A": 3.0}, "their mean counts as one"),
-    ("c7_leading_zeros.csv", f"{MOS} --same rater", TTS, "120, 12 raters"),
     ("c7_leading_zeros.csv", f"{MOS} --different rater", TTS, "120, 24 raters"),
-    ("d_after1.csv", MOS, BASE, "the first of each counts, by the order of the rows"),
     ("d_mushra.csv", "--set method=mushra", {"C1": 9.0, "C2": 50.0}, "in 24 of 120 cases"),
-    ("k1_phase.csv", f"{MOS} --drop phase=practice", BASE, "48 rows with phase = practice"),
     ("k1_phase.csv", f"{MOS} --keep phase=practice", {"alpha": 3.22}, "192 of 192 ratings kept"),
-    ("j3_ispractice.csv", f"{MOS} --drop is_practice=True", BASE, "24 rows with is_practice"),
-    ("t06c_total.csv", f"{MOS} --drop rater=Mean", BASE, "144 of 144"),
-    ("n_space.csv", MOS, BASE, "'alpha ' is read as 'alpha'"),
     ("t24_rowname.csv", MOS, BASE, "R's row names are not used"),
-    ("t37_trailing.csv", MOS, BASE, "Rows 146, 147, 148 and 2 more have only empty cells"),
-    ("repeats_mos.csv", "", {"A": 3.41, "B": 3.52}, "3 ratings each): all count"),
-    ("repeats_rated_at.csv", "", {"A": 3.0, "B": 3.0}, "all count"),
     ("repeats_rated_at.csv", "--repeats first", {"A": 4.0, "B": 2.0}, "by the time in rated_at"),
     ("label_only_ab.csv", "", {"new": 0.188}, "96 of 96 rows"),
-    ("label_only_cmos.csv", "", {"new": -0.81}, "78 of 96 rows"),
     ("rater_spaces.csv", "--same rater", {"A": 3.6, "B": 2.99}, "80, 8 raters"),
     ("35_rank_ties.csv", "", {"A": 1.15, "B": 2.15, "C": 2.7}, "42 of 72 screens hold ties"),
     ("ab_two_orientations.csv", "", {"new": 0.735}, "98 comparisons name a pair the other way"),
     ("07_label_words.csv", MOS, {"A": 4.13, "B": 2.96}, "Bad 1, Poor 2, Fair 3, Good 4"),
     ("04_three_point.csv", f"{MOS} --scale 1,5", {"sys one": 2.23}, "600 of 600"),
-    ("04_three_point.csv", "--set method=free_choice", {"sys one": 2.23}, "Choice"),
     (
         "12_qualtrics.csv",
         f"{MOS} --column rater=ResponseId --wide {{item}}_{{condition}}",
@@ -70,6 +56,24 @@ READ = [  # file, options, means, and what the command says besides
         "Qualtrics' further header rows are not read as answers: rows 2 and 3",
     ),
 ]
+
+ALIKE = [  # what another file or option above already needs
+    ("c1_sep_line_semicolon.csv", MOS, {"tts_a": 4.39}, "separated by semicolons"),
+    ("c5_two_samples.csv", f"{MOS} --column sample=sample", {"tts_a": 3.96}, "24 raters"),
+    ("c5b_rated_twice.csv", MOS, {"A": 3.0, "B": 4.0}, "2 ratings each): all count"),
+    ("c7_leading_zeros.csv", f"{MOS} --same rater", TTS, "120, 12 raters"),
+    ("d_after1.csv", MOS, BASE, "the first of each counts, by the order of the rows"),
+    ("k1_phase.csv", f"{MOS} --drop phase=practice", BASE, "48 rows with phase = practice"),
+    ("n_space.csv", MOS, BASE, "'alpha ' is read as 'alpha'"),
+    ("t37_trailing.csv", MOS, BASE, "Rows 146, 147, 148 and 2 more have only empty cells"),
+    ("repeats_mos.csv", "", {"A": 3.41, "B": 3.52}, "3 ratings each): all count"),
+    ("repeats_rated_at.csv", "", {"A": 3.0, "B": 3.0}, "all count"),
+    ("label_only_cmos.csv", "", {"new": -0.81}, "78 of 96 rows"),
+    ("04_three_point.csv", "--set method=free_choice", {"sys one": 2.23}, "Choice"),
+    ("t06c_total.csv", f"{MOS} --drop rater=Mean", BASE, "144 of 144"),
+    ("j3_ispractice.csv", f"{MOS} --drop is_practice=True", BASE, "24 rows with is_practice"),
+]
+READ += [pytest.param(*case, marks=pytest.mark.soak) for case in ALIKE]
 
 
 @pytest.mark.parametrize(("file", "options", "means", "said"), READ)

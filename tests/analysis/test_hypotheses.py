@@ -220,6 +220,7 @@ def test_a_study_has_its_own_hypotheses_tested_and_others_stay_words(study):
     assert options_of(QueryDict(""), study.key).hypotheses == default_options(study.key).hypotheses
 
 
+@pytest.mark.medium
 def test_an_interval_for_these_items_warns_of_few_raters_not_of_few_items():
     for raters, items, told in ((30, 3, ""), (4, 30, "only 4 raters or items")):
         estimator = MeanScore(intervals=["these_items"], weightings=["ratings"])

@@ -10,7 +10,7 @@ import pytest
 from analysis.report.build import report_of
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import BEST, SECOND
-from analysis.report.writers.bundle import bundle_files
+from analysis.report.writers.bundle import BundleChoice, bundle_files
 from analysis.report.writers.latex import PACKAGES, Grid, latex_grid, latex_table, sheets
 from analysis.report.writers.paper_results import results_grid
 from analysis.report.writers.paper_tables import NamedTable
@@ -79,7 +79,7 @@ def texts(reports):
     """Every .tex by its name; letters that need another engine are made such that do not."""
     found = {named.key: latex_table(named) for named in hard_tables()}
     for number, report in enumerate(reports):
-        for path, content in bundle_files(report):
+        for path, content in bundle_files(report, wanted=BundleChoice(figures=False)):
             if path.endswith(".tex"):
                 name = f"{number}-{path.replace('/', '-').removesuffix('.tex')}"
                 found[name] = content.decode()

@@ -472,6 +472,7 @@ def test_a_preference_may_be_the_name_of_the_system_that_was_chosen(read):
     assert table.sort_values("rater")["score"].tolist() == [1.0, 0.0, 1.0]
 
 
+@pytest.mark.medium
 def test_a_button_does_not_say_whether_an_abx_answer_was_right(read):
     head = "rater,condition,versus_condition,item,label,presented_first"
     with pytest.raises(RatingsError, match="add a column score with 1 for right and 0 for wrong"):

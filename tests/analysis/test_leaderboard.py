@@ -79,6 +79,7 @@ def test_linked_studies_share_one_ranking_and_say_by_what_they_are_compared():
     assert not board.warnings
 
 
+@pytest.mark.medium
 def test_what_no_shared_clip_links_is_said_to_be_not_comparable_and_marked_apart():
     board = leaderboard([study("one", {"x": 3, "y": 4}), study("two", {"z": 2, "w": 3})])
     rows = rows_of(board, "leaderboard")

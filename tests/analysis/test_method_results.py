@@ -24,7 +24,9 @@ QUICK = Options(replicates=100)
 LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
 CHOICES = {"choices": ["buzz", "hiss", "clean"], "many": True}
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": CHOICES, "ab": {"tie": True}}
-LIKE_OTHERS = ("context_mos", "dcr", "preference", "smos")  # are answered like mos, ccr and cmos
+LIKE_OTHERS = (  # are answered like mos, ccr, cmos and ab
+    *("context_mos", "p835", "dcr", "preference", "abx", "smos"),
+)
 MEANS: dict[str, dict[str, float]] = {
     "mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "context_mos": {"cond-0": 1, "cond-1": 3, "cond-2": 5},

@@ -211,6 +211,7 @@ def test_references_keep_their_titles_and_initials_and_list_authors():
         assert ".." not in work.reference
 
 
+@pytest.mark.slow
 def test_of_one_item_no_interval_for_others_is_named():
     rows = scored(
         {(c, f"r{r}", "i"): 3.0 + (r + k) % 3 for k, c in enumerate("AB") for r in range(9)}

@@ -154,6 +154,7 @@ def test_ranks_count_the_best_first():
     assert found.p_equivalent.tolist() == [0.5, 0.5, 1.0]
 
 
+@pytest.mark.medium
 def test_a_half_normal_prior_keeps_its_mass_where_the_data_say_nothing():
     """One rating a rater and condition: rater:condition and error share what is left over."""
     rng = np.random.default_rng(0)

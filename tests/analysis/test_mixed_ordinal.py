@@ -192,7 +192,7 @@ def test_both_grids_are_fine_enough(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sd", [0.01, 0.003])
+@pytest.mark.parametrize("sd", [0.01, pytest.param(0.003, marks=pytest.mark.soak)])
 def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     r = posterior_reference("att_s2")["aghq_mle"]
     model, p = MarginalLikelihood(counts_of(att("att_s2"))), parameters(r)
@@ -271,6 +271,7 @@ def test_separated_conditions_have_no_maximum_but_a_posterior():
     assert score[2] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.medium
 def test_an_effect_that_is_not_there_is_zero_and_said_so():
     label = np.tile([0, 1, 2, 1], 30)
     rater, condition = np.repeat(np.arange(20), 6), np.tile([0, 1], 60)

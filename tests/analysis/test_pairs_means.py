@@ -132,7 +132,7 @@ def test_ties_and_gaps_leave_no_coefficient():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(3, 7), st.data())
 def test_triads_of_a_full_tournament_are_kendalls_formula(k, data):
     names = "ABCDEFG"[:k]

@@ -32,7 +32,11 @@ from tests.analysis.drawn import EVERY, HEATMAP, INTERVALS, NAUGHTY, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = 3  # the glyph of DejaVu Sans, which marks of direction have too, without a width
-HARD = [f for f in NAUGHTY if f.key in ("one", "weird", "holes", "none")]
+HARD = [
+    pytest.param(f, marks=[] if f.key in ("weird", "none") else pytest.mark.soak)
+    for f in NAUGHTY
+    if f.key in ("one", "weird", "holes", "none")
+]
 
 
 def png_size(content):

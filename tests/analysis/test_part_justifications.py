@@ -254,6 +254,7 @@ def test_codes_and_verdicts_come_back_from_a_csv(tmp_path):
     assert verdicts[0]["share_fit"] + verdicts[0]["share_unfit"] == pytest.approx(1)
 
 
+@pytest.mark.medium
 def test_one_reason_for_several_clips_is_counted_for_none():
     rows = reasoned()
     for row in rows:
@@ -329,6 +330,7 @@ def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
     assert shown == part_of("justifications", table)
 
 
+@pytest.mark.medium
 def test_a_report_without_reasons_has_no_such_part():
     rows = [row | {"codes": "", "justification": ""} for row in reasoned()]
     assert not Part.registry["justifications"]().applies(given_of(from_rows(rows)))

@@ -210,7 +210,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
             ("one_rater", "there is one rater", (Models, Ordinal)),
             ("all_equal", "all", (Models, Ordinal)),
             ("disjoint_raters", "", (Models, Ordinal)),
-            ("separated", "", (Ordinal,)),
+            ("separated", "", ()),
             ("single_system", "", ()),
             ("missing", "D has one rating", (Models,)),
             ("unicode", "", ()),
@@ -287,7 +287,7 @@ def test_ratings_that_no_ordinal_model_makes_are_warned_of():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [Models, Ordinal])
+@pytest.mark.parametrize("part", [Models, pytest.param(Ordinal, marks=pytest.mark.soak)])
 def test_the_same_ratings_show_the_same_to_the_last_digit(part):
     once = shown_of_edge(part, "disjoint_raters")
     again = in_keys(part().make(given(edge("disjoint_raters"))))

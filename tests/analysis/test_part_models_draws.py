@@ -3,9 +3,11 @@
 import io
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis.report.draws_file import draws_of, with_draws, write_draws
 from analysis.report.part import Cancelled, PartInput
@@ -18,6 +20,7 @@ from analysis.statistics.mixed.family_model import model_effects, modelled, ordi
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.linear_model import QUICK, affordable, effects_of, work
 from analysis.statistics.mixed.nuts import Sampling, general_gaussian
+from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, log_probabilities
 from analysis.statistics.mixed.table_model import allowed_effects
 from analysis.statistics.options import Options, OptionsError, command_line, options_from
 from analysis.statistics.screening import DEFAULT, screen
@@ -248,6 +251,44 @@ def table_columns(table):
 
 
 @pytest.mark.slow
+def test_the_density_of_the_general_model_is_that_of_its_labels_and_priors():
+    """What NUTS samples, not compiled: the sampler itself is run in `make soak`."""
+    pytest.importorskip("pymc")
+    (each,) = modelled(small())
+    arrays = each.arrays
+    label = np.unique(arrays.y, return_inverse=True)[1]
+    codes = allowed_effects(arrays).codes
+    assert set(codes) == {"rater", "rater:condition", "item", "stimulus"}
+    with nuts._quiet():
+        mode = nuts.load("pytensor.compile.mode").Mode(linker="py", optimizer=None)
+        model = nuts._ordinal_model(label, arrays.cell, codes, 5, OrdinalPrior())
+        density = model.compile_logp(mode=mode)
+        found, exact = [], []
+        for seed in (0, 1):
+            rng = np.random.default_rng(seed)
+            at = {name: rng.normal(0, 0.7, x.shape) for name, x in model.initial_point().items()}
+            found.append(float(density(at)))
+            beta, gaps = at["condition"], np.exp(at["gaps_log__"])
+            cut = np.concatenate([[0], np.cumsum(gaps)])
+            eta, total = beta[arrays.cell], stats.norm(0, 2.5).logpdf(beta).sum()
+            total += _half_normal(at["gaps_log__"], 2.0)
+            scales = {"rater": 2.0, "rater:condition": 1.0, "item": 1.0, "stimulus": 1.0}
+            for name, sd in scales.items():
+                own = nuts.SD_NAMES[name]
+                z = at[f"z_{own}"]
+                eta = eta + np.exp(at[f"{own}_log__"]) * z[codes[name]]
+                total += _half_normal(at[f"{own}_log__"], sd) + stats.norm().logpdf(z).sum()
+            logs = log_probabilities(eta, cut - cut.mean())
+            exact.append(total + logs[label, np.arange(len(label))].sum())
+    assert found == pytest.approx(exact, rel=1e-9)
+
+
+def _half_normal(logs, scale):
+    """The log-density of what is half-normal, in its logarithms."""
+    return (stats.halfnorm(scale=scale).logpdf(np.exp(logs)) + logs).sum()
+
+
+@pytest.mark.soak
 @pytest.mark.usefixtures("once_compiled")
 def test_the_general_model_of_raters_alone_is_the_exact_posterior():
     """Two samplers and two likelihoods: NUTS given all effects, and draws with effects summed."""
@@ -275,6 +316,64 @@ def test_the_general_model_of_raters_alone_is_the_exact_posterior():
 
 
 @pytest.mark.slow
+def test_the_general_model_is_shown_as_it_was_sampled(monkeypatch):
+    """Draws of the exact posterior stand for those of NUTS."""
+    arviz = pytest.importorskip("arviz")
+    table, told = without_texts(), []
+    (each,) = modelled(table)
+    exact = ordinal_draws(each, Options())
+
+    def sampler(model, names):
+        def sample(sampling, report_progress):
+            report_progress("sampling")
+            draws = {name: exact.draws[name] for name in names}
+            diverging = {"diverging": np.zeros(draws["condition"].shape[:2], dtype=bool)}
+            return arviz.from_dict(posterior=draws, sample_stats=diverging), "a sampler"
+
+        return sample
+
+    monkeypatch.setattr(nuts, "_sampler", sampler)
+    made = in_keys(GeneralModel().make(given(table, lambda share, words: told.append(words))))
+    assert any("compiling" in words for words in told)
+    assert any("sampling" in words for words in told)
+    (means, varies) = (
+        {next(iter(row.values())): row for row in t.rows}
+        for t in made.tables
+        if t.key in ("general_model-1-means", "general_model-1-variation")
+    )
+    said = exact.summaries()
+    for i, name in enumerate("ABC"):
+        assert means[name]["logit"] == pytest.approx(said["condition"].mean[i])
+        assert means[name]["mean"] == pytest.approx(said["score"].mean[i])
+    assert varies["rater"]["sd"] == pytest.approx(said["sd_rater"].mean[0])
+    assert varies["rater × condition"]["sd"] == pytest.approx(said["sd_rater_condition"].mean[0])
+    assert "A is the best with a probability of" in made.sentences[0]
+    json.dumps(plain_of(made.plain()), allow_nan=False)
+
+
+def test_what_stops_the_report_stops_nutpie(monkeypatch):
+    class Running:
+        cancelled = False
+
+        def wait(self, timeout):
+            raise TimeoutError
+
+        def cancel(self):
+            self.cancelled = True
+
+    running = Running()
+    nutpie = SimpleNamespace(sample=lambda *compiled, **sampling: running, __version__="0")
+    monkeypatch.setitem(sys.modules, "nutpie", nutpie)
+
+    def stop(words):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        nuts._by_nutpie(None, Sampling(), stop)
+    assert running.cancelled
+
+
+@pytest.mark.soak
 @pytest.mark.usefixtures("once_compiled")
 def test_a_cancelled_run_stops_the_sampler():
     def stop(share, words):

@@ -226,6 +226,7 @@ def test_stretches_of_a_session_hold_about_as_many_ratings():
     assert stretches(np.ones(3), 5)[1] == [(1, 1)]
 
 
+@pytest.mark.medium
 def test_raters_without_a_clip_in_common_are_told_so():
     table = rows_of({("A", f"r{r}", f"i{r}{k}"): 1.0 + k for r in range(4) for k in range(4)})
     shown = part_of("raters", table)

@@ -70,6 +70,7 @@ def test_the_form_starts_with_the_studys_design(owner, study):
     assert '<option value="att" selected>' in text
 
 
+@pytest.mark.medium
 def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
     text = text_of(owner, study, WANTED)
     assert "a 95 % interval of ±" in text
@@ -83,6 +84,7 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
     queued = []
     monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: queued.append((job, given)))
+    monkeypatch.setattr("analysis.statistics.planning.proposal.MOST_SIMULATED", 0)  # 200 studies
     page(owner, study, WANTED)
     page(owner, study, WANTED)
     ((job, (name, question)),) = queued

@@ -395,6 +395,7 @@ def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
     assert condition_labels(study.key) == {"cond-0": "", "cond-1": "Another", "cond-2": ""}
 
 
+@pytest.mark.medium
 def test_a_study_that_closes_is_analysed_without_bounds_for_looking(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):

@@ -95,6 +95,7 @@ def test_a_studys_plan_judges_its_tasks_whatever_their_method():
     assert kept_blocks(rows, rule) == {"a", "d", "e"}
 
 
+@pytest.mark.medium
 def test_a_block_without_any_answer_to_a_planned_trap_is_incomplete():
     rule = TaskTraps((("t", (("flawed", 1, 1),)),))
     assert kept_blocks(block("a", []), rule) == set()

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.django_db
 FEW = "few_ratings@1:minimum=9"
 
 
+@pytest.mark.medium
 def test_before_the_opening_a_rule_is_part_of_the_frozen_definition():
     study = rated_study(raters=0)
     Study.objects.update(state="draft", opened_at=None)
@@ -142,6 +143,7 @@ def test_a_rule_is_tried_on_the_page_before_it_is_added(client, monkeypatch):
     assert AnalysisRule.objects.get().by == study.owner.username
 
 
+@pytest.mark.medium
 def test_the_preregistration_says_what_the_study_knows_and_names_what_it_does_not():
     study = rated_study(raters=0)
     Study.objects.update(state="draft")
@@ -200,6 +202,7 @@ def test_hypotheses_are_frozen_and_what_comes_later_is_no_part_of_the_registrati
     assert f"written down after {count:,} ratings" in entry.lines[1]
 
 
+@pytest.mark.medium
 def test_the_next_version_declares_what_is_in_force_and_not_what_was_ended():
     study = rated_study(raters=0)
     add_rule(study, FEW, "a whole set", by="ada")

@@ -87,6 +87,7 @@ def test_a_page_that_fails_says_so(failure: Callable[..., None], serve: Serve, n
     failure(serve, new_page)
 
 
+@pytest.mark.soak
 def test_a_clip_that_is_held_back_can_be_left_out(serve: Serve, new_page: NewPage) -> None:
     failures.test_a_clip_that_is_held_back_or_gone_can_be_left_out(serve, new_page, "blocked")
 
@@ -153,6 +154,7 @@ def test_without_an_output_it_says_what_to_do(serve: Serve, without_output: Brow
     assert server.house.clip_requests.count("/c/0x0") == 1
 
 
+@pytest.mark.soak
 def test_without_an_output_clips_that_are_compared_say_so_too(
     serve: Serve, without_output: Browser
 ) -> None:

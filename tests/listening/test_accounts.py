@@ -99,6 +99,7 @@ def test_a_login_does_not_go_on_to_what_is_no_address(ada, page):
         assert client.post(way, {"next": page}).status_code in (200, 302)
 
 
+@pytest.mark.slow
 def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(ada, monkeypatch):
     client = Client()
     log_in(client)

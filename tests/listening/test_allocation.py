@@ -310,6 +310,7 @@ def test_many_raters_at_once_leave_exactly_n_valid_ratings_everywhere(
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_order_of_the_queue_tells_nothing_about_the_plan():
     study = make_study(conditions=4, items=40, task={"ratings_per_stimulus": 10})
     queue = list(

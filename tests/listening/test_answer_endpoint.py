@@ -314,6 +314,7 @@ def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypat
 
 
 @pytest.mark.parametrize("trial", ["a\x00b", "\ud800"])
+@pytest.mark.medium
 def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, trial):
     """Even where the shape of an answer let it through."""
     study = make_study()
@@ -353,6 +354,7 @@ def test_an_answer_sent_twice_at_once_is_stored_once(session):
     assert Justification.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_a_repeat_and_a_flood_are_left_to_the_view(session, monkeypatch):
     body = body_for(session)
     assert sent(session, body)["stored"]
@@ -390,6 +392,7 @@ def test_what_has_changed_since_it_was_read_stores_nothing(session, monkeypatch,
     assert not session.trials.filter(state="answered").exists()
 
 
+@pytest.mark.medium
 def test_what_hangs_is_given_up_and_stores_nothing_later(session, monkeypatch):
     monkeypatch.setattr(answer_endpoint, "PATIENCE_S", 0.3)
     with other_connection() as other:

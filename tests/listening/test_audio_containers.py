@@ -155,6 +155,7 @@ def test_the_facts_are_those_of_the_same_sound_as_wav(tmp_path: Path) -> None:
     assert (silent.peak_dbfs, silent.loudness_lufs, silent.duration_s) == (None, None, 1)
 
 
+@pytest.mark.medium
 def test_a_served_copy_of_m4a_holds_the_decoded_samples_with_24_bits(tmp_path: Path) -> None:
     path = encode(tmp_path / "clip.m4a", "aac", chirp(1, RATE, 2), RATE)
     write_plain_flac(path, tmp_path / "copy.flac")

@@ -225,6 +225,7 @@ def test_floats_a_little_over_full_scale_are_accepted(tmp_path: Path) -> None:
     assert probed(tmp_path / "a.wav").peak_dbfs == pytest.approx(11.8, abs=0.1)
 
 
+@pytest.mark.medium
 def test_a_clip_of_more_than_half_an_hour_is_refused(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "long.flac", np.zeros(4_000 * (30 * 60 + 1), "int16"), 4_000)
     with pytest.raises(AudioError, match="longer than 30 minutes"):

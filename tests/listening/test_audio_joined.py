@@ -156,6 +156,7 @@ def test_parts_shorter_than_the_fades_are_joined_too(tmp_path: Path) -> None:
     assert [round((end - start) * 16_000) for start, end in spans] == [1_600, 20, 1_600, 20, 20]
 
 
+@pytest.mark.medium
 def test_other_formats_are_joined_through_the_same_door(tmp_path: Path) -> None:
     rate = 16_000
     m4a = encode(tmp_path / "a.m4a", "aac", chirp(1.5, rate), rate)

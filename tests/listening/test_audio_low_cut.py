@@ -83,6 +83,7 @@ def test_what_is_above_20_khz_is_gone(rate_hz: int, hz: float, stays: bool):
     assert np.abs(heard - (wave if stays else 0)).max() < 1e-4
 
 
+@pytest.mark.medium
 def test_a_long_clip_is_filtered_in_parts_alike(monkeypatch):
     rng = np.random.default_rng(1)
     wave = rng.standard_normal((12 * RATE, 2)) + 0.2

@@ -242,6 +242,7 @@ def blocks_of(session: Session) -> list[int]:
     return list(dict.fromkeys(rows))
 
 
+@pytest.mark.medium
 def test_a_form_that_is_filled_in_after_the_next_block_was_lost_is_kept():
     session = arrive(a_study(PAUSE, tasks=1))
     answer_all(session, stop_after=2)
@@ -332,6 +333,7 @@ def test_withdrawal_takes_these_answers_too():
     assert (session.questionnaires, stage(session)) == ({}, "end")
 
 
+@pytest.mark.medium
 def test_who_is_rejected_half_way_is_asked_no_more():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)

@@ -87,6 +87,7 @@ def test_every_answer_has_a_row_with_its_task_and_its_block(study: Study) -> Non
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", at) for at in times)
 
 
+@pytest.mark.medium
 def test_the_owner_takes_the_rows_from_the_results_page(client: Client, study: Study) -> None:
     url = f"/studies/{study.key}/results/questionnaires.csv"
     assert client.get(url).status_code == 302

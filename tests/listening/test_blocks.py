@@ -31,7 +31,7 @@ designs = st.tuples(st.integers(1, 12), st.integers(1, 9), st.integers(1, 14), s
 
 @pytest.mark.medium
 @given(designs, st.integers(0, 10**6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_stimulus_is_planned_exactly_n_times_and_items_do_not_repeat(design, seed):
     items, conditions, block_size, ratings_per_stimulus = design
     blocks = list(
@@ -80,7 +80,7 @@ def test_blocks_of_scattered_cells_are_full_and_each_cell_comes_once(repeat_item
 
 @pytest.mark.medium
 @given(designs, st.integers(0, 10**6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_with_repeated_items_no_stimulus_repeats_and_blocks_stay_balanced(design, seed):
     items, conditions, block_size, ratings_per_stimulus = design
     trials = material(items, conditions)
@@ -192,6 +192,7 @@ def test_a_trap_kind_without_stimuli_is_an_error():
 
 
 @given(st.integers(0, 60), st.integers(1, 20))
+@pytest.mark.medium
 def test_even_chunks_keep_everything_and_differ_by_one_at_most(length, size):
     chunks = list(even_chunks(list(range(length)), size))
     assert [x for c in chunks for x in c] == list(range(length))

@@ -141,6 +141,7 @@ def test_a_certificate_of_an_own_authority_is_trusted_when_it_is_named(private):
         insist_on_server(url.replace("127.0.0.1", "localhost"), trusted(own))
 
 
+@pytest.mark.medium
 def test_a_file_without_certificates_is_refused(tmp_path):
     empty = tmp_path / "empty.pem"
     empty.write_text("nothing")

@@ -33,7 +33,7 @@ def web(web: WebProcess) -> str:
 
 
 # The others are crawled from consent to code in tests/test_no_method_leaks.py too.
-ALWAYS = ("att", "mushra")
+ALWAYS = ("mushra",)
 RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in sorted({*ISSUE} - {*ALWAYS})]
 
 

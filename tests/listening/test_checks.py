@@ -197,6 +197,7 @@ def test_every_truth_is_as_frequent_at_every_place(key):
         assert seen == pytest.approx(share, abs=4.5 * (share * (1 - share) / count) ** 0.5)
 
 
+@pytest.mark.medium
 def test_triplets_draw_every_digit_everywhere_and_none_twice():
     check = check_named("digits_in_noise")
     settings = check.settings({})
@@ -218,7 +219,7 @@ def test_raters_who_guess_pass_as_often_as_the_odds_say(key, attempts):
     given = {"attempts": attempts}
     given |= {"trials": 1} if check.kind == "digits" else {"trials": 4, "pass_at_least": 2}
     settings = check.settings(given)
-    count = 6000
+    count = 2000
     passed = sum(
         any(
             check.judge(settings, f"{n} {attempt}", guess(check, settings, rng)).passed

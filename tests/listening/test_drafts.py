@@ -460,6 +460,7 @@ def test_an_uploaded_study_folder_that_was_half_moved_comes_whole(
     assert all((folder_of(draft) / row["file"]).is_file() for row in rows_of(draft))
 
 
+@pytest.mark.medium
 def test_a_change_that_could_not_be_read_again_is_refused(ada: Client) -> None:
     """Else no page could show the draft any more, and nobody mend it."""
     draft = begun(ada)

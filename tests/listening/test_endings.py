@@ -64,6 +64,7 @@ def test_a_failed_check_ends_with_its_own_words(study):
     assert end["return_url"] == f"{COMPLETE_URL}?cc=SCREENED"
 
 
+@pytest.mark.medium
 def test_who_withdraws_on_prolific_is_led_back_to_return_the_place(study):
     client = Client()
     session = enter(client, study, **IDS)

@@ -80,6 +80,7 @@ def test_a_driven_browser_and_repeats_are_counted():
     assert "2 clips in a browser that a program drives" in known.sentences()
 
 
+@pytest.mark.medium
 def test_the_studys_length_decides_how_many_failed_checks_are_too_many():
     study = make_study(key="checked")
     session = arrive(study)

@@ -96,6 +96,7 @@ def test_a_clip_is_not_heard_in_less_time_than_it_lasts(session):
     assert answer(session) == "stored"
 
 
+@pytest.mark.medium
 def test_answers_kept_while_the_network_was_away_may_come_at_once(session):
     fetch(session, 3)
     passes(3 * CLIP_S)
@@ -119,6 +120,7 @@ def test_nobody_gains_time_by_trials_that_the_page_has_ahead(session):
     assert took_s >= FASTEST * CLIP_S * course["trials"]
 
 
+@pytest.mark.medium
 def test_a_pause_is_no_credit(session):
     fetch(session, 3)
     passes(CLIP_S)

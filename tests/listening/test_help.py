@@ -17,6 +17,7 @@ def test_pages_are_those_of_the_navigation():
     ]
 
 
+@pytest.mark.medium
 def test_every_link_within_the_help_leads_to_a_heading():
     pages = {name: rendered_page(name)[1] for name in PAGES}
     broken = [
@@ -35,6 +36,7 @@ def _leads_somewhere(link: str, name: str, pages: dict[str, str]) -> bool:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_pages_and_images_are_served_to_those_who_are_logged_in(admin_client, client):
     assert "Run a MOS test" in admin_client.get("/help/").content.decode()
     page = admin_client.get("/help/tutorial/").content.decode()

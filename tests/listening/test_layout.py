@@ -80,6 +80,7 @@ def test_practice_that_was_lost_with_its_block_comes_with_the_next_one():
     assert [t.trap for t in planned][:3].count("training") == 2
 
 
+@pytest.mark.medium
 def test_practice_that_was_answered_before_a_block_was_lost_does_not_come_again():
     session = arrive(trained_study())
     for label in ("5", "1", "3"):
@@ -112,6 +113,7 @@ def test_practice_is_answered_with_the_words_of_the_study(label, right, text):
     assert stored.feedback is None
 
 
+@pytest.mark.medium
 def test_practice_fills_no_place_and_judges_no_block():
     study = trained_study()
     study.tasks.update(reopen_invalid=True)
@@ -163,6 +165,7 @@ def test_there_are_as_many_repeats_as_asked_and_never_more_than_trials(asked, gi
     assert session.trials.count() == 8 + given
 
 
+@pytest.mark.medium
 def test_repeats_are_stored_and_never_count():
     session = repeating(3)
     assert answer_all(session) == 11
@@ -173,6 +176,7 @@ def test_repeats_are_stored_and_never_count():
     assert Block.objects.filter(state=Block.State.DONE).count() == 2
 
 
+@pytest.mark.medium
 def test_a_block_that_takes_the_place_of_a_lost_one_brings_no_more_repeats():
     session = repeating(3)
     first = lose_first_block(session)
@@ -258,7 +262,7 @@ PAIRS = [
     pytest.param("preference", {}, "-2", 0.0, marks=pytest.mark.soak),
     ("ccr", {"reference": "cond-0"}, "-3", 1.0),
     ("ab", {"tie": True}, "A", 0.0),
-    ("ab", {}, "B", 0.0),
+    pytest.param("ab", {}, "B", 0.0, marks=pytest.mark.soak),
     ("abx", {}, "A", 0.0),
 ]
 

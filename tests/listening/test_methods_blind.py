@@ -43,6 +43,7 @@ def test_exactly_one_part_of_a_pair_is_shown_as_rated(key: str) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_state_of_a_comparison_does_not_tell_the_rated_clip() -> None:
     study = factories.make_study(conditions=2, items=6, task={"method": "cmos", "block_size": 6})
     session = factories.arrive(study)

@@ -206,6 +206,7 @@ def test_ab_stores_1_for_the_condition_wherever_it_stands() -> None:
         assert tied == 0.5
 
 
+@pytest.mark.medium
 def test_abx_tells_right_from_wrong_and_x_is_each_equally_often() -> None:
     method = method_named("abx")
     scale, trial = method.scale({}), planned("abx")[0]

@@ -219,6 +219,7 @@ async def refusal_of(socket):
 
 
 @pytest.mark.asyncio
+@pytest.mark.medium
 async def test_the_owner_gets_the_progress_at_once(study):
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
@@ -236,12 +237,14 @@ async def test_who_is_not_logged_in_is_told_so(study):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("key", ["watched", "unknown"])
+@pytest.mark.medium
 async def test_another_researcher_learns_nothing(study, key):
     stranger = await sync_to_async(make_user)("stranger")
     assert await refusal_of(await sync_to_async(socket_of)(stranger, key)) == 4404
 
 
 @pytest.mark.asyncio
+@pytest.mark.medium
 async def test_a_superuser_may_watch(study):
     root = await sync_to_async(make_user)("root", is_superuser=True)
     socket = await sync_to_async(socket_of)(root)
@@ -326,6 +329,7 @@ def test_rights_are_asked_for_every_few_seconds():
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_nothing_is_sent_while_nobody_can_say_who_may_see_it(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "rights_s", 0.0)
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
@@ -351,6 +355,7 @@ async def test_nothing_is_sent_while_nobody_can_say_who_may_see_it(study, monkey
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_one_account_opens_so_many_sockets_and_no_more(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "most_open", 1)
     first, second, third = [await sync_to_async(socket_of)(study.owner) for _ in range(3)]
@@ -378,6 +383,7 @@ def take_right(study, change):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_a_database_that_is_away_is_waited_for(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
     real, away = progress.study_progress, [True]
@@ -400,6 +406,7 @@ async def test_a_database_that_is_away_is_waited_for(study, monkeypatch):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_a_watcher_who_leaves_leaves_no_ticking_behind(study):
     before = len(asyncio.all_tasks())
     socket = await sync_to_async(socket_of)(study.owner)

@@ -137,6 +137,7 @@ def test_messages_go_to_addresses_that_are_reached_from_anywhere(address):
     assert outward.is_allowed(address)
 
 
+@pytest.mark.medium
 def test_a_name_that_leads_elsewhere_the_second_time_leads_nowhere(receiver, monkeypatch, settings):
     """What was checked is what is connected to: there is no second look-up."""
     asked = []

@@ -146,6 +146,7 @@ def test_the_code_is_shown_where_the_session_began_and_nowhere_else(finished):
     assert back.get(f"/api/s/{session.code}/").json()["end"]["code"] == "DONE1234"
 
 
+@pytest.mark.medium
 def test_another_browser_may_answer_but_neither_withdraw_nor_comment(study):
     client = Client()
     session = enter(client, study)

@@ -170,7 +170,7 @@ def _entries(task: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 # The others are imported and opened where they are crawled: tests/test_no_method_leaks.py.
-ALWAYS = ("ab", "long_form")
+ALWAYS = ("long_form",)
 
 
 @pytest.mark.slow

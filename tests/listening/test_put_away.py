@@ -318,6 +318,7 @@ def test_commands_list_watch_pause_close_copy_archive_and_delete(study):
     assert Study.objects.get().key == "voices-v2"
 
 
+@pytest.mark.medium
 def test_the_commands_of_earnest_stand_first_in_the_help():
     lines = Commands(["manage.py", "help"]).main_help_text().splitlines()
     ours = lines[: lines.index("Of Django and its packages:")]

@@ -79,6 +79,7 @@ def test_the_plain_link_leads_back_to_the_same_session_in_the_same_browser(clien
     assert Client().get(f"/r/{study.link}/").status_code == 200
 
 
+@pytest.mark.medium
 def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
     ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(Client(), study, **ids)
@@ -106,6 +107,7 @@ def test_a_full_study_says_so_before_it_asks_for_consent():
     assert "Try again" not in page
 
 
+@pytest.mark.medium
 def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):
     scripted = enter(Client(), study, simulate=simulate(study))
     assert scripted.rater.code.startswith("sim-")
@@ -128,6 +130,7 @@ def test_the_door_tells_how_many_clips_come_traps_included(study):
     assert b"26" in Client().get(f"/r/{study.link}/").content
 
 
+@pytest.mark.medium
 def test_only_a_signed_token_marks_a_rater_as_simulated(study):
     assert enter(Client(), study, simulate=simulate(study)).rater.simulated
     assert not enter(Client(), study, simulate="yes").rater.simulated
@@ -170,6 +173,7 @@ def test_unknown_links_and_codes_are_404(client, study):
     assert answer.json()["error"] == "unknown_session"
 
 
+@pytest.mark.medium
 def test_the_state_names_the_current_trial_and_preloads_two(client, study):
     session = enter(client, study, simulate=simulate(study))
     state = client.get(f"/api/s/{session.code}/").json()
@@ -253,6 +257,7 @@ def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(clie
     assert Rating.objects.count() == stored
 
 
+@pytest.mark.medium
 def test_forms_and_api_are_protected_against_cross_site_requests(study):
     strict = Client(enforce_csrf_checks=True)
     assert strict.post(f"/r/{study.link}/", {"consent": "yes"}).status_code == 403
@@ -308,6 +313,7 @@ def test_the_volume_check_comes_first_and_is_kept(client):
     assert session.checks["volume"] == kept
 
 
+@pytest.mark.medium
 def test_the_api_lists_nobody_and_takes_json_only(client, study):
     session = enter(client, study, simulate=simulate(study))
     for url in ("/api/s/", "/api/sessions/", "/api/raters/"):

@@ -234,6 +234,7 @@ def test_figures_are_counted_again_when_a_session_goes_on_ends_or_others_rate(st
     assert session_summaries.count_stale_summaries() == ["voices"]
 
 
+@pytest.mark.medium
 def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
     owner, study, monkeypatch
 ):
@@ -449,6 +450,7 @@ def test_the_plot_has_a_point_per_session_within_its_frame(study):
     assert raters_plot(rows_of(study).filter(pk=sessions[0].pk)) is None
 
 
+@pytest.mark.medium
 def test_the_plot_comes_when_it_is_unfolded_and_follows_the_filters(owner, study):
     for device in ("phone", "phone", "desktop"):
         SessionSummary.objects.update_or_create(

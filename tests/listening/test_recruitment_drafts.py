@@ -133,6 +133,7 @@ def test_too_little_balance_is_said_and_the_draft_stays(double: Double) -> None:
     assert recruitment.state == State.DRAFT
 
 
+@pytest.mark.medium
 def test_features_that_are_refused_are_replaced_and_named(double: Double) -> None:
     recruitment = make_recruitment(secure=True)
     double.set(features={"fixed_screen_out": False, "secure_links": False})

@@ -144,6 +144,7 @@ def test_the_list_shows_ratings_sessions_and_last_activity(owner, study):
     assert "2 2 simulated – just now" in text
 
 
+@pytest.mark.medium
 def test_last_activity_is_the_last_answer_and_not_the_arrival(owner, study):
     session = arrive(study)
     day_ago = timezone.now() - timedelta(days=1)
@@ -200,6 +201,7 @@ def test_the_study_page_shows_progress_per_condition_and_traps(client):
     assert f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/" in html
 
 
+@pytest.mark.medium
 def test_no_session_code_is_on_the_study_page(owner, study):
     session = arrive(study)
     assert session.code not in page_of(owner, "/studies/voices/")

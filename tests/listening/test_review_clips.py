@@ -86,6 +86,7 @@ def judge(who, answer_of, phase="own"):
     return refused
 
 
+@pytest.mark.medium
 def test_a_share_of_each_system_is_drawn_and_of_each_dimension_where_wanted(study):
     def drawn(**settings):
         rows = job_of(study, **settings).items.values_list("clip", flat=True)
@@ -144,6 +145,7 @@ def ask(client, url, **body):
     return client.post(url, json.dumps(body), content_type="application/json")
 
 
+@pytest.mark.medium
 def test_what_is_no_verdict_is_refused(study):
     who = reviewer(job_of(study))
     wrong = (
@@ -159,6 +161,7 @@ def test_what_is_no_verdict_is_refused(study):
         assert judge(who, lambda _, answer=answer: answer), answer
 
 
+@pytest.mark.medium
 def test_systems_are_held_against_the_pass_mark_that_was_declared(study):
     job = job_of(study, share=0.5, pass_mark=0.9)
 
@@ -311,6 +314,7 @@ def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
     assert "nobody marked it" in about["Alpha about mixed voices"]["note"]
 
 
+@pytest.mark.medium
 def test_training_is_right_by_the_verdict_and_not_mark_by_mark(study):
     job = job_of(study)
     review.set_state(job, "closed", by="ada")

@@ -58,6 +58,7 @@ def test_near_copies_are_counted_within_and_across_raters_and_short_ones_are_not
     assert others == [1, 1, 2, 0, 0, 0]
 
 
+@pytest.mark.medium
 def test_of_pairs_with_one_letter_changed_nearly_all_are_found():
     rng, rows = Random(4), []
     for n in range(150):

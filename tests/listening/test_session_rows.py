@@ -62,6 +62,7 @@ def row_of(session: Session) -> dict[str, Any]:
     return spread_out(row)
 
 
+@pytest.mark.medium
 def test_a_row_tells_what_happened_around_the_trials(study):
     session = arrive(study, device="phone")
     through(session, {"age": "41", "devices": ["phone", "speaker"]})
@@ -181,6 +182,7 @@ def test_a_page_that_reports_the_impossible_does_not_stop_the_file(study):
     assert (row_of(session)["hidden_ms"], row_of(session)["stalls"]) == (3 * 10**9, 3 * 10**9)
 
 
+@pytest.mark.medium
 def test_no_cell_is_taken_for_a_formula_and_lines_stay_in_their_cell(study):
     session = through(arrive(study), {"languages": FORMULA})
     answer_all(session)

@@ -301,7 +301,7 @@ all_names = st.sampled_from(["Ri", "Ti", "Rp", "Tp"]) | pair_names
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     names=st.lists(all_names, min_size=1, max_size=6, unique=True),
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),

@@ -104,8 +104,10 @@ def test_a_task_that_names_no_condition_rates_the_lines(tmp_path: Path, owner: U
 @pytest.mark.parametrize(
     ("method", "conditions", "more"),
     [
-        ("context_mos", IN_CONTEXT, {}),
-        ("cmos", ["R1T1 (flite-slt)", "R1T1 (espeak-ng)"], {}),
+        pytest.param("context_mos", IN_CONTEXT, {}, marks=pytest.mark.soak),
+        pytest.param(
+            *("cmos", ["R1T1 (flite-slt)", "R1T1 (espeak-ng)"], {}), marks=pytest.mark.soak
+        ),
         ("mushra", ["R1R1", "R1T1 (flite-slt)", "R1T1 (espeak-ng)"], {}),
     ],
 )

@@ -36,7 +36,7 @@ def read(*given_tables: dict[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(tables, max_size=3))
 def test_settings_written_and_read_again_are_equal(given_tables: list[dict[str, Any]]) -> None:
     found = read(*given_tables)

@@ -99,6 +99,7 @@ def test_its_place_goes_to_another_rater_and_ends_with_exactly_its_ratings(study
     assert Rating.objects.filter(counts=True).count() == 10
 
 
+@pytest.mark.medium
 def test_its_rater_never_gets_it_again(study):
     study.tasks.update(blocks_per_rater=2)
     session = arrive(study)
@@ -132,6 +133,7 @@ def test_a_session_of_which_nothing_can_be_played_ends_and_leaves_its_block_open
 # --- What else may arrive ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_same_skip_again_changes_nothing(study):
     session = arrive(study)
     first = skip(session)
@@ -285,6 +287,7 @@ def post(client: Any, session: Session, body: dict[str, Any]) -> Any:
     return client.post(f"/api/s/{session.code}/skips/", body, content_type="application/json")
 
 
+@pytest.mark.medium
 def test_the_page_gets_the_next_trial_and_the_end(client, study):
     session = arrive(study)
     shown = [t.code for t in session.trials.order_by("position")]
@@ -358,6 +361,7 @@ def test_a_clip_that_others_could_not_play_either_is_held_against_nobody():
     assert [end_of(s)[1] for s in sessions_of_all] == ["skips", "skips", ""]
 
 
+@pytest.mark.medium
 def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study):
     session = arrive(study, prolific_id="p" * 24, prolific_session="s" * 24)
     while current(session) is not None:

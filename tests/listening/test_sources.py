@@ -166,6 +166,7 @@ def test_a_quota_counts_who_finished_and_who_listens(study):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_quota_is_not_passed_by_who_come_at_once():
     study = make_study(
         items=2,

@@ -98,6 +98,7 @@ def past_everything(session: Session) -> Session:
 # --- The order -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_questions_then_checks_then_trials_then_questions_and_the_end(session):
     assert not session.ready
     assert stage(session) == "questionnaire about"
@@ -157,6 +158,7 @@ def test_a_check_that_the_study_does_not_have_is_not_asked(session):
         stages.record_check(session, "antiphase", {"answers": ["1"]})
 
 
+@pytest.mark.medium
 def test_answers_are_refused_until_all_before_the_trials_is_done(session):
     trial = current(session)
     for step in ("about", "volume", "huggins"):
@@ -192,6 +194,7 @@ def test_an_attempt_is_kept_with_what_was_right_and_new_sounds_follow(session):
     assert shown["feedback"] == check_named("huggins").advice
 
 
+@pytest.mark.medium
 def test_the_last_failed_attempt_screens_out_and_gives_the_places_back(session):
     fill_in(session, "about")
     pass_check(session, "volume")
@@ -292,6 +295,7 @@ def test_two_posts_of_one_attempt_at_once_count_once():
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_two_posts_of_one_questionnaire_at_once_keep_the_first():
     session = arrive(a_study(checks=[], questionnaires=[ABOUT]))
     at_once(lambda: fill_in(session, "about"), times=4)
@@ -346,6 +350,7 @@ def test_an_answer_may_screen_out_before_the_trials(session):
     assert session_state(session, own=True)["end"]["outcome"] == "screened_out"
 
 
+@pytest.mark.medium
 def test_the_same_answer_after_the_trials_takes_nothing_away(session):
     past_everything(session)
     answer_all(session)

@@ -191,6 +191,7 @@ def test_nothing_is_half_imported_when_the_disk_fills_up(
     assert stored_files(media) == []
 
 
+@pytest.mark.medium
 def test_a_key_that_exists_is_refused_and_nothing_is_left(
     owner: User, tmp_path: Path, media: Path
 ) -> None:
@@ -223,6 +224,7 @@ def test_a_draft_is_replaced_in_place_and_its_old_audio_goes(
 
 
 @pytest.mark.parametrize("state", ["open", "paused", "closed"])
+@pytest.mark.medium
 def test_only_a_draft_is_replaced_so_that_no_link_changes(
     owner: User, tmp_path: Path, state: str
 ) -> None:
@@ -263,12 +265,14 @@ def test_a_source_that_is_no_study(owner: User, tmp_path: Path, name: str) -> No
         create_study(tmp_path / name, owner)
 
 
+@pytest.mark.medium
 def test_a_folder_that_is_not_empty_is_not_written_to(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     with pytest.raises(StudyError, match="not empty"):
         export_study(study, tmp_path / "study")
 
 
+@pytest.mark.medium
 def test_an_original_that_changed_is_not_exported(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     stimulus = study.stimuli.get(key="b1")
@@ -280,6 +284,7 @@ def test_an_original_that_changed_is_not_exported(owner: User, tmp_path: Path) -
         export_study(study, tmp_path / "out2")
 
 
+@pytest.mark.medium
 def test_ids_in_chinese_come_back(owner: User, tmp_path: Path) -> None:
     toml = TOML.replace('"sys-a"', '"甲方案"')
     csv = CSV.replace("sys-a", "甲方案").replace("i1", "第一句").replace("audio/a1", "audio/第一句")

@@ -247,6 +247,7 @@ def test_problems_come_before_warnings(folder: Path) -> None:
     ("items", "size", "said"),
     [(5, 5, []), (5, 4, ["blocks of 3 instead of 4"]), (9, 10, [])],  # 9 beside 9: one in ten less
 )
+@pytest.mark.medium
 def test_blocks_that_cannot_hold_whole_sets_of_traps(
     items: int, size: int, said: list[str]
 ) -> None:
@@ -275,6 +276,7 @@ def test_lines_that_a_condition_lacks_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("low_cut_hz", [20, 50])
+@pytest.mark.slow
 def test_noise_that_nobody_hears_names_recordings_where_a_study_keeps_it(
     tmp_path: Path, low_cut_hz: int
 ) -> None:
@@ -295,6 +297,7 @@ def test_noise_that_nobody_hears_names_recordings_where_a_study_keeps_it(
     assert ("“sys-a”: the level from 15 to 45 Hz" in told) == (low_cut_hz == 20)
 
 
+@pytest.mark.medium
 def test_traps_that_raters_know_beforehand() -> None:
     traps = {**ATT_TRAPS, "kinds": [{**ATT_TRAPS["kinds"][0], "text": True}]}
     study = make_study(items=5, traps={"flawed": 1}, task={"method": "att", "traps": traps})

@@ -4,9 +4,10 @@ import dataclasses
 import json
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import jsonschema
 import pytest
 from django.core.management import call_command
 
@@ -26,12 +27,18 @@ from tests.listening.folders import TOML
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = sorted((ROOT / "demo").rglob("study.toml"))
-SCHEMA = jsonschema.Draft202012Validator(json_schema())
+
+
+@cache
+def validator() -> Any:
+    import jsonschema  # half a second
+
+    return jsonschema.Draft202012Validator(json_schema())
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.parent.name)
 def test_editors_find_no_mistake_in_the_studies_that_come_with_earnest(path):
-    SCHEMA.validate(tomllib.loads(path.read_text("utf-8")))
+    validator().validate(tomllib.loads(path.read_text("utf-8")))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +56,7 @@ def test_editors_mark_what_the_import_refuses(way, name, value):
     for each in way:
         table = table[each]
     table[name] = value
-    (error,) = SCHEMA.iter_errors(top)
+    (error,) = validator().iter_errors(top)
     assert list(error.absolute_path) in (way, [*way, name])
 
 

@@ -36,6 +36,7 @@ def test_every_page_stands_in_one_tab():
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_each_page_marks_its_tab_and_itself(client):
     study = make_study()
     client.force_login(study.owner)

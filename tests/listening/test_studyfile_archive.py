@@ -127,6 +127,7 @@ def test_a_bomb_is_known_by_its_ratio_before_it_is_unpacked(tmp_path: Path) -> N
     assert any("zip bomb" in p.remedy for p in found)
 
 
+@pytest.mark.medium
 def test_a_small_file_of_silence_is_no_bomb(tmp_path: Path) -> None:
     archive = make_zip(tmp_path / "z.zip", {"silence.wav": bytes(10 * 1024**2)})
     into = tmp_path / "into"

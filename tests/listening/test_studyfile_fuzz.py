@@ -14,7 +14,7 @@ from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import CSV, TOML, make_folder
 
 patient = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

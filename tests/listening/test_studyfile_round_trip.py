@@ -192,6 +192,7 @@ def test_a_study_written_and_read_again_is_equal(study: StudyFile) -> None:
     assert reading.study == study
 
 
+@pytest.mark.medium
 def test_the_demo_written_and_read_again_is_equal(tmp_path: Path) -> None:
     study = read_folder(DEMO).study
     assert study is not None

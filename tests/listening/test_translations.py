@@ -263,6 +263,7 @@ def test_questions_and_checks_speak_the_chosen_language(study: Study) -> None:
 
 
 @pytest.mark.parametrize(("label", "words"), [("5", "对了。"), ("1", "再听听。")])
+@pytest.mark.medium
 def test_practice_answers_in_the_chosen_language(study: Study, label: str, words: str) -> None:
     session = enter(study, lang="zh-Hans")
     session.rater.simulated = True  # nobody needs to hear it

@@ -46,6 +46,7 @@ def test_where_no_other_trap_is_left_a_known_one_serves():
     assert session.trials.filter(trap="human").count() == 2
 
 
+@pytest.mark.medium
 def test_the_order_of_traps_is_still_a_matter_of_chance():
     study = make_study(conditions=2, items=10, traps={"flawed": 2, "human": 10}, task=TASK)
     extra = Condition.objects.get(study=study, key="trap")

@@ -121,6 +121,7 @@ def test_what_decides_a_number_is_measured_and_what_is_only_read_is_wording():
 # --- Frozen --------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_first_opening_freezes_the_definition_and_no_later_one(study):
     frozen = study.definitions.get()
     assert (frozen.revision, frozen.by, frozen.ratings, frozen.changes) == (0, "ada", 0, [])
@@ -134,6 +135,7 @@ def test_the_first_opening_freezes_the_definition_and_no_later_one(study):
     assert [each.details.get("definition_sha256") for each in opened] == [frozen.sha256, None]
 
 
+@pytest.mark.medium
 def test_codes_that_pay_are_not_in_what_is_frozen(study):
     frozen = study.definitions.get()
     assert not any(code in frozen.toml for code in study.completion_codes.values())

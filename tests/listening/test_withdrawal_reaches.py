@@ -111,6 +111,7 @@ def test_stored_analyses_are_stale_and_their_files_gone(
     assert [file.run_id for file in RunFile.objects.all()] == [other.pk]
 
 
+@pytest.mark.medium
 def test_who_gave_no_answer_leaves_analyses_as_they_are(session):
     run, idle = analysed(session), arrive(session.study)
     lifecycle.withdraw(idle)
@@ -118,6 +119,7 @@ def test_who_gave_no_answer_leaves_analyses_as_they_are(session):
     assert run.state == "done"
 
 
+@pytest.mark.medium
 def test_a_second_withdrawal_changes_nothing_more(session):
     lifecycle.withdraw(session)
     run = analysed(session)

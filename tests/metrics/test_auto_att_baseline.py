@@ -67,6 +67,7 @@ def test_the_penalty_is_chosen_on_voices_that_were_left_out():
     assert by_noise > by_voice  # features that do not carry over are shrunk more
 
 
+@pytest.mark.medium
 def test_what_is_left_out_is_not_trained_on_and_traps_never_are():
     rng = np.random.default_rng(2)
     score = rng.uniform(size=16)

@@ -45,6 +45,7 @@ def test_levels_that_cannot_be_told_have_a_reason():
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5, 6])
+@pytest.mark.medium
 def test_levels_of_a_file_are_of_all_its_channels_at_its_own_rate(channels, tmp_path):
     """Loudness by pyloudnorm (up to five channels) and FFmpeg's ebur128, RMS and peak by hand."""
     rate_hz, path = 44_100, tmp_path / "a.wav"
@@ -114,6 +115,7 @@ def test_f0_of_a_glide_is_found_with_its_range_and_speed():
     assert score.also["voiced_share"] > 0.95
 
 
+@pytest.mark.medium
 def test_noise_has_no_f0_and_wrong_bounds_are_named():
     noise = torch.tensor(np.random.default_rng(0).normal(size=4_000) * 0.01)
     assert "too little voice" in make_metric("f0_median_hz").measure([noise])[0].reason

@@ -47,6 +47,7 @@ def test_the_kernel_distance_is_its_definition_and_nought_on_average():
     assert abs(np.mean(equal)) < 4 * np.std(equal) / 20
 
 
+@pytest.mark.medium
 def test_density_and_coverage_are_their_definition():
     """The numbers are those of the authors' package (prdc 0.2), for these vectors."""
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ TOLD = reference.networks()["emotion2vec"]
 
 
 @pytest.mark.parametrize("number", range(len(TOLD)))
+@pytest.mark.medium
 def test_vectors_and_probabilities_are_those_of_funasr(tmp_path, number):
     network = Emotion2vecNetwork(str(tiny_predictors.emotion2vec(tmp_path, number)), "cpu")
     with torch.inference_mode():
@@ -29,6 +30,7 @@ def test_vectors_and_probabilities_are_those_of_funasr(tmp_path, number):
     assert list(network.classes)[0::8] == ["angry", "unknown"]
 
 
+@pytest.mark.medium
 def test_a_clip_has_the_probability_of_the_emotion_asked_for(tmp_path):
     folder = tiny_predictors.emotion2vec(tmp_path)
     metric = paired.loaded("emotion2vec", model=str(folder))

@@ -51,6 +51,7 @@ def test_both_normalisations_are_stored_and_pooled():
     assert metric.pooled([found.details])["wer_pooled_unicode"] == 0
 
 
+@pytest.mark.medium
 def test_a_perfect_transcript_has_no_errors_in_any_script(tmp_path, capsys):
     """Punctuation, casing, points and accents as recognisers and people write them."""
     manifest = tmp_path / "m.csv"

@@ -138,6 +138,7 @@ def test_a_network_in_the_folder_of_models_aligns_turns(loaded):
     assert loaded.timed_turns(wave, given) == given
 
 
+@pytest.mark.medium
 def test_a_long_wave_goes_through_in_parts_without_losing_frames(loaded, monkeypatch):
     wave = reference.wave("long_same-human")[: 12 * 16_000 + 123]
     monkeypatch.setattr(forced_alignment, "CHUNK", 100 * 320)

@@ -155,6 +155,7 @@ class Provider:
         return httpx.Response(200, json=self.batch)
 
 
+@pytest.mark.medium
 def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
     client = Client(Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
     provider = Provider()

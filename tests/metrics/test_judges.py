@@ -106,6 +106,7 @@ def test_with_fewer_than_half_of_the_answers_the_clip_has_failed(server):
     assert len(server.requests) == 13
 
 
+@pytest.mark.medium
 def test_richness_is_the_mean_over_pieces_of_ten_seconds(server):
     wave = torch.cat([tone(10, -50), tone(10, -30), tone(6, -40)])
     score = measured(judge("judge_expressive_richness"), wave)
@@ -123,11 +124,13 @@ def test_the_rest_of_a_clip_is_a_piece_when_it_is_long_enough(server, seconds, r
     assert measured(metric, tone(seconds, -40)).details["n_asked"] == pieces
 
 
+@pytest.mark.medium
 def test_silent_pieces_are_not_sent(server):
     wave = torch.cat([tone(10, -50), torch.zeros(160_000), tone(10, -30)])
     assert measured(judge("judge_expressive_richness"), wave).details["scores"] == [[2.0, 4.0]]
 
 
+@pytest.mark.medium
 def test_hierarchy_is_one_question_about_the_whole_clip(server):
     score = measured(judge("judge_expressive_hierarchy"), tone(25, -40))
     assert (score.value, len(server.requests)) == (3.0, 1)
@@ -275,6 +278,7 @@ def test_a_rubric_that_cannot_be_used_is_named_with_what_is_wrong(own_rubrics, t
     assert "prosodic_coherence.lab" in str(raised.value)
 
 
+@pytest.mark.medium
 def test_another_server_is_used_as_soon_as_it_is_configured(server, tmp_path):
     metric = judge("judge_expressive_hierarchy")
     now = dataclasses.replace(current_endpoint(), url="http://127.0.0.1:9/v1", retries=0)
@@ -333,6 +337,7 @@ def test_a_changed_transcript_is_a_failure_and_not_an_absent_sound(server):
     assert score.details["reasons"] == {"transcript changed": 1}
 
 
+@pytest.mark.medium
 def test_a_marked_text_says_what_was_asked_for(server):
     marked = Material(text="[laughs] she laughed and left", language="en")
     score = measured(judge("judge_nvv"), tone(2, -30), marked)
@@ -340,6 +345,7 @@ def test_a_marked_text_says_what_was_asked_for(server):
     assert (score.details["missed"], score.details["predicted"]) == ([["laugh", 0]], [["laugh", 3]])
 
 
+@pytest.mark.medium
 def test_counts_are_pooled_over_clips(server):
     metric = judge("judge_nvv")
     hit = measured(metric, tone(2, -30))
@@ -354,6 +360,7 @@ def test_counts_are_pooled_over_clips(server):
     }
 
 
+@pytest.mark.medium
 def test_each_type_asked_for_is_a_question(server):
     material = dataclasses.replace(SPOKEN, attributes={"nvv_target": "laugh@5; sigh@5; laugh@0"})
     score = measured(judge("judge_nvv"), tone(2, -30), material)

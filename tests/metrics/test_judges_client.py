@@ -58,6 +58,7 @@ def test_the_judge_hears_the_audio_that_was_sent(client, server):
     assert reply.model == "tester-2026-11"
 
 
+@pytest.mark.medium
 def test_requests_are_of_the_published_types(client, server):
     pydantic = pytest.importorskip("pydantic")
     from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
@@ -73,6 +74,7 @@ def test_requests_are_of_the_published_types(client, server):
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "drop", "cut"])
+@pytest.mark.medium
 def test_a_busy_or_broken_server_is_asked_again(client, server, fault):
     server.faults = [fault]
     (reply,) = ask_all([asked()], client)
@@ -80,6 +82,7 @@ def test_a_busy_or_broken_server_is_asked_again(client, server, fault):
     assert (reply.tries, len(server.requests)) == (2, 2)
 
 
+@pytest.mark.medium
 def test_the_time_that_the_server_asks_for_is_waited(client, server, monkeypatch):
     server.faults = ["429"]  # Retry-After: 0.05 s; the client's own wait is 0.375 s or more
     waited = []
@@ -89,6 +92,7 @@ def test_the_time_that_the_server_asks_for_is_waited(client, server, monkeypatch
 
 
 @pytest.mark.parametrize(("fault", "reason"), [("429", "http 429"), ("500", "http 500")])
+@pytest.mark.medium
 def test_tries_end(client, server, fault, reason):
     server.faults = [fault] * 3
     (reply,) = ask_all([asked()], client)
@@ -134,6 +138,7 @@ def test_whatever_is_no_answer_is_a_counted_failure_and_never_kept(client, serve
     assert len(server.requests) == 2 + wrote
 
 
+@pytest.mark.medium
 def test_what_is_no_answer_is_asked_for_once_more_with_what_was_wrong(client, server):
     server.faults = ["out of range"]
     (reply,) = ask_all([asked()], client)
@@ -190,6 +195,7 @@ def test_a_slow_answer_is_a_timeout(server, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["response_format", "seed", "max_tokens"])
+@pytest.mark.medium
 def test_an_option_that_the_server_lacks_is_left_out_from_then_on(client, server, option):
     server.refuses = {option}
     replies = ask_all([asked()], client) + ask_all([asked(0.5)], client)
@@ -199,6 +205,7 @@ def test_an_option_that_the_server_lacks_is_left_out_from_then_on(client, server
     assert tally_replies(replies, None)["not_supported"] == [option]
 
 
+@pytest.mark.medium
 def test_without_response_format_the_schema_is_in_the_prompt_and_the_check_stays(client, server):
     server.refuses = {"response_format"}
     server.faults = ["", "out of range", "out of range"]
@@ -231,6 +238,7 @@ def test_no_more_questions_are_under_way_than_allowed(server, tmp_path):
     assert server.most_at_once == 3
 
 
+@pytest.mark.medium
 def test_an_answer_is_asked_for_once(client, server):
     first = ask_all([asked(), asked()], client)
     again = ask_all([asked()], client)
@@ -265,6 +273,7 @@ def test_whatever_the_answer_depends_on_is_in_its_key(change):
 @pytest.mark.parametrize(
     "broken", ["", "{", "[]", '{"key": "x"}', "\x00\xff", "answer out of range"]
 )
+@pytest.mark.medium
 def test_a_broken_file_of_the_cache_is_asked_again_and_rewritten(client, server, broken):
     (first,) = ask_all([asked()], client)
     (path,) = client.endpoint.cache.rglob("*.json")

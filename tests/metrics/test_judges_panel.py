@@ -89,6 +89,7 @@ def test_more_teams_of_raters_than_can_be_listed_are_refused():
         Plan(raters=100, raters_per_item=50)
 
 
+@pytest.mark.medium
 def test_a_question_names_no_system_and_plays_the_clips_in_the_order_of_letters(server):
     tones = {"one": 0.01, "two": 0.03, "three": 0.1}
     load = lambda path: sound_of(np.full(8_000, tones[path.removesuffix(".wav")]))  # noqa: E731

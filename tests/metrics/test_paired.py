@@ -31,6 +31,7 @@ def test_si_sdr_and_stoi_are_those_of_torchmetrics(snr_db):
     assert score.also["estoi"] == pytest.approx(float(extended), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_copy_has_no_distortion_that_could_be_measured():
     clean = paired.human()
     for copy in (clean, clean * 0.5):

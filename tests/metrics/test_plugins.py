@@ -117,12 +117,14 @@ def test_the_contract_is_one_call_and_silent_for_a_good_metric(metric_of):
         ("    def score(self, waves): return [float('nan') for w in waves]", "no value for the"),
     ],
 )
+@pytest.mark.medium
 def test_what_breaks_the_contract_is_said(metric_of, body, said):
     with pytest.raises(testing.ContractBroken, match="Odd: ") as raised:
         testing.check(metric_of(body))
     assert said in str(raised.value)
 
 
+@pytest.mark.medium
 def test_all_of_it_is_listed_at_once(metric_of):
     bad = metric_of("    def score(self, waves): return [9.0 + i for i, w in enumerate(waves)]")
     with pytest.raises(testing.ContractBroken) as raised:
@@ -130,6 +132,7 @@ def test_all_of_it_is_listed_at_once(metric_of):
     assert str(raised.value).count("- ") == 2
 
 
+@pytest.mark.medium
 def test_the_example_of_the_docs_keeps_the_contract(lab, monkeypatch):
     example = ROOT / "docs" / "plugin-example"
     entry = tomllib.loads((example / "pyproject.toml").read_text())["project"]["entry-points"]

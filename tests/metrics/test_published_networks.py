@@ -45,6 +45,7 @@ def test_other_networks_of_nisqa_give_the_values_of_its_package(tmp_path, told):
     assert values[:, 0].tolist() == pytest.approx(told["outputs"], abs=ROUNDING)
 
 
+@pytest.mark.medium
 def test_a_network_of_nisqa_hears_at_the_rate_that_it_was_trained_at(tmp_path):
     metric = paired.loaded(
         "nisqa", model=str(tiny_predictors.nisqa(tmp_path, ms_sr=16_000, ms_fmax=8_000))

@@ -271,6 +271,7 @@ def test_failed_scores_are_counted_and_a_new_run_tries_them_again(study, queue, 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_worker_computes_as_the_settings_say(study, queue, settings, monkeypatch):
     """A metric that allows it in what the setting says, on the worker's own device, one by one."""
     asked = []

@@ -63,6 +63,7 @@ def test_the_level_changes_nothing(windows):
     assert values(louder.float()) == pytest.approx(values(windows[:1]) * 3, rel=ROUNDING)
 
 
+@pytest.mark.medium
 def test_reverberation_lowers_srmr():
     dry = synthetic(48_000)
     decay = torch.exp(-6.9 * torch.arange(12_800) / 12_800) * torch.randn(
@@ -226,6 +227,7 @@ def test_the_range_is_limited_to_30_db_below_the_peak_of_the_channel_mean():
         assert torch.equal(before[inside], after[inside])
 
 
+@pytest.mark.medium
 def test_broken_waves_get_reasons_and_the_others_their_values(windows):
     srmr = make_metric("srmr")
     broken = windows[0].clone()

@@ -206,6 +206,7 @@ def test_what_may_be_repeated_is_and_nothing_else():
         Client("localhost", "t")
 
 
+@pytest.mark.medium
 def test_a_webhook_is_made_with_its_secret_and_removed(client, monkeypatch):
     from listening.notifications import channels
 

@@ -89,6 +89,7 @@ def test_nothing_in_place_of_a_zip_is_no_error_of_the_server(script, method, pat
     assert answer["detail"] == "The request is empty. Send the zip of a study folder."
 
 
+@pytest.mark.medium
 def test_one_mistake_is_one_mistake(script):
     detail = told(script.ask("POST", "studies", b"no zip", content_type=ZIP), 422)["detail"]
     assert detail == "The study has 1 mistake; nothing was stored."
@@ -136,6 +137,7 @@ def test_a_piece_that_ends_behind_its_upload_is_refused(script):
 @pytest.mark.parametrize(
     ("path", "column"), [("ratings", "score"), ("sessions", "status"), ("metrics/scores", "value")]
 )
+@pytest.mark.medium
 def test_a_table_names_its_columns_also_where_it_has_no_row(script, path, column):
     told = b"".join(script.get(f"studies/voices/{path}").streaming_content)
     assert column in json.loads(told)["columns"]

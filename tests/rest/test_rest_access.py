@@ -184,6 +184,7 @@ def test_a_token_that_is_over_says_why_and_opens_nothing(lab):
     assert Script("earnest_guess").get("studies").status_code == 401
 
 
+@pytest.mark.medium
 def test_a_script_that_asks_too_often_hears_when_to_come_back(lab, monkeypatch):
     from rest.tokens import TokenThrottle
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ def obrien_fleming_bounds(information: Sequence[float], *, level: float = 0.95) 
     times = [float(t) for t in information]
     if not times or times[0] <= 0 or times[-1] > 1 + 1e-12 or (np.diff(times) <= 0).any():
         raise PlanningError("the looks' shares of information must rise from above 0 to 1 at most")
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _quadrature()
     at, mass = np.zeros(1), np.ones(1)  # where the sum was, and how likely
     spent, before, looks = 0.0, 0.0, []
     for time in times:
@@ -314,6 +315,11 @@ def repeated_intervals(
         crossed = bool(abs(value) >= half)
         looks.append(replace(look, value=float(value), low=low, high=high, crossed=crossed))
     return looks
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 def _outside(edge: float, at: Floats, mass: Floats, step: float) -> float:

@@ -8,6 +8,7 @@ import ssl
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -89,6 +90,12 @@ def read_page(url: str, status: int, html: str) -> Page:
     return Page(url, status, " ".join(reader.headline.split()), reader.forms, data)
 
 
+@cache
+def _public_authorities() -> ssl.SSLContext:
+    """Read once: it takes as long as the requests of a short session."""
+    return httpx.create_ssl_context()
+
+
 class Unreachable(Exception):
     """The server did not answer, even after waiting and asking again."""
 
@@ -117,7 +124,7 @@ class Browser:
             headers={"User-Agent": user_agent, "Accept-Language": "en"},
             follow_redirects=True,
             timeout=30,
-            verify=tls,
+            verify=_public_authorities() if tls is True else tls,
         )
         return cls(client, trouble)
 
