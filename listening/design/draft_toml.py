@@ -57,6 +57,12 @@ KINDS = {
         "mushra",
         ("mushra",),
     ),
+    "mushra_nmr": Kind(
+        "MUSHRA without a reference",
+        "All systems on one screen, on three scales from 0 to 100. No reference is needed.",
+        "mushra_nmr",
+        ("mushra",),
+    ),
     "att": Kind(
         "Audio Turing Test",
         "One clip at a time: human, unclear or machine, with a reason.",

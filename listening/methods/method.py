@@ -50,6 +50,7 @@ def together(options: Mapping[str, Any], share: float | None) -> Playback:
 def with_reference(options: Mapping[str, Any]) -> Playback:
     """The same, and what only an open reference allows."""
     common = together(options, None)
+    opens_reference(options)
     return Playback(
         share=common.share,
         restart=common.restart,
@@ -57,6 +58,16 @@ def with_reference(options: Mapping[str, Any]) -> Playback:
         hidden_reference=hides_reference(options),
         waveform=_waveform(options),
     )
+
+
+def opens_reference(options: Mapping[str, Any]) -> bool:
+    """Whether raters hear an open reference; ValueError where an option needs one and none is."""
+    opened = _flag(options, "open_reference", default=True)
+    if not opened:
+        for name in ("reference_first", "waveform", "reference"):
+            if options.get(name) not in (None, False, "none"):
+                raise ValueError(f"{name} needs an open reference, and open_reference is false")
+    return opened
 
 
 def hides_reference(options: Mapping[str, Any]) -> bool:
@@ -244,6 +255,16 @@ class Method:
             if own and method.estimand.key == own.key and method.estimand != own:
                 raise ValueError(f"two methods declare the estimand “{own.key}” differently")
         Method.registry.add(cls)
+
+    def question_for(self, options: Mapping[str, Any]) -> str:
+        """What a criterion asks that has no question of its own."""
+        return self.default_question
+
+    def criteria_for(
+        self, options: Mapping[str, Any]
+    ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+        """The criteria of a task that names none, as in `default_criteria`."""
+        return self.default_criteria
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""

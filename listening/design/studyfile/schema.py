@@ -1059,6 +1059,12 @@ class Options(Table):
     reference_first: Annotated[bool, KEPT] = declare(
         MEASURED, "Reference first", "the rated clips open once the reference was heard", False
     )
+    open_reference: Annotated[bool, KEPT] = declare(
+        MEASURED,
+        "Open reference",
+        "raters hear a clip that is called the reference; `false`: nothing on the page is",
+        True,
+    )
     hidden_reference: Annotated[bool, KEPT] = declare(
         MEASURED, "Hidden reference", "the reference is among the rated clips, too", True
     )
