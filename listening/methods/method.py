@@ -29,6 +29,7 @@ class Playback:
     reference_first: bool = False
     hidden_reference: bool = True  # among the rated clips, where there is an open one
     waveform: bool = False  # of the reference, on the time line
+    needs_top: bool = False  # one of the rated clips must get the highest grade
 
     def in_order(self, facts: Mapping[str, Any]) -> bool:
         """Whether the page says that the reference was heard before a rated clip sounded.
@@ -47,15 +48,20 @@ def together(options: Mapping[str, Any], share: float | None) -> Playback:
     return Playback(share=_share(options, share), restart=_flag(options, "restart"))
 
 
-def with_reference(options: Mapping[str, Any]) -> Playback:
-    """The same, and what only an open reference allows."""
+def with_reference(options: Mapping[str, Any], *, always: bool = False) -> Playback:
+    """The same, and what only an open reference allows.
+
+    `always`: one is open and hidden whatever the study says, and the hidden one is to be graded so.
+    """
     common = together(options, None)
-    opens_reference(options)
+    if not always:
+        opens_reference(options)
     return Playback(
         share=common.share,
         restart=common.restart,
         reference_first=_flag(options, "reference_first"),
-        hidden_reference=hides_reference(options),
+        hidden_reference=always or hides_reference(options),
+        needs_top=always,
         waveform=_waveform(options),
     )
 
@@ -245,6 +251,7 @@ class Method:
     # (key, question, options of its own scale) each; without them there is one, named by studyfile
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
+    labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -291,6 +298,15 @@ class Method:
         `rng` is seeded by the trial: it draws here what it drew in `parts`.
         """
         return score
+
+    def joined_answer(
+        self, labels: Sequence[str], scores: Sequence[float | None], *, versus_first: bool
+    ) -> tuple[str, float | None] | None:
+        """The label and score of the one rating that all rated clips of a screen make together.
+
+        None where each rated clip has a rating of its own.
+        """
+        return None
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""

@@ -36,6 +36,7 @@ MEANS: dict[str, dict[str, float]] = {
     "ab": {"cond-0 cond-1": 0, "cond-0 cond-2": 0, "cond-1 cond-2": 0},
     "abx": {"cond-0 cond-1": 1, "cond-0 cond-2": 1, "cond-1 cond-2": 1},
     "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
+    "bs1116": {"cond-0": -4, "cond-1": -2},
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "free_choice": {},
@@ -139,7 +140,12 @@ def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("key", "firsts"),
-    [("cmos", {"rated": 12, "versus": 12}), ("dcr", {"versus": 16}), ("mushra", {"": 24})],
+    [
+        ("cmos", {"rated": 12, "versus": 12}),
+        ("dcr", {"versus": 16}),
+        ("mushra", {"": 24}),
+        ("bs1116", {"rated": 8, "versus": 8}),
+    ],
 )
 def test_rows_say_which_of_two_clips_came_first(key: str, firsts: dict[str, int]) -> None:
     study = a_study(key)

@@ -1148,7 +1148,7 @@ class Task(Table):
         MEASURED,
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, '
-        '`"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or `"free_choice"`; see '
+        '`"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"` or `"free_choice"`; see '
         "[methods](methods.md)",
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(

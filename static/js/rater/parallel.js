@@ -84,9 +84,10 @@ export class ParallelTrialView extends TrialScreen {
     const { part, trial, task } = this;
     part("words").lang = language;
     trimParallelKeys(this.root, task, trial.parts);
-    const { hidden_reference: hides, waveform } = task.playback;
-    const asked = hides && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
+    const { hidden_reference: hides, waveform, needs_top: needsTop } = task.playback;
+    const asked = hides && !needsTop && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
     part("hint").hidden = !asked || task.instructions.includes("100");
+    part("hint-top").hidden = !needsTop;
     part("wave").hidden = !waveform || !this.reference;
     part("line").classList.toggle("waved", !part("wave").hidden);
     if (this.reference) setText(part("wave-name"), say("wave_of", { name: this.reference.name }));
@@ -177,7 +178,13 @@ export class ParallelTrialView extends TrialScreen {
       return say(this.unheard[0], { name, share: this.share });
     }
     const board = this.boards.find((each) => each.missing);
-    return board?.missing || super.missing;
+    return board?.missing || (this.lacksTop ? say("missing_top") : super.missing);
+  }
+
+  /** Whether one clip must get the highest grade, and none has it. */
+  get lacksTop() {
+    const { boards, task } = this;
+    return Boolean(task.playback.needs_top) && boards.some(({ labels, plan }) => !labels.includes(String(plan.scale.span?.[1])));
   }
 
   get unheard() {
