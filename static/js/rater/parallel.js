@@ -238,8 +238,13 @@ export class ParallelTrialView extends TrialScreen {
   pick(track) {
     if (!track) return false;
     this.deck.choose(this.tracks.indexOf(track));
-    if (this.deck.tracks[this.deck.selected] === track) this.boards[0]?.focus(track);
+    if (this.deck.tracks[this.deck.selected] === track) this.board?.focus(track);
     return true;
+  }
+
+  /** The board that has the keys: where the focus is, else the first. */
+  get board() {
+    return this.boards.find(({ fieldset }) => fieldset.contains(document.activeElement)) ?? this.boards[0];
   }
 
   /** @param {string} key a letter chooses a clip, a digit too where it does not answer */
@@ -276,7 +281,8 @@ export class ParallelTrialView extends TrialScreen {
   /** @param {1 | -1} direction */
   step(direction) {
     const selected = this.tracks[this.deck.selected];
-    if (this.boards.some((board) => board.step(selected, direction))) return true;
+    const { board, boards } = this;
+    if (board && [board, ...boards].some((each) => each.step(selected, direction))) return true;
     return this.criteria.list.length > 0 && this.criteria.active.step(direction);
   }
 
