@@ -99,7 +99,20 @@ def test_the_report_has_the_curve_and_the_rate_of_each_other_condition() -> None
     (sentence,) = content.sentences
     assert "kbit/s (95% CI: " in sentence
     (figure,) = content.figures
-    assert {row["group"] for row in figure.rows} == {"codec", "codec, monotone curve"}
+    assert {row["group"] for row in figure.rows} == {"codec"}  # the means rise by themselves
+
+
+@pytest.mark.medium
+def test_means_that_fall_are_pooled_and_both_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRUE, "codec16", 40.0)
+    content = made(ratings(4))
+    by_name = {row["condition"]: row for row in content.tables[0].rows}
+    assert by_name["codec16"]["value"] < by_name["codec12"]["value"]
+    pooled = (by_name["codec12"]["value"] + by_name["codec16"]["value"]) / 2  # equal weights
+    assert by_name["codec12"]["fitted"] == pytest.approx(pooled)
+    assert by_name["codec16"]["fitted"] == pytest.approx(pooled)
+    groups = {row["group"] for row in content.figures[0].rows}
+    assert groups == {"codec", "codec, monotone curve"}
 
 
 @pytest.mark.medium

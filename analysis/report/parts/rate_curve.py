@@ -299,10 +299,11 @@ def _figure(
             {"group": name, "x": float(rate), "y": m.value, "low": m.low, "high": m.high}
             for rate, m in zip(curve.rates, curve.means, strict=True)
         ]
-        rows += [
-            {"group": f"{name}, monotone curve", "x": float(rate), "y": float(fitted)}
-            for rate, fitted in zip(curve.rates, curve.fitted, strict=True)
-        ]
+        if any(m.value != fitted for m, fitted in zip(curve.means, curve.fitted, strict=True)):
+            rows += [
+                {"group": f"{name}, monotone curve", "x": float(rate), "y": float(fitted)}
+                for rate, fitted in zip(curve.rates, curve.fitted, strict=True)
+            ]
     rates, means = rates_of(each.inputs), _means(each)
     shown = {name for curve in curves for name in curve.conditions}
     rows += [
