@@ -63,6 +63,12 @@ KINDS = {
         "mushra_nmr",
         ("mushra",),
     ),
+    "codec": Kind(
+        "Codec, MUSHRA and BS.1116",
+        "All rates on one screen against a reference; and, as a second task, small impairments.",
+        "codec",
+        ("mushra", "impairment"),
+    ),
     "att": Kind(
         "Audio Turing Test",
         "One clip at a time: human, unclear or machine, with a reason.",

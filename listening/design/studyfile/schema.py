@@ -584,7 +584,7 @@ class Condition(Table):
         PLAN,
         "Attributes",
         'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; it is kept and '
-        "exported",
+        "exported. `bitrate_kbps` makes [a curve](estimators.md#rate_curve)",
         {},
         "none",
     )
