@@ -15,7 +15,7 @@ from analysis.statistics.options import Options
 from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
 from listening.sessions import allocation, lifecycle
-from listening.sessions.task_rules import parts_of
+from listening.sessions.task_rules import Refused, parts_of
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("answer_alone")
@@ -164,6 +164,22 @@ def test_the_hidden_reference_is_rated_under_its_own_condition() -> None:
     assert set(hidden["condition"]) == {"cond-2"}
     assert set(table["versus_condition"]) == {"cond-2"}
     assert table.groupby(["session", "position"]).size().eq(3).all()
+
+
+@pytest.mark.django_db
+@pytest.mark.medium
+def test_grades_of_bs1116_without_a_5_are_refused_in_words_that_help() -> None:
+    session = factories.arrive(a_study("bs1116"))
+    trial = factories.current(session)
+    for labels, words in (({"0.1": "4", "0.2": "3.5"}, "Give it 5.0"), ({"0.1": "5"}, "no answer")):
+        answer = replace(factories.an_answer(trial, "-"), labels=labels)
+        with pytest.raises(Refused, match=words):
+            lifecycle.record_answer(session, answer)
+    whole = replace(factories.an_answer(trial, "-"), labels={"0.1": "4.5", "0.2": "5"})
+    lifecycle.record_answer(session, whole)
+    (rating,) = trial.ratings.all()
+    own_first = not trial.versus_first  # A is the object
+    assert (rating.label, rating.score) == (("4.5|5", -0.5) if own_first else ("5|4.5", 0.5))
 
 
 @pytest.mark.slow
