@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,7 @@ NAMES = {"flite-kal16": "flite-kal", "espeak": "espeak-ng"}  # manifest's name: 
 def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from spoken_lines(packages)
     yield from anchors()
+    yield from coded()
     yield from noisy_and_cleaned()
     yield from enhanced_and_references()
     yield from vocalised()
@@ -75,6 +77,40 @@ def low_passed(name: str, cut_hz: float) -> Callable[[], Wave]:
         return np.convolve(sound(name), fir, mode="same")
 
     return make
+
+
+# --- Codecs: Opus at a few bit rates, and MP3 ----------------------------------------------------
+
+
+def coded() -> Iterator[Recipe]:
+    for item in ("s0880", "s0890", "s0920", "s0930"):
+        for kbps in (8, 12, 16, 24):
+            yield Recipe(
+                f"opus{kbps}_{item}",
+                f"human_{item}",
+                f"Opus at {kbps} kbit/s (libsndfile), level kept",
+                partial(sound, f"human_{item}"),
+                True,
+                opus_level=1 - (kbps - 6) / 250,
+            )
+        yield Recipe(
+            f"mp3-16_{item}",
+            f"human_{item}",
+            "MP3 at 16 kbit/s (libsndfile) and back, aligned, level kept",
+            partial(through_mp3, f"human_{item}"),
+            True,
+        )
+
+
+def through_mp3(name: str) -> Wave:
+    """Encoded and decoded, as long as before, without the delay of the codec."""
+    speech, file = sound(name), BytesIO()
+    how = {"compression_level": 0.95, "bitrate_mode": "CONSTANT"}
+    soundfile.write(file, speech, RATE_HZ, format="MP3", subtype="MPEG_LAYER_III", **how)
+    file.seek(0)
+    back, _ = soundfile.read(file)
+    lag = int(np.argmax(signal.correlate(back, speech, method="fft"))) - (len(speech) - 1)
+    return np.asarray(back[lag : lag + len(speech)])
 
 
 # --- P.835, DCR: noise added, and most of it taken out again -------------------------------------
@@ -305,16 +341,16 @@ def bring(recordings: Path, *, again: bool) -> None:
         wave, rate_hz = soundfile.read(recordings / row["file"])
         if row["set"] in ("long", "dialogues"):
             wave, rate_hz = at_rate(wave, rate_hz), RATE_HZ
-        write(name, levelled(wave, rate_hz), rate_hz)
+        write(AUDIO / f"{name}.flac", levelled(wave, rate_hz), rate_hz)
 
 
 def make(recipe: Recipe, *, again: bool) -> str:
     """What became of it, in a word; LacksError if it cannot be made here."""
-    if (AUDIO / f"{recipe.name}.flac").exists() and not again:
+    if recipe.file.exists() and not again:
         return "kept"
     wave = recipe.make()
     wave = wave if recipe.keep_level else levelled(wave, recipe.rate_hz)
-    write(recipe.name, wave, recipe.rate_hz)
+    write(recipe.file, wave, recipe.rate_hz, recipe.opus_level)
     return "made"
 
 
@@ -332,7 +368,7 @@ def main() -> None:
             print(f"{recipe.name}: {make(recipe, again=options.again)}")
         except LacksError as lacks:
             left[str(lacks)].append(recipe.name)
-        rows.append([f"{recipe.name}.flac", recipe.sources, recipe.how])
+        rows.append([recipe.file.name, recipe.sources, recipe.how])
     for missing, names in left.items():
         print(f"Not made for want of {missing}: {', '.join(names)}")
     with (AUDIO / "made.csv").open("w", encoding="utf-8", newline="") as table:

@@ -32,6 +32,11 @@ class Recipe:
     make: Callable[[], Wave]
     keep_level: bool = False  # else it is brought to LEVEL_LUFS like the recordings
     rate_hz: int = RATE_HZ
+    opus_level: float | None = None  # compression level of a file that is kept as Opus
+
+    @property
+    def file(self) -> Path:
+        return AUDIO / f"{self.name}.{'flac' if self.opus_level is None else 'opus'}"
 
 
 class LacksError(Exception):
@@ -71,6 +76,10 @@ def random_of(name: str) -> np.random.Generator:
     return np.random.default_rng(crc32(name.encode()))
 
 
-def write(name: str, wave: Wave, rate_hz: int = RATE_HZ) -> None:
-    file = AUDIO / f"{name}.flac"
-    soundfile.write(file, wave, rate_hz, subtype="PCM_16", compression_level=1.0)
+def write(file: Path, wave: Wave, rate_hz: int = RATE_HZ, opus_level: float | None = None) -> None:
+    """As FLAC, or as Opus at this compression level (0 the most bits, 1 the fewest)."""
+    if opus_level is None:
+        soundfile.write(file, wave, rate_hz, subtype="PCM_16", compression_level=1.0)
+    else:
+        kind = {"format": "OGG", "subtype": "OPUS"}
+        soundfile.write(file, wave, rate_hz, compression_level=opus_level, **kind)

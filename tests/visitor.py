@@ -158,7 +158,9 @@ def labels_of(trial: State, task: State) -> Iterator[tuple[str, str]]:
             yield f"{index}", first_label(scale, 0)
             continue
         for n, place in enumerate(rated):
-            yield f"{index}.{place}", first_label(scale, n)
+            top = n == 0 and task["playback"].get("needs_top")  # one must have it
+            label = f"{scale['span'][1]:g}" if top else first_label(scale, n)
+            yield f"{index}.{place}", label
 
 
 def first_label(scale: State, place: int) -> str:

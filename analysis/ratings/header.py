@@ -139,7 +139,7 @@ LAYOUTS = (
         "webMUSHRA (bs1116.csv)",
         "rating_reference rating_non_reference rating_reference_score rating_non_reference_score",
         "a BS.1116 grade is the difference of two scores; add a column score (non-reference minus "
-        "reference), then say --set method=free_choice --column rater=session_uuid "
+        "reference), then say --set method=bs1116 --column rater=session_uuid "
         "--column item=trial_id --column condition=rating_non_reference",
     ),
 )

@@ -511,7 +511,7 @@ class _RatingsSeen:
         fitting = []
         for key, scale in _scales().items():
             estimand = estimand_of_method(key)
-            ends = _ends(scale)
+            ends = estimand.ends if estimand.continuous else _ends(scale)
             if not ends or (compared and estimand.comparison == ONE_CLIP):
                 continue
             if estimand.scores and not set(self.scores) <= set(estimand.scores):

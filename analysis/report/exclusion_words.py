@@ -26,6 +26,7 @@ IN_A_PAPER = {  # by the key of a rule: which ratings it leaves out, as a method
     "left_out": "of clips or systems left out by name",
     "hidden_reference": f"of raters who missed the hidden reference {cite('itu_bs1534')}",
     "mid_anchor": f"of raters who took the anchor for the reference {cite('itu_bs1534')}",
+    "expertise": f"of listeners who took objects for the reference {cite('itu_bs1116')}",
 }
 
 

@@ -57,6 +57,18 @@ KINDS = {
         "mushra",
         ("mushra",),
     ),
+    "mushra_nmr": Kind(
+        "MUSHRA without a reference",
+        "All systems on one screen, on three scales from 0 to 100. No reference is needed.",
+        "mushra_nmr",
+        ("mushra",),
+    ),
+    "codec": Kind(
+        "Codec, MUSHRA and BS.1116",
+        "All rates on one screen against a reference; and, as a second task, small impairments.",
+        "codec",
+        ("mushra", "impairment"),
+    ),
     "att": Kind(
         "Audio Turing Test",
         "One clip at a time: human, unclear or machine, with a reason.",

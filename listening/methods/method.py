@@ -30,6 +30,7 @@ class Playback:
     reference_first: bool = False
     hidden_reference: bool = True  # among the rated clips, where there is an open one
     waveform: bool = False  # of the reference, on the time line
+    needs_top: bool = False  # one of the rated clips must get the highest grade
 
     def in_order(self, facts: Mapping[str, Any]) -> bool:
         """Whether the page says that the reference was heard before a rated clip sounded.
@@ -48,16 +49,32 @@ def together(options: Mapping[str, Any], share: float | None) -> Playback:
     return Playback(share=_share(options, share), restart=_flag(options, "restart"))
 
 
-def with_reference(options: Mapping[str, Any]) -> Playback:
-    """The same, and what only an open reference allows."""
+def with_reference(options: Mapping[str, Any], *, always: bool = False) -> Playback:
+    """The same, and what only an open reference allows.
+
+    `always`: one is open and hidden whatever the study says, and the hidden one is to be graded so.
+    """
     common = together(options, None)
+    if not always:
+        opens_reference(options)
     return Playback(
         share=common.share,
         restart=common.restart,
         reference_first=_flag(options, "reference_first"),
-        hidden_reference=hides_reference(options),
+        hidden_reference=always or hides_reference(options),
+        needs_top=always,
         waveform=_waveform(options),
     )
+
+
+def opens_reference(options: Mapping[str, Any]) -> bool:
+    """Whether raters hear an open reference; ValueError where an option needs one and none is."""
+    opened = _flag(options, "open_reference", default=True)
+    if not opened:
+        for name in ("reference_first", "waveform", "reference"):
+            if options.get(name) not in (None, False, "none"):
+                raise ValueError(f"{name} needs an open reference, and open_reference is false")
+    return opened
 
 
 def hides_reference(options: Mapping[str, Any]) -> bool:
@@ -248,6 +265,7 @@ class Method:
     # (key, question, options of its own scale) each; without them there is one, named by studyfile
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
+    labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -258,6 +276,16 @@ class Method:
             if own and method.estimand.key == own.key and method.estimand != own:
                 raise ValueError(f"two methods declare the estimand “{own.key}” differently")
         Method.registry.add(cls)
+
+    def question_for(self, options: Mapping[str, Any]) -> str:
+        """What a criterion asks that has no question of its own."""
+        return self.default_question
+
+    def criteria_for(
+        self, options: Mapping[str, Any]
+    ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+        """The criteria of a task that names none, as in `default_criteria`."""
+        return self.default_criteria
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""
@@ -284,6 +312,15 @@ class Method:
         `rng` is seeded by the trial: it draws here what it drew in `parts`.
         """
         return score
+
+    def joined_answer(
+        self, labels: Sequence[str], scores: Sequence[float | None], *, versus_first: bool
+    ) -> tuple[str, float | None] | None:
+        """The label and score of the one rating that all rated clips of a screen make together.
+
+        None where each rated clip has a rating of its own.
+        """
+        return None
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""

@@ -1,4 +1,4 @@
-"""Several clips of one item against an open reference (ITU-R BS.1534)."""
+"""Several clips of one item, against an open reference (ITU-R BS.1534) or without one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -19,6 +19,7 @@ from listening.methods.method import (
     gettext_noop,
     hides_reference,
     names_in,
+    opens_reference,
     with_reference,
 )
 
@@ -30,6 +31,7 @@ BANDS = {  # the middle of each fifth of the scale
     "90": gettext_noop("Excellent"),
 }
 QUESTION = gettext_noop("How good is each clip, compared with the reference?")
+WITHOUT_REFERENCE = gettext_noop("How good is each clip?")
 
 
 class Mushra(Method):
@@ -52,6 +54,14 @@ class Mushra(Method):
     heard_out = False
     screen = "parallel"
 
+    def question_for(self, options: Mapping[str, Any]) -> str:
+        return WITHOUT_REFERENCE if options.get("open_reference") is False else QUESTION
+
+    def criteria_for(
+        self, options: Mapping[str, Any]
+    ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+        return (("quality", self.question_for(options), {}),)
+
     def scale(self, options: Mapping[str, Any]) -> Scale:
         words = {**BANDS, **names_in(options)}
         steps = tuple(Step(label, float(label), words[label]) for label in BANDS)
@@ -66,22 +76,32 @@ class Mushra(Method):
     def trials(
         self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
     ) -> Iterator[PlannedTrial]:
-        known = references(stimuli, options)
+        """One screen for each item.
+
+        Without an open reference, conditions of that role are clips like any other.
+        """
+        known = references(stimuli, options) if opens_reference(options) else {}
         hidden = hides_reference(options)
-        rated = [s for s in stimuli if hidden or s != known[s.item]]
+        rated = [s for s in stimuli if hidden or not _is_reference(s, known)]
         check_numbers(rated)
         for item, group in by_item(rated).items():
-            yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group), known[item].pk)
+            versus = known[item].pk if known else None
+            yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group), versus)
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The open reference, then the rated ones under letters in an order of their own."""
-        if trial.versus is None:
-            raise ValueError("MUSHRA needs a reference")
-        reference = Part(trial.versus, gettext_noop("Reference"), "reference")
-        return [*context_of(trial), reference, *lettered(trial.rated, rng)]
+        reference = []
+        if trial.versus is not None:
+            reference = [Part(trial.versus, gettext_noop("Reference"), "reference")]
+        return [*context_of(trial), *reference, *lettered(trial.rated, rng)]
 
     def presented_first(self, *, versus_first: bool) -> str:
         return ""
+
+
+def _is_reference(stimulus: StimulusRef, known: Mapping[int, StimulusRef]) -> bool:
+    """Whether it is the open reference of its item, or, where none is open, of that role."""
+    return stimulus == known[stimulus.item] if known else stimulus.role == "reference"
 
 
 def lettered(rated: Sequence[int], rng: Random) -> list[Part]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -318,12 +318,16 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     for index, criterion in enumerate(rules.criteria):
         chosen = _chosen(labels, [f"{index}{suffix}" for suffix, _ in rated])
         scores = _scores(rules.method, criterion.scale, chosen)
+        joined = rules.method.joined_answer(chosen, scores, versus_first=trial.versus_first)
+        if joined is not None:
+            ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
+            continue
         for (_, stimulus), label, score in zip(rated, chosen, scores, strict=True):
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )
             ratings.append(NewRating(criterion.pk, stimulus, label, stored))
-    if len(labels) != len(ratings):
+    if len(labels) != len(rated) * len(rules.criteria):
         raise Refused(MORE_THAN_ASKED)
     return ratings
 
@@ -336,10 +340,15 @@ def _chosen(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
 
 def _scores(method: Method, scale: Scale, chosen: Sequence[str]) -> list[float | None]:
     try:
-        method.check_labels(chosen)
-        return [scale.score(label) for label in chosen]
+        scores = [scale.score(label) for label in chosen]
     except ValueError:
         raise Refused(OUTSIDE_SCALE) from None
+    try:
+        method.check_labels(chosen)
+    except ValueError:
+        refusal = replace(OUTSIDE_SCALE, message=method.labels_refused or OUTSIDE_SCALE.message)
+        raise Refused(refusal) from None
+    return scores
 
 
 def _check_justification(rules: Mapping[str, Any], justification: Mapping[str, Any] | None) -> None:

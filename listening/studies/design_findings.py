@@ -232,7 +232,9 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
     roles = {c.role for c in study.conditions if c.key in rated}
     comparison = method.estimand.comparison
     if method.screen == "parallel":
-        if comparison == BESIDE_REFERENCE and "anchor" not in roles:
+        if comparison == BESIDE_REFERENCE and task.options.get("open_reference") is False:
+            yield from _check_words_of_reference(task)
+        elif comparison == BESIDE_REFERENCE and "anchor" not in roles:
             yield warning(
                 f"The task “{task.key}” has no anchor. BS.1534-3 wants one that is known to be "
                 "poor (filtered at 3.5 kHz) and one at 7 kHz: without anchors, raters spread "
@@ -247,6 +249,18 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
             "other studies.",
             "Add human recordings as reference, or a poor system as anchor.",
             CLIPS,
+        )
+
+
+def _check_words_of_reference(task: TaskEntry) -> Iterator[Finding]:
+    """Words that speak of a reference where raters hear none that is called so."""
+    words = [task.title, task.instructions]
+    words += [text for each in task.criteria for text in (each.question, each.help_text)]
+    if any("reference" in text.casefold() for text in words):
+        yield warning(
+            f"The task “{task.key}” plays no open reference, but its words mention a reference.",
+            "Take it out of the title, the instructions and the questions.",
+            TEXTS,
         )
 
 

@@ -115,7 +115,8 @@ def _check_gaps(study: Study) -> Iterator[Finding]:
 def _check_hidden_references(study: Study) -> Iterator[Finding]:
     """What a study gives up that does not hide the reference among the rated clips."""
     for place, task in _tasks_of(study):
-        if not method_named(task.method).playback(task.options).hidden_reference:
+        playback = method_named(task.method).playback(task.options)
+        if not playback.hidden_reference and task.options.get("open_reference") is not False:
             yield warning(
                 f"The task “{task.key}” hides no reference among the rated clips. Lost with it: "
                 "the post-screening of BS.1534-3 leaves nobody out, and the reference has no score "

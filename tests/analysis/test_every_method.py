@@ -26,6 +26,8 @@ def ends_of(method: type[Method]) -> tuple[float, float]:
         scale = method().scale({})
     except ValueError:  # the study's own scale
         return 1.0, 7.0
+    if method.estimand.continuous and method.estimand.ends:
+        return method.estimand.ends  # of a difference of grades
     scores = scale.span[:2] if scale.span else [step.score or 0.0 for step in scale.steps]
     return min(scores), max(scores)
 

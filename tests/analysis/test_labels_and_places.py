@@ -180,6 +180,16 @@ def test_raters_who_miss_the_hidden_reference_too_often_are_left_out() -> None:
     assert len(screen(rows, [milder]).kept([milder])) == 80
 
 
+@pytest.mark.medium
+def test_where_no_reference_was_open_nobody_missed_the_hidden_one() -> None:
+    rows = mushra({"missed": [10.0] * 5}).assign(block="b1", role="test")
+    rows.loc[rows["condition"] == "ref", "role"] = "reference"
+    assert len(screen(rows, [HiddenReference()]).kept([HiddenReference()])) == 0
+    closed = rows.assign(versus_condition="", versus_stimulus="")
+    assert len(screen(closed, [HiddenReference()]).kept([HiddenReference()])) == 10
+    assert "open_reference = false" in HiddenReference().lacking(closed)
+
+
 def test_training_answers_need_no_verdict_and_enter_no_estimate() -> None:
     rows = [
         {"rater": "r", "condition": "a", "item": "i", "score": 5, "trap": "training"},

@@ -15,7 +15,7 @@ from analysis.statistics.options import Options
 from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
 from listening.sessions import allocation, lifecycle
-from listening.sessions.task_rules import parts_of
+from listening.sessions.task_rules import Refused, parts_of
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("answer_alone")
@@ -40,6 +40,7 @@ MEANS: dict[str, dict[str, float]] = {
     "ab": {"cond-0 cond-1": 0, "cond-0 cond-2": 0, "cond-1 cond-2": 0},
     "abx": {"cond-0 cond-1": 1, "cond-0 cond-2": 1, "cond-1 cond-2": 1},
     "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
+    "bs1116": {"cond-0": -4, "cond-1": -2},
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "free_choice": {},
@@ -143,7 +144,12 @@ def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("key", "firsts"),
-    [("cmos", {"rated": 12, "versus": 12}), ("dcr", {"versus": 16}), ("mushra", {"": 24})],
+    [
+        ("cmos", {"rated": 12, "versus": 12}),
+        ("dcr", {"versus": 16}),
+        ("mushra", {"": 24}),
+        ("bs1116", {"rated": 8, "versus": 8}),
+    ],
 )
 def test_rows_say_which_of_two_clips_came_first(key: str, firsts: dict[str, int]) -> None:
     study = a_study(key)
@@ -162,6 +168,22 @@ def test_the_hidden_reference_is_rated_under_its_own_condition() -> None:
     assert set(hidden["condition"]) == {"cond-2"}
     assert set(table["versus_condition"]) == {"cond-2"}
     assert table.groupby(["session", "position"]).size().eq(3).all()
+
+
+@pytest.mark.django_db
+@pytest.mark.medium
+def test_grades_of_bs1116_without_a_5_are_refused_in_words_that_help() -> None:
+    session = factories.arrive(a_study("bs1116"))
+    trial = factories.current(session)
+    for labels, words in (({"0.1": "4", "0.2": "3.5"}, "Give it 5.0"), ({"0.1": "5"}, "no answer")):
+        answer = replace(factories.an_answer(trial, "-"), labels=labels)
+        with pytest.raises(Refused, match=words):
+            lifecycle.record_answer(session, answer)
+    whole = replace(factories.an_answer(trial, "-"), labels={"0.1": "4.5", "0.2": "5"})
+    lifecycle.record_answer(session, whole)
+    (rating,) = trial.ratings.all()
+    own_first = not trial.versus_first  # A is the object
+    assert (rating.label, rating.score) == (("4.5|5", -0.5) if own_first else ("5|4.5", 0.5))
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.citations import WORKS, citation, cite, cite_author, work_of, works_in
 from analysis.name_spans import resolve
-from analysis.ratings.table import read_csv
+from analysis.ratings.table import from_rows, read_csv
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.part import Part
@@ -22,7 +22,9 @@ from analysis.report.writers.methods_text import (
     references_bib,
 )
 from analysis.statistics.options import Options
+from analysis.statistics.screening import rule_from
 from listening.methods import Method
+from tests.analysis.reference import BLANK
 from tests.analysis.reference import rows_of as scored
 from tests.analysis.test_every_method import rows_of, wrote
 
@@ -222,3 +224,17 @@ def test_of_one_item_no_interval_for_others_is_named():
     rows = scored({(c, "r", f"i{i}"): 3.0 + i % 3 for c in "AB" for i in range(5)})
     text = methods_text(report_of(rows, options=Options(intervals=("two_way",))))
     assert "a median of 1 rating per clip and 10 per rater" in text
+
+
+@pytest.mark.medium
+def test_a_rule_that_cites_its_recommendation_is_in_the_bibliography() -> None:
+    rows = [
+        {**BLANK, "rater": f"r{r}", "session": f"r{r}", "item": f"i{i}", "condition": "codec"}
+        | {"method": "bs1116", "estimand": "sdg", "stimulus": f"c{i}", "versus_stimulus": f"h{i}"}
+        | {"score": -1.0 - 0.1 * i if r else 0.1 * i}
+        for r in range(4)
+        for i in range(4)
+    ]
+    report = report_of(from_rows(rows), options=Options(rules=(rule_from("expertise"),)))
+    assert "4 of listeners who took objects for the reference" in methods_text(report)
+    assert "itu_bs1116" in references_bib(report)

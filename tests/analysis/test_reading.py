@@ -207,7 +207,7 @@ def test_labels_of_a_turing_test_without_its_method_get_a_question(read):
 def test_ratings_against_something_get_a_question_with_the_methods_that_fit(read):
     (problem,) = problems(read, lines("versus_condition", "B"), constants={})
     assert "versus_condition is filled; say which it is" in problem
-    assert "dcr (DMOS), smos (SMOS), ccr (CCR), cmos (CMOS) or mushra (MUSHRA)" in problem
+    assert "dcr (DMOS), smos (SMOS), ccr (CCR), cmos (CMOS) or bs1116 (SDG)" in problem
 
 
 def test_a_question_and_mistakes_of_the_same_file_are_told_together(read):

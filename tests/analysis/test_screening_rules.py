@@ -293,3 +293,29 @@ def test_a_form_offers_what_the_study_can_have():
     own = {rule_from(text).key for text, _ in offered_rules(["mushra"], ["instructed-2"])}
     assert {"hidden_reference", "mid_anchor", "attention_traps"} <= own
     json.dumps(offered_rules())
+
+
+def test_listeners_who_do_not_hear_the_object_are_left_out_by_the_one_sided_t_of_bs1116() -> None:
+    """t of 5 grades is significant below -2.132, of 3 below -2.920 (Student's tables)."""
+    grades = {
+        "expert": [-1.0, -0.5, 0.0, -0.2, -0.3],  # t = -0.4 / (0.3808 / sqrt 5) = -2.349
+        "guesses": [-1.0, 0.8, -0.5, 0.6, -0.2],  # t = -0.18
+        "wrong way": [1.0, 0.5, 0.4, 0.2, 0.3],
+        "few": [0.3, 0.4],
+        "three": [-0.1, -0.1, -0.8],  # t = -1.429
+        "same": [-0.5, -0.5, -0.5],
+        "never": [0.0, 0.0, 0.0],
+    }
+    rows = [
+        {**BLANK, "rater": rater, "item": f"i{n}", "condition": "codec", "score": score}
+        | {"method": "bs1116", "estimand": "sdg", "stimulus": f"c{n}", "session": rater}
+        for rater, scores in grades.items()
+        for n, score in enumerate(scores)
+    ]
+    found = out(from_rows(rows), rule_from("expertise"))
+    assert set(found) == {"guesses", "wrong way", "three", "never"}
+    mild = out(from_rows(rows), rule_from("expertise:alpha=0.2"))
+    assert set(mild) == {"guesses", "wrong way", "never"}
+    other = from_rows([{**row, "method": "mos", "estimand": "mos", "score": 3} for row in rows])
+    assert out(other, rule_from("expertise")) == {}
+    assert "bs1116" in rule_from("expertise").lacking(other)

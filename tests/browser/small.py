@@ -20,6 +20,8 @@ SMALLER: dict[str, dict[str, str]] = {
     "lfs": {"block_size": "1", "break_every": "1"},
     "nvv": {"block_size": "1", "per": "1", "break_every": "3"},
     "mushra": {"block_size": "1"},
+    "codec": {"block_size": "1", "task_plan": '"all"'},
+    "mushra_nmr": {"block_size": "1"},
     "p808": {"block_size": "1", "per": "1", "break_every": "5"},
     "gallery": {"block_size": "1", "per": "1"},
 }
@@ -61,4 +63,6 @@ def cut(path: Path, longest_s: float) -> None:
         return
     energy = np.cumsum(np.square(wave).sum(axis=1))
     start = int(np.argmax(energy[size:] - energy[:-size]))
-    soundfile.write(path, wave[start : start + size], rate_hz)
+    kind = soundfile.info(path)
+    about = {"format": kind.format, "subtype": kind.subtype}
+    soundfile.write(path, wave[start : start + size], rate_hz, **about)

@@ -87,13 +87,23 @@ def the_answer_is_stored(trial: Trial, given: Answered) -> None:
         (name,) = (part.name for part in rated if part.stimulus == rating.stimulus_id)
         several = f".{name.split()[-1]}" if len(rated) > 1 else ""
         stored[f"{rating.criterion.order}{several}"] = rating.label
-    assert stored == given.labels
+    assert stored == _joined(trial, given.labels)
     reason = getattr(trial, "justification", None)
     assert (reason.text if reason else "") == given.reason
     if reason:
         assert (reason.keystrokes or 0) >= len(REASON)
         assert reason.pasted_chars == 0
         assert (reason.typing_ms or 0) > 0
+
+
+def _joined(trial: Trial, labels: dict[str, str]) -> dict[str, str]:
+    """The labels as they are stored: of BS.1116 those of A and B as one."""
+    method = method_named(trial.task.method)
+    if method.key != "bs1116":
+        return labels
+    pair = [labels["0.A"], labels["0.B"]]
+    joined = method.joined_answer(pair, [None, None], versus_first=trial.versus_first)
+    return {"0.B" if trial.versus_first else "0.A": joined[0] if joined else ""}
 
 
 def length_heard(trial: Trial, place: int, stimulus: int) -> float:

@@ -62,6 +62,21 @@ def test_mushra_rates_seven_clips_against_a_reference(take: Take) -> None:
     assert all(trial.playback["switches"] >= 7 for trial in session.trials.all())
 
 
+@pytest.mark.soak
+def test_mushra_without_a_reference_asks_for_three_scales(take: Take) -> None:
+    walk, session = take("mushra_nmr")
+    everything_is_stored(walk, session)
+    assert {len(given.labels) for given in walk.answered} == {18}
+    assert not session.trials.filter(versus__isnull=False).exists()
+
+
+@pytest.mark.soak
+def test_codec_is_graded_by_mushra_and_by_bs1116(take: Take) -> None:
+    walk, session = take("codec")
+    everything_is_stored(walk, session)
+    assert [len(given.labels) for given in walk.answered] == [8, 2]
+
+
 @pytest.mark.slow
 def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
     walk, session = take("p808")

@@ -34,7 +34,8 @@ def web(web: WebProcess) -> str:
 
 # The others are crawled from consent to code in tests/test_no_method_leaks.py too.
 ALWAYS = ("mushra",)
-RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in sorted({*ISSUE} - {*ALWAYS})]
+OTHERS = {*ISSUE, "codec", "mushra_nmr"} - {*ALWAYS}
+RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in sorted(OTHERS)]
 
 
 @pytest.fixture(params=[*ALWAYS, *RARELY])
@@ -100,6 +101,8 @@ def the_trial_is_whole(trial: Trial) -> None:
     """As many ratings as its screen asks for; its trap passed; its reason there."""
     parts = parts_of(method_named(trial.task.method), trial)
     rated = sorted(part.stimulus for part in parts if part.role == "rated")
+    if trial.task.method == "bs1116":  # both grades are one rating
+        rated = [trial.stimulus_id]
     ratings = Rating.objects.filter(trial=trial)
     for criterion in trial.task.criteria.all():
         own = ratings.filter(criterion=criterion)

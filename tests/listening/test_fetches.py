@@ -228,7 +228,7 @@ def test_what_a_study_chooses_of_playback_is_what_its_page_is_told():
     options = {"reference": "cond-0", "heard": 0.3, "waveform": "reference", **chosen}
     session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)
     state = session_state(session, own=True)
-    told = {"share": 0.3, "waveform": True, **chosen}
+    told = {"share": 0.3, "waveform": True, "needs_top": False, **chosen}
     assert state["tasks"][0]["playback"] == told
     roles = [[part["role"] for part in trial["parts"]] for trial in state["trials"]]
     assert roles == [["reference", "rated", "rated"]] * len(roles)

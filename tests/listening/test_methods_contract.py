@@ -17,7 +17,7 @@ ROLES = {"anchor": "anchor", "flite": "test", "human": "reference", "slt": "test
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": {"choices": ["music", "speech", "noise"]}}
 KEYS = sorted(Method.registry)
 AFTER_REFERENCE = ("dcr", "smos", "speaker_similarity")
-PAIRED = ("cmos", "preference", "ccr", "ab", "abx", *AFTER_REFERENCE)
+PAIRED = ("cmos", "preference", "ccr", "ab", "abx", "bs1116", *AFTER_REFERENCE)
 SEVERAL = ("mushra", "rank")
 
 
@@ -76,10 +76,11 @@ def test_parts_name_every_stimulus_of_a_trial_once(key: str) -> None:
         for seed in range(20):
             for versus_first in (False, True):
                 parts = method.parts(trial, versus_first=versus_first, rng=Random(seed))
-                shown = [p.stimulus for p in parts if p.name != "X"]
+                again = {"abx": "X", "bs1116": "Reference"}.get(key)  # it is there twice
+                shown = [p.stimulus for p in parts if p.name != again]
                 assert sorted(shown) == sorted(wanted)
                 rated = [p.stimulus for p in parts if p.role == "rated"]
-                assert sorted(rated) == sorted(trial.rated)
+                assert sorted(rated) == sorted(wanted if key == "bs1116" else trial.rated)
                 assert len({p.name for p in parts}) == len(parts)
 
 
@@ -144,7 +145,7 @@ def test_a_pair_of_the_same_clip_can_be_a_trap(key: str) -> None:
     trap = PlannedTrial(1, "", (5,), 5)
     parts = method.parts(trap, versus_first=True, rng=Random(3))
     assert {p.stimulus for p in parts} == {5}
-    assert [p.role for p in parts].count("rated") == 1
+    assert [p.role for p in parts].count("rated") == (2 if key == "bs1116" else 1)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -281,3 +282,30 @@ def test_clips_of_one_screen_stand_in_every_order_whatever_their_condition(key: 
     assert len(orders) == 24
     assert len(places) == 16
     assert all(abs(count - 600) < 90 for count in places.values())  # 4.2 standard deviations
+
+
+def test_bs1116_stores_both_grades_and_their_difference_wherever_the_object_stands() -> None:
+    method = method_named("bs1116")
+    scale = method.scale({})
+    places: Counter[str] = Counter()
+    for block in plan_blocks(planned("bs1116"), block_size=4, ratings_per_stimulus=2, seed=3):
+        for slot in block.slots:
+            trial, first = slot.trial, slot.versus_first
+            reference, *pair = method.parts(trial, versus_first=first, rng=Random(1))
+            assert (reference.stimulus, reference.role) == (trial.versus, "reference")
+            labels = ["3.4" if p.stimulus == trial.rated[0] else "5" for p in pair]
+            scores = [scale.score(label) for label in labels]
+            answer = method.joined_answer(labels, scores, versus_first=first)
+            assert answer == ("3.4|5", -1.6)
+            swapped = method.joined_answer(labels[::-1], scores[::-1], versus_first=first)
+            assert swapped == ("5|3.4", 1.6)  # the reference was taken for the object
+            places[next(p.name for p in pair if p.stimulus == trial.versus)] += 1
+    assert places["A"] == places["B"]
+
+
+def test_bs1116_wants_a_5_for_one_of_the_two() -> None:
+    method = method_named("bs1116")
+    method.check_labels(["5", "5"])
+    with pytest.raises(ValueError, match="must have the grade 5"):
+        method.check_labels(["4.9", "4.8"])
+    assert "5.0" in method.labels_refused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -285,6 +286,28 @@ def test_mushra_without_a_hidden_reference_rates_the_others_against_the_open_one
         list(method_named("mushra").trials(pair, {"hidden_reference": False}))
 
 
+def test_mushra_without_an_open_reference_names_none_on_the_page() -> None:
+    method, closed = method_named("mushra"), {"open_reference": False}
+    trials = list(method.trials(WITH_REFERENCE, closed))
+    assert [(t.rated, t.versus) for t in trials] == [((0, 1, 2), None), ((3, 4, 5), None)]
+    parts = method.parts(trials[0], versus_first=False, rng=Random(1))
+    assert [(p.name, p.role) for p in parts] == [(name, "rated") for name in "ABC"]
+    assert "reference" not in method.question_for(closed)
+    assert "reference" in method.question_for({})
+    left = list(method.trials(WITH_REFERENCE, closed | {"hidden_reference": False}))
+    assert [t.rated for t in left] == [(0, 2), (3, 5)]
+    systems = refs((1, "a", "test"), (1, "b", "test"))
+    assert [t.rated for t in method.trials(systems, closed)] == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    "option", [{"reference": "human"}, {"reference_first": True}, {"waveform": "reference"}]
+)
+def test_options_of_an_open_reference_need_one(option: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs an open reference"):
+        method_named("mushra").playback({"open_reference": False, **option})
+
+
 @pytest.mark.parametrize("key", ["ccr", "dcr", "mushra"])
 def test_an_item_without_a_reference_is_named(key: str) -> None:
     material = refs((1, "a", "test"), (1, "r", "reference"), (2, "a", "test"))
@@ -369,6 +392,7 @@ REFERENCE = CONDITIONS.replace('key = "sys-b"', 'key = "sys-b"\nrole = "referenc
         ("abx", 'pairs = [["sys-a", "sys-b"]]'),
         ("mushra", 'reference = "sys-a"\nnames = { "90" = "Superb" }'),
         ("mushra", 'heard = 0.5\nrestart = true\nreference_first = true\nwaveform = "reference"'),
+        ("mushra", "open_reference = false"),
         ("rank", ""),
         ("rank", "heard = 0.25\nrestart = true"),
         ("p835", ""),

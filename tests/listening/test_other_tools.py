@@ -138,7 +138,7 @@ def test_what_a_configuration_lacks_is_told_and_nothing_is_written(tmp_path: Pat
     with pytest.raises(CommandError, match=r"files that are not there: .* 2 more\. .*--root"):
         run("import_webmushra", config, "--out", tmp_path / "out")
     config.write_text("pages: [{type: bs1116, id: a}]")
-    with pytest.raises(CommandError, match=r"No page of it asks.*nearest are mushra and dcr"):
+    with pytest.raises(CommandError, match=r"No page of it asks.*task of the method bs1116"):
         run("import_webmushra", config, "--out", tmp_path / "out")
     config.write_text("just: [words")
     where = r"mine\.yaml: This is no YAML: line 1, column 13: expected ',' or '\]'"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.citations import citation
+from analysis.citations import citation, cite
 from analysis.name_spans import family_span
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
@@ -16,11 +16,13 @@ from analysis.report.content import Content, Figure, Table, column, columns_of, 
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.intervals import naive_interval
 
-MUSHRA, CROWD = "mushra", "p808"
+MUSHRA, IMPAIRMENT, CROWD = "mushra", "bs1116", "p808"
 ROLES = {"reference": "reference", "anchor": "anchor", "test": "system"}
 METHODS = {
     MUSHRA: "Per condition the mean with its t interval over assessors (each one's mean), median "
     f"and quartiles are given, as {citation('itu_bs1534', '-3')} asks for.",
+    IMPAIRMENT: "Per condition the mean difference grade with its t interval over listeners (each "
+    f"one's mean), median and quartiles are given {cite('itu_bs1116')}.",
     CROWD: "Per condition the number of votes, their mean, standard deviation and t interval over "
     f"votes are given, as {citation('itu_p808')} and {citation('itu_p1401')} ask for, and an "
     "interval over raters' means.",
@@ -29,6 +31,9 @@ NOTES = {
     MUSHRA: "Interval: t over the assessors' own means; other items are not allowed for. Reference "
     "and anchors are no candidates. Post-screening (hidden_reference, mid_anchor) are rules: ask "
     "for them with --rule.",
+    IMPAIRMENT: "Interval: t over the listeners' own means; other items are not allowed for. At 0 "
+    "the object was graded like the hidden reference. Post-screening (expertise) is a rule: ask "
+    "for it with --rule.",
     CROWD: "Votes: t over all votes, as if independent, which is what P.808 prints and too narrow "
     "where raters differ. Raters: t over raters' own means. The answer above allows for raters and "
     "clips.",
@@ -61,6 +66,7 @@ class ConditionRow:
 COUNTS = ("n_votes", "n_raters")
 SHOWN = {
     MUSHRA: ("condition", "role", "rater_mean", "raters_low", "median", "q1", "q3", *COUNTS),
+    IMPAIRMENT: ("condition", "rater_mean", "raters_low", "median", "q1", "q3", *COUNTS),
     CROWD: ("condition", "role", "mean", "sd", "votes_low", "raters_low", *COUNTS, "n_clips"),
 }
 
@@ -82,6 +88,7 @@ class Recommendation(FamilyPart):
     def of_family(self, each: FamilyInput) -> Content:
         estimand = estimand_of(each.family.estimand)
         style = MUSHRA if estimand.continuous else CROWD
+        style = IMPAIRMENT if estimand.key == "sdg" else style
         turn = 1 if estimand.lowest_is_best else -1
         rows = sorted(_rows(each), key=lambda row: (turn * row.mean, row.condition))
         key, about = f"recommendation-{each.place + 1}", each.title
@@ -90,7 +97,7 @@ class Recommendation(FamilyPart):
             *SHOWN[style],
             level=each.level,
             decimals=estimand.decimals,
-            raters="assessors" if style == MUSHRA else "raters",
+            raters={MUSHRA: "assessors", IMPAIRMENT: "listeners"}.get(style, "raters"),
         )
         table = Table.from_rows(
             ConditionRow,
@@ -101,7 +108,7 @@ class Recommendation(FamilyPart):
             note=NOTES[style],
             about=about,
         )
-        figures = [_boxes(key, about, rows, estimand)] if style == MUSHRA else []
+        figures = [_boxes(key, about, rows, estimand)] if style != CROWD else []
         return Content(figures=figures, tables=[table], methods=[METHODS[style]])
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:

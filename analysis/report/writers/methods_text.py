@@ -23,6 +23,7 @@ MOST_WORDS = 250
 _NAMED = ((3, 4, 60), (3, 4, 25), (3, 4, 14), (2, 3, 14), (1, 2, 14), (1, 1, 14))
 _MOST_NAMES = 4  # of slices
 _LONGEST_NAME = 6  # words
+_SPAN_OR_UNDERSCORE = re.compile(f"({OPEN}[^{CLOSE}]*{CLOSE})|_")
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
 _NAIVE = "naive"
@@ -349,8 +350,8 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _short(name: str, most: int = _LONGEST_NAME) -> str:
-    """A name in at most that many words; underscores of keys are spaces."""
-    words = name.replace("_", " ").split()
+    """A name in at most that many words; underscores are spaces, but in the keys of citations."""
+    words = _SPAN_OR_UNDERSCORE.sub(lambda found: found[1] or " ", name).split()
     short = " ".join(words[:most])
     if short.count(OPEN) > short.count(CLOSE):  # the cut is within a citation
         short = short[: short.rindex(OPEN)].removesuffix(" (")

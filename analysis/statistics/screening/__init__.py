@@ -1,5 +1,6 @@
 """Exclusion rules: each a named, versioned object that gives a mask and a reason for every row."""
 
+from analysis.statistics.screening.bs1116_rules import Expertise as Expertise
 from analysis.statistics.screening.mushra_rules import HiddenReference as HiddenReference
 from analysis.statistics.screening.mushra_rules import MidAnchor as MidAnchor
 from analysis.statistics.screening.offered import offered_rules as offered_rules

@@ -46,7 +46,7 @@ class HiddenReference(Rule):
             return ""
         return (
             "no MUSHRA rating is of a hidden reference; name it, like condition=ref, unless the "
-            "study hid none (hidden_reference = false)"
+            "study hid none (hidden_reference = false) or opened none (open_reference = false)"
         )
 
     def _hidden(self, table: pd.DataFrame) -> pd.Series[bool]:
@@ -94,7 +94,12 @@ class MidAnchor(Rule):
 
 
 def _of_mushra(table: pd.DataFrame) -> pd.Series[bool]:
-    return (table["estimand"] == "mushra") & (table["trap"] == "")
+    """MUSHRA against an open reference: without one nobody was asked to find a hidden one.
+
+    A study's rating names its reference. Files of other tools have no blocks and name none.
+    """
+    opened = (table["versus_stimulus"] != "") | (table["block"] == "")
+    return (table["estimand"] == "mushra") & (table["trap"] == "") & opened
 
 
 def _too_often(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from analysis.statistics.screening.bs1116_rules import Expertise
 from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
 from analysis.statistics.screening.rater_rules import (
     Correlation,
@@ -36,13 +37,18 @@ OPTIONAL: tuple[type[Rule], ...] = (
     Review,
     HiddenReference,
     MidAnchor,
+    Expertise,
     InconsistentRepeats,
     FewRatings,
     Variance,
     Correlation,
     Disagreement,
 )
-_ONLY_MUSHRA = (HiddenReference, MidAnchor)
+_ONLY_OF: dict[type[Rule], str] = {  # rules for the ratings of one method
+    HiddenReference: "mushra",
+    MidAnchor: "mushra",
+    Expertise: "bs1116",
+}
 
 
 def optional_rules(
@@ -55,7 +61,8 @@ def optional_rules(
     """
 
     def fits(rule: Rule) -> bool:
-        if isinstance(rule, _ONLY_MUSHRA) and methods is not None and "mushra" not in methods:
+        method = _ONLY_OF.get(type(rule))
+        if method and methods is not None and method not in methods:
             return False
         wanted = getattr(rule, "kinds", None)
         return not wanted or kinds is None or any(kind.startswith(wanted) for kind in kinds)

@@ -161,8 +161,7 @@ WHY = {  # fields that are not taken over, and why
     "img": "answers are words",
 }
 OTHER_TESTS = {
-    "bs1116": "a hidden reference among two clips (BS.1116): no method of Earnest asks that; "
-    "nearest are mushra and dcr",
+    "bs1116": "a hidden reference among two clips (BS.1116): add a task of the method bs1116",
     "paired_comparison": "which of two clips is the reference: nearest is the method abx with "
     "versus, or ab where you ask which one is better",
     "preference_test": "add a task of the method ab, with pairs",

@@ -585,7 +585,7 @@ class Condition(Table):
         PLAN,
         "Attributes",
         'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; it is kept and '
-        "exported",
+        "exported. `bitrate_kbps` makes [a curve](estimators.md#rate_curve)",
         {},
         "none",
     )
@@ -1076,6 +1076,12 @@ class Options(Table):
     reference_first: Annotated[bool, KEPT] = declare(
         MEASURED, "Reference first", "the rated clips open once the reference was heard", False
     )
+    open_reference: Annotated[bool, KEPT] = declare(
+        MEASURED,
+        "Open reference",
+        "raters hear a clip that is called the reference; `false`: nothing on the page is",
+        True,
+    )
     hidden_reference: Annotated[bool, KEPT] = declare(
         MEASURED, "Hidden reference", "the reference is among the rated clips, too", True
     )
@@ -1159,7 +1165,7 @@ class Task(Table):
         MEASURED,
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
-        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or '
+        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"` or '
         '`"free_choice"`; see [methods](methods.md)',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(

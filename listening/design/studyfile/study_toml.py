@@ -507,7 +507,9 @@ def _task(table: Any, where: str, language: str, notes: Notebook) -> TaskEntry:
     fields["traps"] = _traps(fields["traps"], where, notes)
     fields["examples"] = _entries(fields["examples"], "examples", where, notes)
     fields["training"] = _entries(fields["training"], "training", where, notes)
-    fields["criteria"] = _criteria(fields["criteria"], method, where, notes)
+    fields["criteria"] = _criteria(
+        fields["criteria"], method, fields["options"] or {}, where, notes
+    )
     fields["translations"] = read_task_words(fields, where, method, notes)
     return TaskEntry(**fields)
 
@@ -573,28 +575,32 @@ def _entries(
 
 
 def _criteria(
-    tables: Iterable[Any], method: Method | None, where: str, notes: Notebook
+    tables: Iterable[Any],
+    method: Method | None,
+    options: Mapping[str, Any],
+    where: str,
+    notes: Notebook,
 ) -> tuple[CriterionEntry, ...]:
     """What the study leaves out is the method's own."""
-    known = {c.key: c for c in _default_criteria(method)} if method else {}
+    known = {c.key: c for c in _default_criteria(method, options)} if method else {}
     criteria = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, "tasks.criteria", f"{where}.criteria[{n}]", notes)
         own = known.get(fields["key"])
         if own:
             fields["options"] = {**own.options, **fields["options"]}
-        plain = method.default_question if method else ""
+        plain = method.question_for(options) if method else ""
         fields["question"] = fields["question"] or (own.question if own else plain)
         criteria.append(CriterionEntry(**fields))
     _say_duplicates([c.key for c in criteria], f"{where}.criteria", "criterion", notes)
     return tuple(criteria) or tuple(known.values())
 
 
-def _default_criteria(method: Method) -> tuple[CriterionEntry, ...]:
+def _default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
     if method.default_criteria:
         return tuple(
             CriterionEntry(key, question, options=dict(options))
-            for key, question, options in method.default_criteria
+            for key, question, options in method.criteria_for(options)
         )
     key = CRITERION_KEYS.get(method.key, "naturalness")
     return (CriterionEntry(key, method.default_question),)

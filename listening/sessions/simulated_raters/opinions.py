@@ -211,7 +211,11 @@ def trial_answers(
         if len(rated) == 1:
             answers[f"{index}"] = _label(opinions, scale, trial, clips, careless)
             continue
-        labels = _labels_of_many(opinions, scale, [clips[place] for place in rated], careless)
+        heard = [clips[place] for place in rated]
+        if task["playback"].get("needs_top"):
+            labels = _grades(opinions, scale, heard, careless)
+        else:
+            labels = _labels_of_many(opinions, scale, heard, careless)
         answers |= {f"{index}.{place}": label for place, label in zip(rated, labels, strict=True)}
     return answers
 
@@ -253,6 +257,16 @@ def _labels_of_many(
     heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
     order = sorted(heard, reverse=True)
     return [str(order.index(utility) + 1) for utility in heard]
+
+
+def _grades(
+    opinions: Opinions, scale: State, clips: Sequence[KnownClip], careless: bool
+) -> list[str]:
+    """The highest grade to the best clip, to others less by as much as they sound worse."""
+    low, high, step = scale["span"]
+    heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
+    lost = [(max(heard) - utility) * (high - low) / 4 for utility in heard]
+    return [f"{max(low, high - step * round(each / step)):g}" for each in lost]
 
 
 def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -> str:

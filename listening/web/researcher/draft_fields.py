@@ -72,7 +72,9 @@ def _task(
         "paired": isinstance(method, Paired),
         "conditions": conditions,
         "reference": [c for c in conditions if role.get(c) == "reference"],
-        "wants_reference": method is not None and method.screen == "parallel",
+        "may_open_reference": "open_reference" in option_names,
+        "wants_reference": "reference" in option_names
+        and options.get("open_reference") is not False,
         "options": option_names,
         "half_steps": options.get("step", getattr(method, "default_step", 1)) == 0.5,
         "reach": str(options.get("reach", getattr(method, "default_reach", ""))),
@@ -187,7 +189,7 @@ def _is_number(label: str) -> bool:
 
 
 def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, Any]]:
-    own = method.default_question if method else ""
+    own = method.question_for(task.get("options", {})) if method else ""
     return [
         {"place": n, "key": c.get("key", ""), "question": c.get("question") or own, "entry": c}
         for n, c in enumerate(task.get("criteria", []))

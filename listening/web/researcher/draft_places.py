@@ -34,6 +34,7 @@ CONTROLS: tuple[Place, ...] = (  # in templates
     (rf"{TASK}\.options\.reach", QUESTIONS, "t{n}-reach"),
     (rf"{TASK}\.options\.(versus|pairs)", QUESTIONS, "t{n}-versus"),
     (rf"{TASK}\.options\.(tie|names.*)", QUESTIONS, "task-{n}"),
+    (rf"{TASK}\.options\.open_reference", QUESTIONS, "t{n}-open-reference"),
     (rf"{TASK}\.options\.reference", SOUNDS, "systems"),
     (rf"{TASK}\.show_(text|caption)", QUESTIONS, "task-{n}"),
     (rf"{TASK}\.(conditions|dimensions|allow_missing)", QUESTIONS, "task-{n}"),  # by the sounds

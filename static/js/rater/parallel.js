@@ -84,9 +84,10 @@ export class ParallelTrialView extends TrialScreen {
     const { part, trial, task } = this;
     part("words").lang = language;
     trimParallelKeys(this.root, task, trial.parts);
-    const { hidden_reference: hides, waveform } = task.playback;
-    const asked = hides && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
+    const { hidden_reference: hides, waveform, needs_top: needsTop } = task.playback;
+    const asked = hides && !needsTop && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
     part("hint").hidden = !asked || task.instructions.includes("100");
+    part("hint-top").hidden = !needsTop;
     part("wave").hidden = !waveform || !this.reference;
     part("line").classList.toggle("waved", !part("wave").hidden);
     if (this.reference) setText(part("wave-name"), say("wave_of", { name: this.reference.name }));
@@ -177,7 +178,13 @@ export class ParallelTrialView extends TrialScreen {
       return say(this.unheard[0], { name, share: this.share });
     }
     const board = this.boards.find((each) => each.missing);
-    return board?.missing || super.missing;
+    return board?.missing || (this.lacksTop ? say("missing_top") : super.missing);
+  }
+
+  /** Whether one clip must get the highest grade, and none has it. */
+  get lacksTop() {
+    const { boards, task } = this;
+    return Boolean(task.playback.needs_top) && boards.some(({ labels, plan }) => !labels.includes(String(plan.scale.span?.[1])));
   }
 
   get unheard() {
@@ -231,8 +238,13 @@ export class ParallelTrialView extends TrialScreen {
   pick(track) {
     if (!track) return false;
     this.deck.choose(this.tracks.indexOf(track));
-    if (this.deck.tracks[this.deck.selected] === track) this.boards[0]?.focus(track);
+    if (this.deck.tracks[this.deck.selected] === track) this.board?.focus(track);
     return true;
+  }
+
+  /** The board that has the keys: where the focus is, else the first. */
+  get board() {
+    return this.boards.find(({ fieldset }) => fieldset.contains(document.activeElement)) ?? this.boards[0];
   }
 
   /** @param {string} key a letter chooses a clip, a digit too where it does not answer */
@@ -269,7 +281,8 @@ export class ParallelTrialView extends TrialScreen {
   /** @param {1 | -1} direction */
   step(direction) {
     const selected = this.tracks[this.deck.selected];
-    if (this.boards.some((board) => board.step(selected, direction))) return true;
+    const { board, boards } = this;
+    if (board && [board, ...boards].some((each) => each.step(selected, direction))) return true;
     return this.criteria.list.length > 0 && this.criteria.active.step(direction);
   }
 

@@ -43,6 +43,7 @@ export function layWords(list, { span: [low, high], steps }) {
       word.textContent = text;
       const share = (Number(label) - low) / (high - low);
       word.style.setProperty("--at", String(share));
+      word.dataset.label = label;
       word.dataset.edge = share < 0.04 ? "low" : share > 0.96 ? "high" : "";
       return word;
     }),
@@ -133,7 +134,8 @@ export class Slider extends EventTarget {
     const word = nearestWord(scale.steps, value);
     input.classList.toggle("unset", !this.touched);
     input.style.setProperty("--share", String((value - low) / (high - low)));
-    setText(this.output, this.touched ? label : "–");
+    const decimals = String(scale.span[2]).split(".")[1]?.length ?? 0;
+    setText(this.output, this.touched ? value.toFixed(decimals) : "–");
     this.output.title = this.touched ? word : "";
     const said = this.touched ? say("slider_says", { value: label, word }) : say("slider_unset");
     input.setAttribute("aria-valuetext", (word || !this.touched ? said : label).trim());

@@ -45,6 +45,7 @@ export class SlidersBoard extends Board {
       slider.addEventListener("change", () => this.changed());
       return slider;
     });
+    this.part("sort").hidden = this.rows.length < 3;
     this.sorted = false;
     this.part("sort").addEventListener("click", () => this.sort());
     this.part("rows").append(...this.rows.map(({ root }) => root));

@@ -33,8 +33,8 @@
  *
  * @typedef {Plain<"title" | "instructions-fold" | "instructions" | "caption-box" | "caption" | "text" | "deck" | "body" | "wave" |
  *   "wave-name" | "toggle-name" | "now" | "status" | "time" | "line" | "marks" | "loop" | "open" |
- *   "problem" | "problem-text" | "words-box" | "words" | "lock" | "lock-text" | "hint" | "criteria" |
- *   "justification" | "missing"> & {toggle: HTMLButtonElement, seek: HTMLInputElement, "loop-from":
+ *   "problem" | "problem-text" | "words-box" | "words" | "lock" | "lock-text" | "hint" | "hint-top" |
+ *   "criteria" | "justification" | "missing"> & {toggle: HTMLButtonElement, seek: HTMLInputElement, "loop-from":
  *   HTMLInputElement, "loop-to": HTMLInputElement, repeat: HTMLButtonElement, clear:
  *   HTMLButtonElement, retry: HTMLButtonElement, skip: HTMLButtonElement, next: HTMLButtonElement}}
  *   ParallelParts

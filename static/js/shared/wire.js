@@ -76,9 +76,10 @@
  * @typedef {object} PlaybackRules how clips are to be heard
  * @property {number | null} share of each clip before an answer; null: its first seconds
  * @property {boolean} restart a press starts a clip at the beginning
- * @property {boolean} [reference_first] this and the next two: where clips play together
+ * @property {boolean} [reference_first] this and the next three: where clips play together
  * @property {boolean} [hidden_reference]
  * @property {boolean} [waveform] of the reference
+ * @property {boolean} [needs_top] one of the rated clips must get the highest grade
  *
  * @typedef {object} Task
  * @property {number} index
