@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+from choice_sounds import choice_sounds
 from recipes import (
     AUDIO,
     RATE_HZ,
@@ -50,6 +51,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from vocalised()
     yield from spoken_instructions()
     yield begun()
+    yield from choice_sounds()
 
 
 # --- MUSHRA: anchors of BS.1534 ------------------------------------------------------------------

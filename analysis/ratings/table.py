@@ -913,7 +913,8 @@ __all__ = [
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
-LATER = frozenset({"role", "version"})  # columns that older exports do not have
+# Columns that older exports do not have
+LATER = frozenset({"role", "version", "correct_answer", "alternatives"})
 
 
 @dataclass(frozen=True)
