@@ -511,7 +511,7 @@ class _RatingsSeen:
         fitting = []
         for key, scale in _scales().items():
             estimand = estimand_of_method(key)
-            ends = _ends(scale)
+            ends = _ends(scale) or (estimand.ends if estimand.scores else None)
             if not ends or (compared and estimand.comparison == ONE_CLIP):
                 continue
             if estimand.scores and not set(self.scores) <= set(estimand.scores):

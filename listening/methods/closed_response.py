@@ -35,7 +35,7 @@ class ClosedResponse(Method):
     )
     standard = "ANSI S3.2: DRT (Voiers 1977) and MRT (House et al. 1965), share of right answers"
     default_question = gettext_noop("Which word did you hear?")
-    default_criteria = (("word", default_question, {}),)
+    default_criteria = (("recognition", default_question, {}),)
     offers_choices = True
 
     def scale(self, options: Mapping[str, Any]) -> Scale:

@@ -120,8 +120,8 @@ def test_intervals_of_choices_cover_about_as_often_as_they_say() -> None:
 @pytest.mark.soak
 def test_intervals_of_choices_cover_as_often_as_they_say() -> None:
     together, right = coverage(2000)
-    assert 0.94 <= together <= 0.98  # Bonferroni, of three shares that add up to 1
-    assert 0.94 <= right <= 0.96
+    assert 0.94 <= together <= 0.985  # Bonferroni, of three shares that add up to 1
+    assert 0.94 <= right <= 0.97  # as wide as Clopper and Pearson's, which are never too narrow
 
 
 def test_confusions_are_counted_by_truth_and_answer() -> None:
