@@ -55,7 +55,8 @@ def test_two_choices_are_one_statement_with_one_interval() -> None:
     found = shares_of_choices(chosen, np.zeros(50, dtype=int), each, each)
     (one,) = accuracies(chosen[:, 0], np.full(50, 2), np.zeros(50, dtype=int), each, each)
     assert found[0].bounds == pytest.approx(one.bounds)
-    assert found[1].bounds == pytest.approx((1 - one.bounds[1], 1 - one.bounds[0]))
+    low, high = one.bounds or (0.0, 0.0)
+    assert found[1].bounds == pytest.approx((1 - high, 1 - low))
 
 
 def test_what_is_corrected_for_guessing_is_the_textbooks_number() -> None:
@@ -66,7 +67,7 @@ def test_what_is_corrected_for_guessing_is_the_textbooks_number() -> None:
     (six,) = accuracies(right, np.full(100, 6), np.zeros(100, dtype=int), each, each)
     assert two.corrected == pytest.approx((75 - 25) / 100)
     assert six.corrected == pytest.approx((75 - 25 / 5) / 100)
-    low, high = six.bounds
+    low, high = six.bounds or (0.0, 0.0)
     moved = ((low - 1 / 6) / (5 / 6), (high - 1 / 6) / (5 / 6))
     assert six.corrected_bounds == pytest.approx(moved, abs=1e-9)
     assert two.above
@@ -105,7 +106,7 @@ def coverage(studies: int) -> tuple[float, float]:
         bounds = np.array([one.bounds for one in found])
         all_hold += bool(((bounds[:, 0] <= true) & (true <= bounds[:, 1])).all())
         (right,) = accuracies(answers == 0, np.full(len(answers), 3), none, rater, item)
-        low, high = right.corrected_bounds
+        low, high = right.corrected_bounds or (0.0, 0.0)
         one_holds += low <= (true[0] - 1 / 3) / (2 / 3) <= high
     return all_hold / studies, one_holds / studies
 
@@ -140,7 +141,7 @@ def styled_study() -> Study:
     for n, clip in enumerate(study.stimuli.select_related("item").order_by("pk")):
         clip.attributes = {"correct_answer": STYLES[n % 3]}
         clip.save()
-    plan = {"block_size": 24, "ratings_per_stimulus": 30, "repeat_items": True}
+    plan: dict[str, Any] = {"block_size": 24, "ratings_per_stimulus": 30, "repeat_items": True}
     task = factories.add_task(
         study, method="free_choice", options={"choices": list(STYLES)}, **plan
     )

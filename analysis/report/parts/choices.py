@@ -25,6 +25,7 @@ from analysis.report.content import Column, Content, Figure, Table, column, tabl
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.choices import (
     Accuracy,
+    ShareOfChoice,
     accuracies,
     confusion_counts,
     shares_of_choices,
@@ -156,18 +157,8 @@ class _Answers:
         sets = [frozenset(label.split(JOINT)) for label in self.table["label"]]
         chosen = np.array([[c in one for c in self.choices] for one in sets], dtype=bool)
         found = shares_of_choices(chosen, self.condition, self.rater, self.item, self.level)
-        rows = [
-            ShareRow(
-                self.names[one.condition],
-                self.choices[one.choice],
-                one.n,
-                one.n_answers,
-                one.share,
-                *(one.bounds or (None, None)),
-                one.note,
-            )
-            for one in sorted(found, key=lambda s: (self.order.index(s.condition), s.choice))
-        ]
+        found.sort(key=lambda one: (self.order.index(one.condition), one.choice))
+        rows = [self._share_row(one) for one in found]
         about, suffix = self.each.title, self.each.suffix
         bars = [{"name": r.condition, "label": r.choice, "value": r.share} for r in rows]
         several = any(len(one) > 1 for one in sets)
@@ -183,6 +174,19 @@ class _Answers:
         )
         methods = [METHODS.format(level=f"{self.level * 100:g} %")]
         return Content(figures=[] if several else [figure], tables=[table], methods=methods)
+
+    def _share_row(self, one: ShareOfChoice) -> ShareRow:
+        low, high = one.bounds or (None, None)
+        return ShareRow(
+            condition=self.names[one.condition],
+            choice=self.choices[one.choice],
+            n=one.n,
+            n_answers=one.n_answers,
+            share=one.share,
+            share_low=low,
+            share_high=high,
+            note=one.note,
+        )
 
     def against_truth(self) -> Content:
         """Accuracy and confusions, of the answers about clips whose right answer is known."""
@@ -226,19 +230,23 @@ class _Answers:
             yield f"{said} are right{interval}{against}."
 
     def _row(self, one: Accuracy, names: Sequence[str], dimension: str = "") -> AccuracyRow:
+        low, high = one.bounds or (None, None)
+        corrected_low, corrected_high = one.corrected_bounds or (None, None)
         return AccuracyRow(
-            names[one.condition],
-            dimension,
-            one.n,
-            one.n_raters,
-            one.n_items,
-            one.chance,
-            one.share,
-            *(one.bounds or (None, None)),
-            one.corrected,
-            *(one.corrected_bounds or (None, None)),
-            _claim(one),
-            one.note,
+            condition=names[one.condition],
+            dimension=dimension,
+            n=one.n,
+            n_raters=one.n_raters,
+            n_items=one.n_items,
+            chance=one.chance,
+            accuracy=one.share,
+            accuracy_low=low,
+            accuracy_high=high,
+            corrected=one.corrected,
+            corrected_low=corrected_low,
+            corrected_high=corrected_high,
+            claim=_claim(one),
+            note=one.note,
         )
 
     def _table(
