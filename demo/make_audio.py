@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+from choice_sounds import choice_sounds
 from recipes import (
     AUDIO,
     RATE_HZ,
@@ -56,6 +57,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from spoiled_chinese()
     yield from sound_effects()
     yield begun()
+    yield from choice_sounds()
 
 
 # --- MUSHRA: anchors of BS.1534 ------------------------------------------------------------------

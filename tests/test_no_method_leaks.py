@@ -183,7 +183,9 @@ def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
                         found[word].add(f"{seen.method} {urlsplit(seen.url).path}: {text[:80]}")
             if seen.media_type == "application/json" and seen.body:
                 told = json.loads(seen.body)
-                assert keys_of(told).isdisjoint({"score", "expected", "trap", "truth", "gain_db"})
+                assert keys_of(told).isdisjoint(
+                    {"score", "expected", "trap", "truth", "gain_db", "correct_answer"}
+                )
                 assert numbers_in(told) <= NUMBERS
                 check_roles(told)
     assert told_by_bytes(study, visitors) == []

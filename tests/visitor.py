@@ -155,7 +155,8 @@ def labels_of(trial: State, task: State) -> Iterator[tuple[str, str]]:
     for criterion in task["criteria"]:
         index, scale = criterion["index"], criterion["scale"]
         if len(rated) == 1:
-            yield f"{index}", first_label(scale, 0)
+            own = {**scale, "steps": scale["steps"] or trial.get("alternatives", [])}
+            yield f"{index}", first_label(own, 0)
             continue
         for n, place in enumerate(rated):
             top = n == 0 and task["playback"].get("needs_top")  # one must have it

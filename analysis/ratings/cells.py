@@ -43,6 +43,8 @@ COLUMNS: tuple[str, ...] = (
     "context",
     "label",
     "score",
+    "correct_answer",
+    "alternatives",
     "trap",
     "trap_passed",
     "justification",

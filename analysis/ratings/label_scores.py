@@ -56,7 +56,7 @@ def _words(method: str) -> Mapping[str, float]:
                 if word and step.score is not None:
                     words.setdefault(fold_cell(word), step.score)
     estimand = kind.estimand
-    if estimand.discriminates:
+    if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
         return {word: score for score, names in _RIGHT.items() for word in names}
     if estimand.prefers and estimand.scores:
         words |= {word: score for score, names in _CHOICES.items() for word in names}

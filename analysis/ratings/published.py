@@ -34,6 +34,8 @@ ABOUT = {  # every column of the ratings, and what it holds
     "context": "clips and texts that came just before",
     "label": "answer as it was given",
     "score": "number of the answer; of comparisons above 0 is good for the condition",
+    "correct_answer": "right answer of the clip, where it has one",
+    "alternatives": "answers to choose from, as in a|b",
     "trap": "kind of trap or training; empty for rated clips",
     "trap_passed": "whether the answer to the trap was as expected",
     "latency_ms": "milliseconds from when the clip could be played to the answer",

@@ -511,7 +511,9 @@ class _RatingsSeen:
         fitting = []
         for key, scale in _scales().items():
             estimand = estimand_of_method(key)
-            ends = estimand.ends if estimand.continuous else _ends(scale)
+            ends = _ends(scale) or (estimand.ends if estimand.scores else None)
+            if estimand.continuous:
+                ends = estimand.ends
             if not ends or (compared and estimand.comparison == ONE_CLIP):
                 continue
             if estimand.scores and not set(self.scores) <= set(estimand.scores):
@@ -913,7 +915,8 @@ __all__ = [
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
-LATER = frozenset({"role", "version"})  # columns that older exports do not have
+# Columns that older exports do not have
+LATER = frozenset({"role", "version", "correct_answer", "alternatives"})
 
 
 @dataclass(frozen=True)

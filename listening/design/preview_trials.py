@@ -149,7 +149,7 @@ class _Table:
             return trial
         passing = labels_to_pass(
             self.method,
-            scale,
+            scale.of_clip(entry.attributes),
             expected,
             tolerance,
             versus_first=trial.versus_first,

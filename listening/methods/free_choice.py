@@ -34,6 +34,7 @@ class FreeChoice(Method):
         ceilings=False,
     )
     standard = "The study's own question: shares of the choices, and a mean where they have scores"
+    offers_choices = True
     default_question = gettext_noop("What do you hear?")
     default_criteria = (("choice", default_question, {}),)
 

@@ -18,6 +18,9 @@ BETRAYS = (
 LONGEST_LABEL = 2000
 PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
 JOINT = "|"  # between the labels of an answer that holds several
+# Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
+CORRECT_ANSWER = "correct_answer"
+ALTERNATIVES = "alternatives"  # the answers to choose from; also the widget that shows them
 DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
 
@@ -160,6 +163,7 @@ class Scale:
     `choice` and `steps`: one of the steps. `many`: some of them, joined by “|” in their order.
     `slider`, `sliders`: a number within `span` (low, high, step); steps are words along the way.
     `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
+    `alternatives`: one of those that the clip brings; see `of_clip`.
     """
 
     steps: tuple[Step, ...] = ()
@@ -191,6 +195,18 @@ class Scale:
             raise ValueError(f"“{label[:80]}” is not on this scale")
         return value
 
+    def of_clip(self, attributes: Mapping[str, Any]) -> Scale:
+        """The scale on which a clip with these attributes is rated: where each clip brings its
+        alternatives, with these as steps, of which the right one scores 1 and all others 0."""
+        if self.widget != ALTERNATIVES:
+            return self
+        correct = str(attributes.get(CORRECT_ANSWER, "")).strip()
+        steps = (
+            Step(label, float(label == correct), label, str(place))
+            for place, label in enumerate(alternatives_in(attributes), start=1)
+        )
+        return replace(self, steps=tuple(steps))
+
     def named(self, names: Mapping[str, str]) -> Scale:
         """The same scale with other words at some labels, as in another language."""
         steps = (replace(step, text=names.get(step.label, step.text)) for step in self.steps)
@@ -216,6 +232,12 @@ class Scale:
         span = tuple(data["span"]) if "span" in data else None
         steps = tuple(Step(**step) for step in data["steps"])
         return cls(steps, data["widget"], span, data.get("longest", 0))
+
+
+def alternatives_in(attributes: Mapping[str, Any]) -> list[str]:
+    """The alternatives that a clip brings, in the order of its row."""
+    written = str(attributes.get(ALTERNATIVES, ""))
+    return [label.strip() for label in written.split(JOINT) if label.strip()]
 
 
 def number_scale(low: float, high: float, step: float, names: Mapping[str, str]) -> Scale:
@@ -266,6 +288,7 @@ class Method:
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
+    offers_choices: ClassVar[bool] = False  # whether an answer may be the right one of several
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -322,6 +345,15 @@ class Method:
         """
         return None
 
+    def ordered_alternatives(
+        self, scale: Scale, options: Mapping[str, Any], rng: Random
+    ) -> tuple[Step, ...]:
+        """The alternatives of a trial's clip in the order in which the rater sees them."""
+        return scale.steps
+
+    def check_alternatives(self, attributes: Mapping[str, Any]) -> None:
+        """ValueError when the alternatives or the right answer of a clip do not fit."""
+
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""
         return [*context_of(trial), *(Part(pk, gettext_noop("Clip")) for pk in trial.rated)]
@@ -342,6 +374,11 @@ def without_prompts(stimuli: Sequence[StimulusRef]) -> list[StimulusRef]:
 def context_of(trial: PlannedTrial) -> list[Part]:
     """What is heard before a trial and not rated."""
     return [Part(pk, gettext_noop("Context"), "context") for pk in trial.context]
+
+
+def methods_with_choices() -> list[str]:
+    """The keys of methods of which an answer may be the right one of several."""
+    return sorted(key for key, method in Method.registry.items() if method.offers_choices)
 
 
 def method_named(key: str) -> Method:

@@ -20,6 +20,7 @@ from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 from listening.common.tables import Column, Filter, Table, TableView, number_from, one_of
 from listening.design.traps import TRAINING
 from listening.methods import method_named
+from listening.methods.method import methods_with_choices
 from listening.models import (
     Condition,
     Criterion,
@@ -96,7 +97,8 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
             'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
         FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
         WHERE l.line->>'role' = 'context')),
-    q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
+    q.label, q.score, coalesce(choices.correct, ''), coalesce(choices.alternatives, ''),
+    t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     s.status, s.paid, q.counts, w.headphones, st.version::text, t.id
 FROM {ratings} q
@@ -113,10 +115,19 @@ JOIN listening_item i ON i.id = x.item_id
 LEFT JOIN listening_stimulus v ON v.id = t.versus_id
 LEFT JOIN listening_condition vc ON vc.id = v.condition_id
 LEFT JOIN listening_justification j ON j.trial_id = t.id
+LEFT JOIN LATERAL (
+    SELECT alternatives, CASE WHEN x.attributes->>'correct_answer' = ANY(
+        string_to_array(alternatives, '|')) THEN x.attributes->>'correct_answer' END AS correct
+    FROM (SELECT CASE c.scale->>'widget'
+        WHEN 'alternatives' THEN
+            regexp_replace(trim(x.attributes->>'alternatives'), ' *[|] *', '|', 'g')
+        ELSE (SELECT string_agg(step->>'label', '|' ORDER BY place) FROM jsonb_array_elements(
+            c.scale->'steps') WITH ORDINALITY AS s(step, place)) END AS alternatives) a
+) choices ON k.method = ANY(%s) AND c.scale->>'widget' IN ('choice', 'alternatives')
 WHERE st.key = %s ORDER BY q.id
 """
 FIRST = 20  # the column of the query that becomes `presented_first`
-BEFORE_REVIEW = 27  # columns of the query that stand before `review`
+BEFORE_REVIEW = 29  # columns of the query that stand before `review`
 
 
 class RatingShown(TypedDict):
@@ -425,6 +436,8 @@ class RatingRow(TypedDict):
     context: str
     label: str
     score: float | None  # None: the answer has no number, as text has none
+    correct_answer: str  # the right answer of the clip, where the answers hold it
+    alternatives: str  # the answers to choose from, "a|b"; of choices only
     trap: str
     trap_passed: bool | None
     justification: str
@@ -460,9 +473,10 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
         raw = connection.connection
         if chosen is not None:  # a few: all of them soon, not the first tenth of all soon
             raw.execute("SET LOCAL cursor_tuple_fraction = 1")
+        parameters = [study, *values, methods_with_choices(), study]
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(HEARING + RATINGS.format(ratings=ratings), [study, *values, study])
+            cursor.execute(HEARING + RATINGS.format(ratings=ratings), parameters)
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared

@@ -73,6 +73,7 @@ def training_feedback(
     entry = {**entry, **words.get("training", {}).get(stimulus, {})}
     names = words.get("criteria", {}).get(first.key, {}).get("names", {})
     scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
+    scale = scale.of_clip(rules.attributes.get(trial.stimulus_id, {}))
     return feedback_on(entry, json.loads(trial.expected), scale, right)
 
 
@@ -317,7 +318,8 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     ratings = []
     for index, criterion in enumerate(rules.criteria):
         chosen = _chosen(labels, [f"{index}{suffix}" for suffix, _ in rated])
-        scores = _scores(rules.method, criterion.scale, chosen)
+        scales = [rules.scale_of(criterion, stimulus) for _, stimulus in rated]
+        scores = _scores(rules.method, scales, chosen)
         joined = rules.method.joined_answer(chosen, scores, versus_first=trial.versus_first)
         if joined is not None:
             ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
@@ -338,9 +340,9 @@ def _chosen(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
     return [labels[key] for key in keys]
 
 
-def _scores(method: Method, scale: Scale, chosen: Sequence[str]) -> list[float | None]:
+def _scores(method: Method, scales: Sequence[Scale], chosen: Sequence[str]) -> list[float | None]:
     try:
-        scores = [scale.score(label) for label in chosen]
+        scores = [scale.score(label) for scale, label in zip(scales, chosen, strict=True)]
     except ValueError:
         raise Refused(OUTSIDE_SCALE) from None
     try:

@@ -5,7 +5,7 @@ Rules are read once per process. A refusal has a code for the page and a sentenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -14,9 +14,9 @@ from typing import Any
 from listening.common.secret_seeds import rng_of
 from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
-from listening.methods import Method, Part, PlannedTrial, Playback, Scale, method_named
-from listening.methods.method import gettext_noop
-from listening.models import Task
+from listening.methods import Method, Part, PlannedTrial, Playback, Scale, Step, method_named
+from listening.methods.method import ALTERNATIVES, gettext_noop
+from listening.models import Stimulus, Task
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,10 @@ class TaskRules:
     show_text: bool
     show_caption: bool
     autoplay: bool
+    options: Mapping[str, Any]
     lease_s: int
+    # of clips that bring their own alternatives, by their numbers
+    attributes: Mapping[int, Mapping[str, Any]]
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
 
@@ -107,6 +110,17 @@ class TaskRules:
     def judges_blocks(self) -> bool:
         """Whether a block whose traps failed goes to somebody else."""
         return self.reopen_invalid and bool(self.traps.kinds)
+
+    def scale_of(self, criterion: CriterionRules, stimulus: int) -> Scale:
+        """The scale on which this clip is rated."""
+        return criterion.scale.of_clip(self.attributes.get(stimulus, {}))
+
+    def alternatives_of(self, stimulus: int, rng: Random) -> tuple[Step, ...] | None:
+        """The alternatives of this clip in the order of its trial; None where none brings any."""
+        if not self.attributes:
+            return None
+        scale = Scale(widget=ALTERNATIVES).of_clip(self.attributes.get(stimulus, {}))
+        return self.method.ordered_alternatives(scale, self.options, rng)
 
 
 @lru_cache(maxsize=512)
@@ -127,10 +141,20 @@ def task_rules(task: int) -> TaskRules:
         row.show_text,
         row.show_caption,
         row.autoplay,
+        row.options,
         row.study.lease_s,
+        _attributes(row.study_id, criteria),
         row.order + 1,
         asks_between(row.study.questionnaires),
     )
+
+
+def _attributes(study: int, criteria: Sequence[CriterionRules]) -> dict[int, Mapping[str, Any]]:
+    """What clips of the study bring to the answers, where the task's clips bring any."""
+    if all(each.scale.widget != ALTERNATIVES for each in criteria):
+        return {}
+    clips = Stimulus.objects.filter(study=study, attributes__has_key=ALTERNATIVES)
+    return dict(clips.values_list("pk", "attributes"))
 
 
 def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:

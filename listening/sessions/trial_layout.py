@@ -115,10 +115,10 @@ def _passing(
     task: Task, trial: Trial, expected: Sequence[str], tolerance: float, criterion: str
 ) -> list[str]:
     rules = task_rules(task.pk)
-    scale = next((c.scale for c in rules.criteria if c.key == criterion), rules.criteria[0].scale)
+    judged = next((c for c in rules.criteria if c.key == criterion), rules.criteria[0])
     return labels_to_pass(
         rules.method,
-        scale,
+        rules.scale_of(judged, trial.stimulus_id),
         expected,
         tolerance,
         versus_first=trial.versus_first,

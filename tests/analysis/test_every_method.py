@@ -28,6 +28,8 @@ def ends_of(method: type[Method]) -> tuple[float, float]:
         return 1.0, 7.0
     if method.estimand.continuous and method.estimand.ends:
         return method.estimand.ends  # of a difference of grades
+    if not scale.span and not scale.steps:  # each clip's own
+        return method.estimand.ends or (0.0, 1.0)
     scores = scale.span[:2] if scale.span else [step.score or 0.0 for step in scale.steps]
     return min(scores), max(scores)
 

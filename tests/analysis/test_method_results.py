@@ -44,6 +44,7 @@ MEANS: dict[str, dict[str, float]] = {
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "free_choice": {},
+    "closed_response": {"cond-0": 0, "cond-1": 1, "cond-2": 1},
 }
 
 
@@ -53,6 +54,8 @@ def a_study(method: str, raters: int = 2) -> Study:
     )
     factories.make_material(study, 3, 4, {})
     Condition.objects.filter(study=study, key="cond-2").update(role="reference")
+    brought = {"alternatives": "veal|feel", "correct_answer": "veal"}
+    study.stimuli.update(attributes=brought if method == "closed_response" else {})
     options = OPTIONS.get(method, {})
     fields: dict[str, Any] = {"block_size": 4, "ratings_per_stimulus": raters, "options": options}
     task = factories.add_task(study, method=method, blocks_per_rater=9, **fields)
@@ -104,6 +107,8 @@ def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
         return f"{20 * level}"
     if key == "rank":
         return f"{1 + sum(1 for k in range(3) if levels[k] > level)}"
+    if key == "closed_response":
+        return "feel" if level == 1 else "veal"
     if key == "free_choice":
         return {1: "buzz|hiss", 3: "hiss", 5: "clean"}[level]
     return f"{level}"

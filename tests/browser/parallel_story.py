@@ -51,6 +51,24 @@ RANKING: dict[str, Any] = {
     "roles": ["rated"] * 3,
     "criteria": [criterion(0, "Which clip sounds best, which worst?", "ranking")],
 }
+RHYME: dict[str, Any] = {
+    "title": "Which word is it?",
+    "instructions": "Choose the word that you heard.",
+    "clip_names": ["Clip"],
+    "criteria": [criterion(0, "Which word did you hear?", "alternatives")],
+    "justification": None,
+}
+
+
+def alternatives_story(*words: str) -> Story:
+    """Two trials, each with the words that its clip brings; the second has them turned round."""
+    words = words or ("veal", "feel")
+    steps = [step(word, word, str(place)) for place, word in enumerate(words, start=1)]
+    turned = [step(word, word, str(place)) for place, word in enumerate(words[::-1], start=1)]
+    extras = {0: {"alternatives": steps}, 1: {"alternatives": turned}}
+    return Story([RHYME], [(0, [0.3], None), (0, [0.3], None)], extras=extras)
+
+
 LAUGHTER = [step(str(k), "", str(k)) for k in range(1, 6)]
 SCALES: dict[str, Any] = {
     "title": "All scales",

@@ -54,6 +54,7 @@
   /** @type {Record<string, (fieldset: HTMLElement) => void>} */
   const widgets = {
     choice: (fieldset) => all("input", fieldset)[0].click(),
+    alternatives: (fieldset) => all("input", fieldset)[0].click(),
     steps: (fieldset) => all("input", fieldset)[1].click(),
     many: (fieldset) => all("input", fieldset).slice(0, 2).forEach((input) => input.click()),
     slider: (fieldset) => enter(one("input", fieldset), "40"),

@@ -14,7 +14,14 @@ from listening.methods import Method
 from tests.browser.driver import begin, choose, hear
 from tests.browser.fake import FakeServer
 from tests.browser.forms import ABOUT, ANTIPHASE, DIGITS, HUGGINS, Requirements
-from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story, step
+from tests.browser.parallel_story import (
+    MUSHRA,
+    RANKING,
+    SCALES,
+    alternatives_story,
+    mushra_story,
+    step,
+)
 from tests.browser.story import ABX, ATT, CMOS, CONTEXT, SEVERAL, Story, line, short_story
 
 Serve = Callable[[Story], FakeServer]
@@ -78,6 +85,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     lines = [line("context", 0, 0, SENTENCE), line("rated", 0, 0.3, SENTENCE)]
     long = Story([CONTEXT], [(0, [0.3, 0.3], None)], extras={0: {"lines": [lines, lines[1:]]}})
     yield "context", long, hear
+    yield "alternatives", alternatives_story(), lambda page: heard_then(page, "veal")
     yield "mushra", mushra_story(0.4, {"justification": REASON}), hear_together
     first = {"playback": {"share": 1.0, "reference_first": True, "waveform": True}}
     wide = [step(label, f"{text}, at length") for label, text in (("0", "Worst"), ("100", "Best"))]

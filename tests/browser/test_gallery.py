@@ -22,7 +22,7 @@ from tests.listening.web import WebProcess
 ROBOT = (Path(__file__).parent / "robot.js").read_text(encoding="utf-8")
 AT_ONCE = 3  # pages that are walked at the same time
 # One of each screen, the slowest first: every method is walked in test_presets.py.
-WALKED = ("mushra", "context_mos", "free_choice")
+WALKED = ("mushra", "context_mos", "free_choice", "closed_response")
 SMALL = {"width": 600, "height": 800}
 EARS = """
 window.__played = 0;

@@ -13,7 +13,7 @@ from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.moments import note_states, was
-from tests.browser.parallel_story import SCALES, WORDS, criterion, step
+from tests.browser.parallel_story import SCALES, WORDS, alternatives_story, criterion, step
 from tests.browser.story import Story, short_story
 from tests.browser.test_rater_looks import TOO_WIDE, can_be_seen_and_reached
 
@@ -211,3 +211,25 @@ def test_every_scale_can_be_seen_and_reached_on_a_phone(serve: Serve, new_page: 
     for width in (320, 390, 640, 1280):
         page.set_viewport_size({"width": width, "height": 700})
         assert page.evaluate(TOO_WIDE) <= 0, width
+
+
+def test_a_trial_shows_the_alternatives_of_its_clip_and_takes_them_by_number_keys(
+    serve: Serve, new_page: NewPage
+) -> None:
+    words = ("peas", "peak", "peal", "peace", "peach", "a peat that is long enough to wrap here")
+    page, server = heard(
+        serve, new_page, alternatives_story(*words), viewport={"width": 390, "height": 844}
+    )
+    expect(page.get_by_role("radio")).to_have_count(6)
+    missing(page, "Choose an answer.")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    page.keyboard.press("5")
+    expect(page.get_by_role("radio", name="peach")).to_be_checked()
+    assert answers(page, server) == {"0": "peach"}
+    hear(page)
+    page.keyboard.press("5")  # the order is turned round
+    expect(page.get_by_role("radio", name="peak")).to_be_checked()
+    go_on(page)
+    wait_stored(page, server, 2)
+    assert server.house.stored["t1"]["answers"] == {"0": "peak"}

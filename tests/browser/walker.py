@@ -389,6 +389,7 @@ DOORS: Mapping[str, Callable[[Walker], None]] = {
 }
 WIDGETS: Mapping[str, Callable[[Walker, Locator], dict[str, str]]] = {
     "choice": Walker.choose,
+    "alternatives": Walker.choose,
     "steps": Walker.choose,
     "many": Walker.choose_many,
     "slider": Walker.move,

@@ -3,7 +3,7 @@
 from collections import Counter
 from math import sqrt
 from random import Random
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 import pytest
 
@@ -145,3 +145,19 @@ def test_typing_facts_fit_the_text():
     assert typed["typing_ms"] > 500
     pasted = typing_facts(random, "a short breath", pasted=True)
     assert pasted["pasted_chars"] == len("a short breath")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("condition", ["good", "middling", "bad"])
+def test_a_word_is_recognized_as_often_as_its_clip_is_good_enough_and_else_guessed(condition):
+    """P(right) = Φ(quality / spread) + (1 - Φ) / k, over raters and clips."""
+    words = ("peas", "peak", "peal", "peach")
+    given = [
+        float(
+            Opinions(TRUTH, n).recognized(KnownClip(condition, f"c-{n}", correct="peak"), words)
+            == "peak"
+        )
+        for n in range(4000)
+    ]
+    known = NormalDist().cdf(TRUTH.qualities[condition] / TRUTH.spread.single())
+    assert close_to(given, known + (1 - known) / len(words))

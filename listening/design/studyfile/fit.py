@@ -13,6 +13,7 @@ from listening.design.studyfile.study_toml import OPTION
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
+from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER
 from listening.methods.paired import BETWEEN
 
 
@@ -150,6 +151,7 @@ class TaskFit:
         trials = None if unknown else self._trials()
         if not unknown:
             self._check_unused_options()
+        self._check_alternatives(scales)
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
@@ -199,6 +201,39 @@ class TaskFit:
             self._check_names(scales[criterion.key], own or self.options, where)
             self._say_unused(own, where)
         return scales
+
+    def _check_alternatives(self, scales: dict[str, Scale]) -> None:
+        """Of a method whose answers are choices: what each clip brings, and its right answer."""
+        brings = any(scale.widget == ALTERNATIVES for scale in scales.values())
+        if not self.method.offers_choices or not scales:
+            return
+        traps = {kind.kind for kind in TrapPlan.from_dict(self.task.traps).kinds}
+        trained = {entry["stimulus"] for entry in self.task.training}
+        beside = [s for s in self.study.stimuli if s.trap in traps or s.key in trained]
+        labels = [
+            label for scale in scales.values() if scale.widget == "choice" for label in scale.labels
+        ]
+        for s in (*self.material, *beside):
+            correct = s.attributes.get(CORRECT_ANSWER, "")
+            if brings:
+                self._check_own_alternatives(s)
+            elif correct and correct not in labels:
+                what = f"“{correct}” is no choice of task “{self.task.key}”."
+                remedy = did_you_mean(correct, labels) or "Write the label of a choice."
+                self.notes.csv(self.numbers[s.key], CORRECT_ANSWER, what, remedy)
+
+    def _check_own_alternatives(self, s: StimulusEntry) -> None:
+        try:
+            self.method.check_alternatives(s.attributes)
+        except ValueError as error:
+            remedy = "Write them as “veal|feel” in the column alternatives."
+            what = f"The clip “{s.key}” does not fit “{self.task.method}”: {error}."
+            self.notes.csv(self.numbers[s.key], ALTERNATIVES, what, remedy)
+            return
+        if not s.trap and not s.attributes.get(CORRECT_ANSWER):
+            what = f"The clip “{s.key}” has no right answer."
+            remedy = "Write which of its alternatives is said in the column correct_answer."
+            self.notes.csv(self.numbers[s.key], CORRECT_ANSWER, what, remedy)
 
     def _check_names(self, scale: Scale, options: dict[str, Any], where: str) -> None:
         names = options.get("names")
@@ -353,7 +388,8 @@ class TaskFit:
                 remedy = did_you_mean(kind.criterion, [c.key for c in self.task.criteria])
                 self.say(f"traps.kinds[{n}].criterion", what, remedy)
             scale = scales.get(kind.criterion or next(iter(scales), ""))
-            self._check_expected(kind.expected, scale, f"traps.kinds[{n}].expected")
+            if scale is None or scale.widget != ALTERNATIVES:  # else each clip is looked at
+                self._check_expected(kind.expected, scale, f"traps.kinds[{n}].expected")
             self._check_trap_rows(n, kind, scale)
         self._check_trap_sets(plan)
 
@@ -381,9 +417,10 @@ class TaskFit:
                 on_page = "Write it under Raters: Traps, Right answers."
                 self.notes.csv(row, "expected", what, remedy, on_page)
             for label in filter(None, (word.strip() for word in own.split("|"))):
-                if scale and not _is_on(scale, label):
+                on = scale and scale.of_clip(s.attributes)
+                if on and not _is_on(on, label):
                     what = f"“{label}” is not on the scale of task “{self.task.key}”."
-                    self.notes.csv(row, "expected", what, did_you_mean(label, scale.labels))
+                    self.notes.csv(row, "expected", what, did_you_mean(label, on.labels))
             versus = s.attributes.get("versus", "")
             if versus and versus not in keys:
                 what = f"“{versus}” is no stimulus."
@@ -397,7 +434,9 @@ class TaskFit:
         for n, entry in enumerate(self.task.training, start=1):
             where = f"training[{n}]"
             self._check_stimulus(entry["stimulus"], f"{where}.stimulus")
-            self._check_expected(entry.get("expected", ()), scale, f"{where}.expected")
+            own = next((s for s in self.study.stimuli if s.key == entry["stimulus"]), None)
+            on = scale.of_clip(own.attributes) if scale and own else scale
+            self._check_expected(entry.get("expected", ()), on, f"{where}.expected")
 
     def _check_examples(self) -> None:
         for n, entry in enumerate(self.task.examples, start=1):

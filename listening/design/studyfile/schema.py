@@ -1165,8 +1165,8 @@ class Task(Table):
         MEASURED,
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
-        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"` or '
-        '`"free_choice"`; see [methods](methods.md)',
+        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"`, '
+        '`"free_choice"` or `"closed_response"`; see [methods](methods.md)',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"

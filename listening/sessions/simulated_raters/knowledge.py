@@ -8,6 +8,7 @@ from typing import Any
 
 from listening import audio
 from listening.methods import method_named
+from listening.methods.method import CORRECT_ANSWER
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.sessions.simulated_raters.opinions import KnownClip, Truth
 from listening.sessions.simulated_raters.scripted_rater import Kind, RaterKnowledge
@@ -52,7 +53,8 @@ def clips_by_copy(study: Study) -> dict[str, KnownClip]:
     for s in study.stimuli.select_related("condition").order_by("trap", "pk"):  # rated ones first
         own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
         labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
-        known = KnownClip(s.condition.key, s.key, labels, s.duration_s)
+        correct = str(s.attributes.get(CORRECT_ANSWER, ""))
+        known = KnownClip(s.condition.key, s.key, labels, s.duration_s, correct)
         if not s.trap:
             rated[s.served_sha256] = known
         clips[s.served] = rated.get(s.served_sha256, known)

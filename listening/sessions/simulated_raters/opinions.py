@@ -12,6 +12,7 @@ from typing import Any
 
 from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
+from listening.methods.method import ALTERNATIVES
 
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
 ATT_CUTS = (-0.3, 0.3)
@@ -78,6 +79,7 @@ class KnownClip:
     stimulus: str
     expected: frozenset[str] = frozenset()  # labels that pass, for trap clips
     duration_s: float = 0.0
+    correct: str = ""  # the right answer, where the clip has one
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,10 @@ class Opinions:
             return cuts.label_at(self.utility(clips[-1]) - self.utility(clips[-2]))
         return cuts.label_at(self.utility(clip))
 
+    def recognized(self, clip: KnownClip, labels: Sequence[str]) -> str:
+        """The right answer where the clip sounded good enough for it, else a guess."""
+        return clip.correct if self.utility(clip) > 0 else self.any_label(labels)
+
     def any_label(self, labels: Sequence[str]) -> str:
         """The answer of somebody who does not listen."""
         return self.random.choice(list(labels))
@@ -223,7 +229,8 @@ def trial_answers(
 def _label(
     opinions: Opinions, scale: State, trial: State, clips: Sequence[KnownClip], careless: bool
 ) -> str:
-    steps = [step["label"] for step in scale["steps"]]
+    own = trial["alternatives"] if scale["widget"] == ALTERNATIVES else scale["steps"]
+    steps = [step["label"] for step in own]
     if scale["widget"] == "text":
         return TEXT[: scale["longest"]]
     if scale["widget"] == "many":
@@ -236,6 +243,8 @@ def _label(
         return opinions.any_label(steps)
     if {"A", "B"} <= set(steps):
         return _one_of_two(opinions, steps, clips)
+    if clips[rated].correct in steps and not clips[rated].expected:
+        return opinions.recognized(clips[rated], steps)
     compared = any(label.startswith("-") for label in steps)
     return opinions.label(steps, clips if compared else [clips[rated]])
 

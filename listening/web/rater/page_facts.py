@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
 from listening.design.traps import TrapPlan
-from listening.methods import Method, Part, Playback, Scale
+from listening.methods import Method, Part, Playback, Scale, Step
 from listening.methods.rubrics import KIND
 from listening.methods.vocalisation_types import canonical, types_marked
 from listening.sessions.line_marks import Lines, marked_lines
@@ -138,6 +138,14 @@ def occasion_facts(key: str, done: int, total: int) -> dict[str, str]:
     """Of a questionnaire between trials: the key of this occasion, and where the rater stands."""
     place = _("Questions · %(done)s of %(total)s done") % {"done": done, "total": total}
     return {"key": key, "place": place}
+
+
+def alternatives_facts(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """The alternatives of a trial in their order; number keys go by their place."""
+    return [
+        {"label": step.label, "text": step.text, "hotkey": str(place), "apart": False}
+        for place, step in enumerate(steps, start=1)
+    ]
 
 
 def scale_facts(scale: Scale) -> dict[str, Any]:

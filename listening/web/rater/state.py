@@ -16,6 +16,7 @@ from msgspec.json import decode, encode
 from listening import audio
 from listening.audio.appearance import MEAN_PAD_S
 from listening.common.languages import speaking, study_words
+from listening.common.secret_seeds import rng_of
 from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
@@ -321,6 +322,9 @@ def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
         else None,
         "caption": own.caption if rules.show_caption else None,
     }
+    alternatives = rules.alternatives_of(trial.stimulus_id, rng_of(trial.code))
+    if alternatives is not None:
+        shown["alternatives"] = page_facts.alternatives_facts(alternatives)
     return encode(shown)
 
 

@@ -36,6 +36,7 @@ from listening.design.studyfile.stimuli_csv import CAPTION
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
+from listening.methods.method import ALTERNATIVES
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import parts_of
@@ -237,6 +238,7 @@ def _trials(
             **_kind(file.items[trial.item_id], tasks[trial.task]),
             "text": _text(file, trial),
             "caption": _caption(file, trial),
+            **_alternatives(file, trial),
             "training": _training(trial, trials),
             "judged": _judged(file, trial),
         }
@@ -265,6 +267,17 @@ def _caption(file: StudyFile, trial: ShownTrial) -> str | None:
     return file.stimuli[trial.stimulus_id].attributes.get(CAPTION) if shown else None
 
 
+def _alternatives(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:
+    """Those that the trial's clip brings, in an order drawn for it."""
+    task, clip = file.tasks[trial.task], file.stimuli[trial.stimulus_id].attributes
+    scale = next((each for each in scales_of(task) if each.widget == ALTERNATIVES), None)
+    if scale is None:
+        return {}
+    method, rng = method_named(task.method), Random(trial.code)
+    steps = method.ordered_alternatives(scale.of_clip(clip), task.options, rng)
+    return {"alternatives": page_facts.alternatives_facts(steps)}
+
+
 def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int] | None:
     if trial.trap != TRAINING:
         return None
@@ -279,7 +292,8 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
     task = file.tasks[trial.task]
     key = file.stimuli[trial.stimulus_id].key
     entry = next(e for e in task.training if e["stimulus"] == key)
-    feedback = partial(feedback_on, entry, trial.expected, scales_of(task)[0])
+    scale = scales_of(task)[0].of_clip(file.stimuli[trial.stimulus_id].attributes)
+    feedback = partial(feedback_on, entry, trial.expected, scale)
     return {"labels": list(trial.expected), "right": feedback(True), "wrong": feedback(False)}
 
 

@@ -43,6 +43,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
+from listening.methods.method import ALTERNATIVES
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
@@ -334,4 +335,6 @@ def _scale(scale: Scale) -> str:
         return f"free text, at most {scale.longest} characters"
     if scale.widget == "ranking":
         return "a ranking, best first"
+    if scale.widget == ALTERNATIVES:
+        return "the alternatives of each clip"
     return ", ".join(words) if len(words) <= MOST_ANSWERS else f"{words[0]} to {words[-1]}"

@@ -114,20 +114,45 @@ const kinds = { slider: SliderScale, many: ManyScale, text: TextScale };
 const KIND = "{dimension}";
 
 /**
- * The server's markup of a task and its criteria, with the trial's kind where questions name it.
+ * Fills in the alternatives that the clip of a trial brings.
+ * @param {DocumentFragment} fragment
+ * @param {Plan[]} plans
+ * @param {Plan["scale"]["steps"] | undefined} steps
+ */
+function withAlternatives(fragment, plans, steps) {
+  if (!steps) return plans;
+  for (const model of fragment.querySelectorAll("template")) {
+    const options = steps.map(({ label, text, hotkey }) => {
+      const option = /** @type {DocumentFragment} */ (model.content.cloneNode(true));
+      const [input, words, key] = option.querySelectorAll("input, span, kbd");
+      Object.assign(/** @type {HTMLInputElement} */ (input), { value: label }).dataset.hotkey = hotkey;
+      /** @type {Element} */ (words).textContent = text;
+      /** @type {Element} */ (key).textContent = hotkey;
+      return option;
+    });
+    model.replaceWith(...options);
+  }
+  const brought = (/** @type {Plan} */ { scale }) => scale.widget === "alternatives";
+  return plans.map((plan) => (brought(plan) ? { ...plan, scale: { ...plan.scale, steps } } : plan));
+}
+
+/**
+ * The server's markup of a task and its criteria, with the trial's kind where questions name it and
+ * with its alternatives.
  * @param {import("../shared/wire.js").Task} task
  * @param {import("../shared/wire.js").Trial} trial
  */
-export function askedOf(task, { dimension }) {
+export function askedOf(task, { dimension, alternatives }) {
   const fragment = cloned(`task-${task.index}`);
-  if (dimension === undefined) return { fragment, plans: task.criteria };
+  const criteria = withAlternatives(fragment, task.criteria, alternatives);
+  if (dimension === undefined) return { fragment, plans: criteria };
   const named = (/** @type {string} */ text) => text.replaceAll(KIND, dimension);
   for (const element of fragment.querySelectorAll("legend, .field-help")) {
     for (const node of element.childNodes) {
       if (node instanceof Text) node.data = named(node.data);
     }
   }
-  const plans = task.criteria.map((plan) => ({ ...plan, question: named(plan.question), help: named(plan.help) }));
+  const plans = criteria.map((plan) => ({ ...plan, question: named(plan.question), help: named(plan.help) }));
   return { fragment, plans };
 }
 

@@ -38,7 +38,7 @@ export class TrialView extends TrialScreen {
     const kept = Array.isArray(draft?.players) ? draft.players : [];
     this.player = this.buildPlayer(clips, kept, language);
     this.players = [this.player];
-    trimKeys(this.root, task, this.player.keys);
+    trimKeys(this.root, { ...task, criteria: this.plans }, this.player.keys);
     this.listen();
     this.update();
     const goesOn = task.autoplay && hasStarted && !draft;
@@ -139,7 +139,7 @@ export class TrialView extends TrialScreen {
   /** The focus follows, so that Enter goes on instead of playing again. @param {string} key */
   choose(key) {
     const { active } = this.criteria;
-    const known = this.task.criteria.some(({ scale }) => scale.steps.some((step) => step.hotkey === key));
+    const known = this.plans.some(({ scale }) => scale.steps.some((step) => step.hotkey === key));
     if (!this.heard && known) return this.tooEarly();
     if (!active.hotkey(key)) return false;
     const next = this.criteria.unanswered;
