@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
 from listening.methods.estimand import Estimand
+
+if TYPE_CHECKING:
+    from listening.methods.transcript_scores import SpokenText
 
 WAVEFORMS = ("none", "reference")
 BETRAYS = (
@@ -16,6 +19,7 @@ BETRAYS = (
     'systems apart without listening; write "reference", which is the same picture for all clips'
 )
 LONGEST_LABEL = 2000
+TEXTS = ("text", "transcript")  # widgets in which raters type
 JOINT = "|"  # between the labels of an answer that holds several
 DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
@@ -29,6 +33,7 @@ class Playback:
     reference_first: bool = False
     hidden_reference: bool = True  # among the rated clips, where there is an open one
     waveform: bool = False  # of the reference, on the time line
+    plays: int | None = None  # how often the clip may be played; None: as often as one likes
 
     def in_order(self, facts: Mapping[str, Any]) -> bool:
         """Whether the page says that the reference was heard before a rated clip sounded.
@@ -142,6 +147,7 @@ class Scale:
     `choice` and `steps`: one of the steps. `many`: some of them, joined by “|” in their order.
     `slider`, `sliders`: a number within `span` (low, high, step); steps are words along the way.
     `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
+    `transcript`: the same, or the step that says that nothing was understood.
     """
 
     steps: tuple[Step, ...] = ()
@@ -151,7 +157,8 @@ class Scale:
 
     def score(self, label: str) -> float | None:
         """The number of a label, None where it has none; ValueError when the scale lacks it."""
-        if self.widget == "text":
+        is_step = label in self.labels
+        if self.widget in TEXTS and not is_step:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
         elif self.widget == "many":
@@ -234,6 +241,7 @@ class Method:
     # (key, question, options of its own scale) each; without them there is one, named by studyfile
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
+    compares_text: ClassVar[bool] = False  # is an answer scored against the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -270,6 +278,12 @@ class Method:
         `rng` is seeded by the trial: it draws here what it drew in `parts`.
         """
         return score
+
+    def text_score(
+        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
+    ) -> float | None:
+        """The number of a typed answer about a clip that says this; see `compares_text`."""
+        raise NotImplementedError
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""

@@ -311,7 +311,8 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     for index, criterion in enumerate(rules.criteria):
         chosen = _chosen(labels, [f"{index}{suffix}" for suffix, _ in rated])
         scores = _scores(rules.method, criterion.scale, chosen)
-        for (_, stimulus), label, score in zip(rated, chosen, scores, strict=True):
+        for (_, stimulus), label, given in zip(rated, chosen, scores, strict=True):
+            score = rules.score_text(stimulus, label) if given is None else given
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )

@@ -6,7 +6,7 @@ Rules are read once per process. A refusal has a code for the page and a sentenc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -16,7 +16,8 @@ from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, method_named
 from listening.methods.method import gettext_noop
-from listening.models import Task
+from listening.methods.transcript_scores import SpokenText
+from listening.models import Stimulus, Study, Task
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,13 @@ class TaskRules:
     lease_s: int
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
+    options: Mapping[str, Any] = field(default_factory=dict)
+    spoken: Mapping[int, SpokenText] = field(default_factory=dict)  # by stimulus; never sent
+
+    def score_text(self, stimulus: int, label: str) -> float | None:
+        """The score of a typed answer; None where the task compares none with the clip's text."""
+        spoken = self.spoken.get(stimulus)
+        return None if spoken is None else self.method.text_score(label, spoken, self.options)
 
     @property
     def judges_blocks(self) -> bool:
@@ -130,7 +138,22 @@ def task_rules(task: int) -> TaskRules:
         row.study.lease_s,
         row.order + 1,
         asks_between(row.study.questionnaires),
+        row.options,
+        spoken_texts(row.study) if method.compares_text else {},
     )
+
+
+def spoken_texts(study: Study) -> dict[int, SpokenText]:
+    """What each clip of a study says, by its number; they are fixed once the study has opened."""
+    clips = Stimulus.objects.filter(study=study).values_list(
+        "pk", "item__text", "item__transcript", "item__language", "attributes"
+    )
+    return {
+        pk: SpokenText(
+            transcript or text, language or study.language, str(attributes.get("keywords", ""))
+        )
+        for pk, text, transcript, language, attributes in clips
+    }
 
 
 def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:

@@ -529,6 +529,7 @@ def _without_reference(table: Table, reference: Sequence[Table]) -> Table:
 MOST_KEPT = 400  # rows per table on the page to keep
 # What follows the answer, folded: the id and title of each group, and the parts that stand in it
 GROUPS = {
+    "intelligibility": ("Intelligibility", ("transcription",)),
     "papers": ("Tables of the paper", ("att", "long_form", "lfs", "nvv", "recommendation")),
     "metrics": ("Metrics against people", ("against_people", "trap_detection")),
     "models": (
