@@ -166,6 +166,7 @@ __all__ = [
     "StudyTerms",
     "TaskPlan",
     "TaskProgress",
+    "TranscriptionFacts",
     "TrapProgress",
     "TurnRow",
     "UnplayedClip",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pytest
+from django.test import Client
 
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
@@ -14,7 +16,7 @@ from analysis.report.html.page import page_html
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.options import Options
 from listening.methods.transcript_scores import NOTHING, SpokenText, score_transcript
-from listening.models import Item, Rating
+from listening.models import Item, Rating, Study
 from listening.selectors import method_facts, rating_rows
 from listening.sessions import lifecycle
 from listening.sessions.simulated_raters.opinions import KnownClip, Opinions, Spread, Truth
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("answer_alone")
 TEXTS = ["Glue the sheet to the dark blue background.", "It's easy to tell the depth of a well."]
 
 
-def typed_study(**options):
+def typed_study(**options: Any) -> Study:
     study = factories.make_study(
         conditions=2,
         items=2,
@@ -44,7 +46,7 @@ def typed_study(**options):
     return study
 
 
-def test_an_answer_is_stored_as_typed_and_scored_by_the_text_of_its_clip(db):
+def test_an_answer_is_stored_as_typed_and_scored_by_the_text_of_its_clip(db: None) -> None:
     study = typed_study(typos="one_letter", plays=2)
     texts = dict(study.stimuli.values_list("pk", "item__text"))
     wrong = {TEXTS[0]: "Glue the SHEAT to the duck blue background", TEXTS[1]: NOTHING}
@@ -71,7 +73,7 @@ def test_an_answer_is_stored_as_typed_and_scored_by_the_text_of_its_clip(db):
     rates = next(t for t in part["tables"] if t["key"] == "rates")["rows"]
     for row in rates:
         own = [r for r in rows if r["condition"] == row["condition"]]
-        assert row["right"] == pytest.approx(100 * fmean(r["score"] for r in own))
+        assert row["right"] == pytest.approx(100 * fmean(r["score"] or 0.0 for r in own))
         assert row["right"] == pytest.approx(100 * means[row["condition"]])
         assert row["nothing"] == sum(r["label"] == NOTHING for r in own)
     assert fmean(row["errors"] for row in rates) == pytest.approx(100 * (1 / 8 + 1) / 4)
@@ -81,13 +83,13 @@ def test_an_answer_is_stored_as_typed_and_scored_by_the_text_of_its_clip(db):
     assert first["easy", None] == (2, 4)
     assert not any(word == "sheet" for word, _ in first)  # a typo that is right
     said = " ".join([*part["sentences"], *part["methods"]])
-    assert "2 words of" in said
+    assert "2 of 48 right words had one wrong letter" in said
     assert "2 answers came after more than 2 plays" in said
     assert part["warnings"] == []
     assert "Words most often missed or confused" in page_html(report)
 
 
-def test_no_page_of_a_rater_holds_what_is_to_be_typed(db, client):
+def test_no_page_of_a_rater_holds_what_is_to_be_typed(db: None, client: Client) -> None:
     study = typed_study()
     session = factories.arrive(study)
     page = client.get(f"/s/{session.code}/").content.decode()
@@ -101,13 +103,13 @@ def clip(words: int, stimulus: str = "s") -> KnownClip:
     return KnownClip("a", stimulus, words=tuple(f"w{k}" for k in range(words)))
 
 
-def test_simulated_raters_type_with_the_error_rate_of_the_truth():
+def test_simulated_raters_type_with_the_error_rate_of_the_truth() -> None:
     truth = Truth(3, {"a": 0.4}, Spread(stimulus=0.0))
     own = clip(8)
     spoken = SpokenText(" ".join(own.words), "en")
     scores = [
-        score_transcript(Opinions(truth, number).transcript(own, careless=False), spoken).share
-        for number in range(3000)
+        score_transcript(typed, spoken).share or 0.0
+        for typed in (Opinions(truth, n).transcript(own, careless=False) for n in range(3000))
     ]
     assert fmean(scores) == pytest.approx(truth.words_right("a", "s"), abs=0.02)
     lazy = Opinions(truth, 1).transcript(own, careless=True)
@@ -116,7 +118,7 @@ def test_simulated_raters_type_with_the_error_rate_of_the_truth():
 
 @pytest.mark.slow
 @sizes(60, 1000)
-def test_intervals_of_words_right_hold_the_truth(runs):
+def test_intervals_of_words_right_hold_the_truth(runs: int) -> None:
     """20 new raters type 24 new sentences each time; the truth is that of all raters and texts."""
     held = 0
     for run in range(runs):

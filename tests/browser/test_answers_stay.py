@@ -14,7 +14,7 @@ from listening.methods import Method
 from tests.browser.driver import begin, choose, hear
 from tests.browser.fake import FakeServer
 from tests.browser.forms import ABOUT, ANTIPHASE, DIGITS, HUGGINS, Requirements
-from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story, step
+from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, TRANSCRIPT, mushra_story, step
 from tests.browser.story import ABX, ATT, CMOS, CONTEXT, SEVERAL, Story, line, short_story
 
 Serve = Callable[[Story], FakeServer]
@@ -75,6 +75,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     yield "several", Story([SEVERAL], [(0, [0.3], None)]), lambda page: heard_then(page, "4")
     scales = {**SCALES, "justification": REASON}
     yield "scales", Story([scales], [(0, [0.3], None)]), hear
+    yield "transcript", Story([TRANSCRIPT], [(0, [0.3], None)]), hear_and_type
     lines = [line("context", 0, 0, SENTENCE), line("rated", 0, 0.3, SENTENCE)]
     long = Story([CONTEXT], [(0, [0.3, 0.3], None)], extras={0: {"lines": [lines, lines[1:]]}})
     yield "context", long, hear
@@ -91,6 +92,11 @@ def answer_att(page: Page) -> None:
     hear(page)
     choose(page, "Human")
     page.locator("textarea").fill("A breath before it.")
+
+
+def hear_and_type(page: Page) -> None:
+    hear(page)
+    page.locator("textarea").fill("the harbour")
 
 
 def heard_then(page: Page, label: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated
+from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import newest_scores
@@ -37,10 +38,11 @@ WITHOUT_TEXTS = (
     "hold: analyse the study itself."
 )
 _RATES_NOTE = (
-    "Words right: mean over answers of the words typed right / the words that count. Error rate: "
-    "mean over answers of substitutions, deletions and insertions / all words of the text. Both "
-    "with the interval that lets raters and sentences vary. Recogniser: mean over the same clips "
-    "of the metric wer (cer in languages written without spaces); a dash: not scored."
+    "Words right: mean over answers of the words typed right / the words that count. WER, the word "
+    "error rate: mean over answers of substitutions, deletions and insertions / all words of the "
+    "text. Both with the interval that lets raters and sentences vary. Recogniser: mean of the "
+    "metric wer over the same clips; a dash: not scored. Languages written without spaces have "
+    "characters in the place of words, and cer in that of wer."
 )
 _CONFUSED_NOTE = (
     "Words of the texts that were typed as another word, or left out (a dash), and how often. "
@@ -56,10 +58,10 @@ class RateRow:
     right: float = column("Words right (%)", "number", 1)
     right_low: float | None = column("95% CI", "interval", 1, key="right")
     right_high: float | None = None
-    errors: float | None = column("Error rate of raters (%)", "number", 1, default=None)
+    errors: float | None = column("WER, raters (%)", "number", 1, default=None)
     errors_low: float | None = column("95% CI", "interval", 1, key="errors", default=None)
     errors_high: float | None = None
-    recogniser: float | None = column("Error rate of recogniser (%)", "number", 1, default=None)
+    recogniser: float | None = column("WER, recogniser (%)", "number", 1, default=None)
     nothing: int = column("Nothing understood", "count", default=0)
     answers: int = column("Answers", "count", default=0)
 
@@ -110,7 +112,7 @@ class Transcription(FamilyPart):
             RateRow, f"rates{each.suffix}", title, rows, level=level, note=_RATES_NOTE
         )
         if typed is None:
-            return Content([WITHOUT_TEXTS], tables=[rates])
+            return Content([*_extremes(rows), WITHOUT_TEXTS], tables=[rates])
         tables = [rates]
         confused = confusions([score for score in typed.scores if score])
         if confused:
@@ -125,7 +127,7 @@ class Transcription(FamilyPart):
                 )
             )
         return Content(
-            list(_sentences(family, typed)),
+            [*_extremes(rows), *_sentences(family, typed)],
             tables=tables,
             warnings=list(_warnings(family, typed)),
             methods=[_method(family, typed)],
@@ -221,11 +223,27 @@ def confusions(scores: Sequence[TranscriptScore]) -> list[ConfusionRow]:
     return [ConfusionRow(w, typed or None, n, heard[w]) for (w, typed), n in ordered]
 
 
+def _extremes(rows: Sequence[RateRow]) -> Iterator[str]:
+    """The conditions with the most and the fewest words right."""
+    known = [row for row in rows if row.right_low is not None]
+    if len(known) < 2:
+        return
+    best, worst = max(known, key=lambda r: r.right), min(known, key=lambda r: r.right)
+    yield (
+        f"Raters typed {_right(best)} of {condition_span(best.condition)} right and "
+        f"{_right(worst)} of {condition_span(worst.condition)}."
+    )
+
+
+def _right(row: RateRow) -> str:
+    return f"{row.right:.1f}% of the words (CI {row.right_low:.1f}–{row.right_high:.1f}%)"
+
+
 def _sentences(family: Family, typed: TypedAnswers) -> Iterator[str]:
     if typed.facts["typos"]:
         accepted = sum(score.typos for score in typed.scores if score)
         right = sum(score.right for score in typed.scores if score)
-        yield f"{counted(accepted, 'word')} of {right:,} counted as right with one wrong letter."
+        yield f"{accepted:,} of {counted(right, 'right word')} had one wrong letter (option typos)."
     plays = family.table["plays"]
     more = int((plays > typed.facts["plays"]).sum())
     if more:
