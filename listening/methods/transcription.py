@@ -42,7 +42,7 @@ class Transcription(Method):
         "unpredictable sentences as in Benoît et al. 1996"
     )
     default_question = gettext_noop("Type the words that you heard.")
-    default_criteria = (("words", default_question, {}),)
+    default_criteria = (("words_heard", default_question, {}),)
     compares_text = True
 
     def scale(self, options: Mapping[str, Any]) -> Scale:

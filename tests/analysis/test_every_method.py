@@ -26,6 +26,8 @@ def ends_of(method: type[Method]) -> tuple[float, float]:
         scale = method().scale({})
     except ValueError:  # the study's own scale
         return 1.0, 7.0
+    if method.compares_text:
+        return 0.0, 1.0
     scores = scale.span[:2] if scale.span else [step.score or 0.0 for step in scale.steps]
     return min(scores), max(scores)
 

@@ -38,8 +38,10 @@ MEANS: dict[str, dict[str, float]] = {
     "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
+    "transcription": {"cond-0": 0.2, "cond-1": 0.6, "cond-2": 1.0},
     "free_choice": {},
 }
+WORDS = ["glue", "the", "sheet", "to", "wood"]  # that raters type: as many as their level
 
 
 def a_study(method: str, raters: int = 2) -> Study:
@@ -47,6 +49,7 @@ def a_study(method: str, raters: int = 2) -> Study:
         owner=factories.make_user(), key=f"by-{method}", title="A study", state="open", seed=1
     )
     factories.make_material(study, 3, 4, {})
+    study.items.update(text=" ".join(WORDS))
     Condition.objects.filter(study=study, key="cond-2").update(role="reference")
     options = OPTIONS.get(method, {})
     fields: dict[str, Any] = {"block_size": 4, "ratings_per_stimulus": raters, "options": options}
@@ -97,6 +100,8 @@ def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
         return "A" if parts[2].stimulus == parts[0].stimulus else "B"
     if key == "mushra":
         return f"{20 * level}"
+    if key == "transcription":
+        return " ".join(WORDS[:level])
     if key == "rank":
         return f"{1 + sum(1 for k in range(3) if levels[k] > level)}"
     if key == "free_choice":

@@ -118,7 +118,7 @@ def test_simulated_raters_type_with_the_error_rate_of_the_truth() -> None:
 
 @pytest.mark.slow
 @sizes(60, 1000)
-def test_intervals_of_words_right_hold_the_truth(runs: int) -> None:
+def test_intervals_of_words_right_hold_the_truth(runs):
     """20 new raters type 24 new sentences each time; the truth is that of all raters and texts."""
     held = 0
     for run in range(runs):
