@@ -520,7 +520,7 @@ def test_a_line_that_cannot_be_made_here_says_what_it_takes(monkeypatch, tmp_pat
         lines.cut_out(lines.READINGS["a0007"], tmp_path)
 
 
-DERIVED = ("anchor", "begun", "noisy", "denoised", "nvv", "spoken")
+DERIVED = ("anchor", "begun", "masked", "noisy", "denoised", "nvv", "spoken")
 
 
 @pytest.mark.parametrize(("anchor", "cut_hz"), [("anchor35", 3500), ("anchor70", 7000)])
