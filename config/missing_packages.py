@@ -26,7 +26,7 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     "metrics": (
         *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),
         *("onnxruntime", "openai", "peft", "pystoi", "pyworld", "safetensors", "silero_vad"),
-        *("torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
+        *("torch", "torchaudio", "tqdm", "transformers", "zhon"),
     ),
     "paired": ("pesq", "visqol", "ai_edge_litert"),
 }

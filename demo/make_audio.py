@@ -52,6 +52,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from coded()
     yield from noisy_and_cleaned()
     yield from enhanced_and_references()
+    yield from masked()
     yield from vocalised()
     yield from spoken_instructions()
     yield from spoiled_chinese()
@@ -207,6 +208,39 @@ def pink(count: int, name: str) -> Wave:
     spectrum = np.fft.rfft(random_of(name).standard_normal(count))
     hz = np.fft.rfftfreq(count, 1 / RATE_HZ)
     return np.asarray(np.fft.irfft(spectrum / np.sqrt(np.maximum(hz, 50.0)), count))
+
+
+# --- Intelligibility: speech in noise of its own spectrum ----------------------------------------
+
+MASKED = ("human", "flite-slt", "espeak-ng")
+MASKED_SNR_DB = -4.0
+
+
+def masked() -> Iterator[Recipe]:
+    for voice in MASKED:
+        for item in ("s0880", "s0890", "s0920", "s0930"):
+            yield Recipe(
+                f"masked-{voice}_{item}",
+                f"{voice}_{item}",
+                f"speech-shaped noise added, {-MASKED_SNR_DB:g} dB above the speech; 10 bits",
+                partial(in_noise, voice, item),
+                keep_level=True,
+            )
+
+
+def in_noise(voice: str, item: str) -> Wave:
+    """The speech in noise with the spectrum of the human reader, the same for each voice."""
+    speech = sound(f"{voice}_{item}")
+    noise = speech_shaped(len(speech), f"masked_{item}")
+    mixed = speech + noise * rms(speech) / rms(noise) * 10 ** (-MASKED_SNR_DB / 20)
+    return np.round(levelled(mixed, RATE_HZ) * 2**9) / 2**9  # smaller files; the noise covers it
+
+
+def speech_shaped(count: int, name: str) -> Wave:
+    hz, power = signal.welch(sound("human_s0870"), RATE_HZ, nperseg=512)
+    spectrum = np.fft.rfft(random_of(name).standard_normal(count))
+    gain = np.sqrt(np.interp(np.fft.rfftfreq(count, 1 / RATE_HZ), hz, power))
+    return np.asarray(np.fft.irfft(spectrum * gain, count))
 
 
 # --- NVV: stand-ins for recordings with breaths and laughter, which the demo does not have -------

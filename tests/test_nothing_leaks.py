@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 STREAMINFO = 0  # the block of a FLAC file that holds numbers only
 HOUSE_WORDS = ("default-src", "test clip")  # of every study
 NUMBERS = {  # all that the page is told
+    "plays",  # how often a clip may be played: of the task, the same for all its clips
     *("index", "position", "task", "done", "total", "min_chars", "longest", "span"),
     *("attempt", "attempts", "break_every", "n", "start_s", "end_s", "low", "high"),
     "share",  # of a clip, that the task asks to be heard

@@ -165,7 +165,7 @@ def labels_of(trial: State, task: State) -> Iterator[tuple[str, str]]:
 
 
 def first_label(scale: State, place: int) -> str:
-    if scale["widget"] == "text":
+    if scale["widget"] in ("text", "transcript"):
         return "A word."
     if scale["widget"] == "ranking":
         return str(place + 1)

@@ -559,6 +559,8 @@ def _free() -> str:
 
 
 def _ends(scale: Scale) -> tuple[float, float] | None:
+    if scale.widget == "transcript":
+        return 0.0, 1.0  # the share of words right
     if scale.span:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]

@@ -57,6 +57,8 @@ def scale_words(criterion: Mapping[str, Any]) -> str:
         return f"on a scale from {short(low)} to {short(high)} in steps of {short(step)}"
     if criterion["widget"] == "ranking":
         return "by ranking the clips, 1 the best"
+    if criterion["widget"] == "transcript":
+        return "by typing the words"
     if not steps:
         return "in their own words"
     labels = [text or label for label, text in steps]

@@ -25,6 +25,7 @@ WIDGETS = {
     "many": "any of",
     "ranking": "a place for each clip, 1 the best",
     "text": "words",
+    "transcript": "the words of the clip, typed; or",
 }
 
 

@@ -17,7 +17,9 @@ from analysis.report.report_schema import (
 )
 
 OF_RATERS = frozenset({"raters", "rater_models"})  # parts whose subject are single raters
-OF_WORDS = frozenset({"justifications", "example_reasons"})  # parts made of raters' own words
+OF_WORDS = frozenset(
+    {"justifications", "example_reasons", "transcription"}
+)  # parts made of raters' own words
 OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),

@@ -38,6 +38,11 @@ class Preset:
         return as_typed_here((self.folder / TOML).read_text(encoding="utf-8"))
 
     @property
+    def sentences(self) -> list[Path]:
+        """Tables of sentences to record, which come with the preset."""
+        return sorted(self.folder.glob("*_sentences.csv"))
+
+    @property
     def sounds(self) -> list[str]:
         """The files that stimuli.csv names, each once, relative to the study's folder."""
         with (self.folder / CSV).open(encoding="utf-8", newline="") as table:
@@ -61,6 +66,8 @@ def write_preset(preset: Preset, demo: Path, target: Path) -> int:
         for sound in sounds:
             shutil.copyfile(demo / sound, target / sound)
         shutil.copyfile(preset.folder / CSV, target / CSV)
+        for table in preset.sentences:
+            shutil.copyfile(table, target / table.name)
         toml = KEY_LINE.sub(f'key = "{study_key(preset, target)}"', preset.toml, count=1)
         (target / TOML).write_text(toml, encoding="utf-8", newline="\n")
     except OSError as error:
@@ -70,6 +77,8 @@ def write_preset(preset: Preset, demo: Path, target: Path) -> int:
             shutil.rmtree(target / "audio", ignore_errors=True)
             (target / CSV).unlink(missing_ok=True)
             (target / TOML).unlink(missing_ok=True)
+            for table in preset.sentences:
+                (target / table.name).unlink(missing_ok=True)
         raise PresetError(
             f"“{target}” cannot be written: {error.strerror}. The files written so far are deleted."
         ) from error

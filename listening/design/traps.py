@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from listening.methods.method import Method, Scale
+from listening.methods.method import TEXTS, Method, Scale
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def passing_labels(
     else:
         labels = list(scale.labels)
     wanted = [scale.score(label) for label in expected]
-    if scale.widget in ("many", "text") or None in wanted:
+    if scale.widget in ("many", *TEXTS) or None in wanted:
         return list(expected)
     passing = []
     for label in labels:

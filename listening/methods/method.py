@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
 from listening.methods.estimand import Estimand
+
+if TYPE_CHECKING:
+    from listening.methods.transcript_scores import SpokenText
 
 WAVEFORMS = ("none", "reference")
 BETRAYS = (
@@ -17,6 +20,7 @@ BETRAYS = (
 )
 LONGEST_LABEL = 2000
 PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
+TEXTS = ("text", "transcript")  # widgets in which raters type
 JOINT = "|"  # between the labels of an answer that holds several
 # Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
 CORRECT_ANSWER = "correct_answer"
@@ -34,6 +38,7 @@ class Playback:
     hidden_reference: bool = True  # among the rated clips, where there is an open one
     waveform: bool = False  # of the reference, on the time line
     needs_top: bool = False  # one of the rated clips must get the highest grade
+    plays: int | None = None  # how often the clip may be played; None: as often as one likes
 
     def in_order(self, facts: Mapping[str, Any]) -> bool:
         """Whether the page says that the reference was heard before a rated clip sounded.
@@ -164,6 +169,7 @@ class Scale:
     `slider`, `sliders`: a number within `span` (low, high, step); steps are words along the way.
     `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
     `alternatives`: one of those that the clip brings; see `of_clip`.
+    `transcript`: the same, or the step that says that nothing was understood.
     """
 
     steps: tuple[Step, ...] = ()
@@ -173,7 +179,8 @@ class Scale:
 
     def score(self, label: str) -> float | None:
         """The number of a label, None where it has none; ValueError when the scale lacks it."""
-        if self.widget == "text":
+        is_step = label in self.labels
+        if self.widget in TEXTS and not is_step:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
         elif self.widget == "many":
@@ -289,6 +296,7 @@ class Method:
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     offers_choices: ClassVar[bool] = False  # whether an answer may be the right one of several
+    compares_text: ClassVar[bool] = False  # is an answer scored against the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -353,6 +361,12 @@ class Method:
 
     def check_alternatives(self, attributes: Mapping[str, Any]) -> None:
         """ValueError when the alternatives or the right answer of a clip do not fit."""
+
+    def text_score(
+        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
+    ) -> float | None:
+        """The number of a typed answer about a clip that says this; see `compares_text`."""
+        raise NotImplementedError
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""

@@ -42,7 +42,7 @@ from listening.selectors.definitions import (
     version_match,
 )
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
-from listening.selectors.method_facts import StudyFacts, method_facts
+from listening.selectors.method_facts import StudyFacts, TranscriptionFacts, method_facts
 from listening.selectors.pay_of_sessions import pay_of_sessions
 from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
@@ -166,6 +166,7 @@ __all__ = [
     "StudyTerms",
     "TaskPlan",
     "TaskProgress",
+    "TranscriptionFacts",
     "TrapProgress",
     "TurnRow",
     "UnplayedClip",

@@ -142,6 +142,8 @@ def _ends(scale: Scale) -> tuple[float, float] | None:
     """The lowest and highest number of the scale; None where answers are no single numbers."""
     if scale.widget in ("text", "many", "ranking"):
         return None
+    if scale.widget == "transcript":  # the share of words right
+        return 0.0, 1.0
     if scale.span is not None:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]

@@ -23,6 +23,7 @@ from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
+from listening.methods.transcription import spelling_rules
 from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan, whole_minor
 from listening.recruitment.terms import terms_of
@@ -54,6 +55,7 @@ from listening.selectors.reviews import (
 )
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
+from listening.sessions.task_rules import spoken_texts
 from listening.studies.erasure import rule_of
 from listening.studies.length import session_length
 
@@ -217,6 +219,16 @@ class PeopleFacts(TypedDict):
     clips: float | None
 
 
+class TranscriptionFacts(TypedDict):
+    """How a task in which raters type what they hear is scored, and what its clips say."""
+
+    task: str
+    plays: int  # allowed of each clip
+    typos: bool  # one wrong letter in words of 5 or more is right
+    homophones: list[str]
+    spoken: dict[str, tuple[str, str, str]]  # by stimulus: text, language, keywords
+
+
 class StudyFacts(TypedDict):
     """All that a report card of the method says of a study; dates are days in UTC."""
 
@@ -256,6 +268,7 @@ class StudyFacts(TypedDict):
     spared: NotRequired[list[SparedFacts]]
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
+    transcriptions: NotRequired[list[TranscriptionFacts]]
 
 
 PEOPLE = f"""
@@ -332,7 +345,35 @@ def method_facts(study: str) -> StudyFacts:
             spared=spared_raters(study),
             hypotheses=hypotheses(study),
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
+            transcriptions=transcription_facts(row),
         )
+
+
+def transcription_facts(study: Study) -> list[TranscriptionFacts]:
+    """The tasks of a study in which raters type what they hear."""
+    tasks = [
+        task for task in study.tasks.order_by("order") if method_named(task.method).compares_text
+    ]
+    if not tasks:
+        return []
+    keys = dict(study.stimuli.values_list("pk", "key"))
+    spoken = {
+        keys[pk]: (each.text, each.language, each.keywords)
+        for pk, each in spoken_texts(study).items()
+    }
+    facts = []
+    for task in tasks:
+        rules = spelling_rules(task.options)
+        facts.append(
+            TranscriptionFacts(
+                task=task.key,
+                plays=method_named(task.method).playback(task.options).plays or 0,
+                typos=rules.typos,
+                homophones=list(rules.homophones),
+                spoken=spoken,
+            )
+        )
+    return facts
 
 
 def _texts(row: Study) -> dict[str, str]:

@@ -324,7 +324,8 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
         if joined is not None:
             ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
             continue
-        for (_, stimulus), label, score in zip(rated, chosen, scores, strict=True):
+        for (_, stimulus), label, given in zip(rated, chosen, scores, strict=True):
+            score = rules.score_text(stimulus, label) if given is None else given
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )

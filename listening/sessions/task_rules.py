@@ -6,7 +6,7 @@ Rules are read once per process. A refusal has a code for the page and a sentenc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -16,7 +16,8 @@ from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, Step, method_named
 from listening.methods.method import ALTERNATIVES, gettext_noop
-from listening.models import Stimulus, Task
+from listening.methods.transcript_scores import SpokenText
+from listening.models import Stimulus, Study, Task
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,15 @@ class TaskRules:
     autoplay: bool
     options: Mapping[str, Any]
     lease_s: int
-    # of clips that bring their own alternatives, by their numbers
-    attributes: Mapping[int, Mapping[str, Any]]
+    attributes: Mapping[int, Mapping[str, Any]]  # by stimulus, of those that bring alternatives
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
+    spoken: Mapping[int, SpokenText] = field(default_factory=dict)  # by stimulus; never sent
+
+    def score_text(self, stimulus: int, label: str) -> float | None:
+        """The score of a typed answer; None where the task compares none with the clip's text."""
+        spoken = self.spoken.get(stimulus)
+        return None if spoken is None else self.method.text_score(label, spoken, self.options)
 
     @property
     def judges_blocks(self) -> bool:
@@ -146,6 +152,7 @@ def task_rules(task: int) -> TaskRules:
         _attributes(row.study_id, criteria),
         row.order + 1,
         asks_between(row.study.questionnaires),
+        spoken_texts(row.study) if method.compares_text else {},
     )
 
 
@@ -155,6 +162,19 @@ def _attributes(study: int, criteria: Sequence[CriterionRules]) -> dict[int, Map
         return {}
     clips = Stimulus.objects.filter(study=study, attributes__has_key=ALTERNATIVES)
     return dict(clips.values_list("pk", "attributes"))
+
+
+def spoken_texts(study: Study) -> dict[int, SpokenText]:
+    """What each clip of a study says, by its number; they are fixed once the study has opened."""
+    clips = Stimulus.objects.filter(study=study).values_list(
+        "pk", "item__text", "item__transcript", "item__language", "attributes"
+    )
+    return {
+        pk: SpokenText(
+            transcript or text, language or study.language, str(attributes.get("keywords", ""))
+        )
+        for pk, text, transcript, language, attributes in clips
+    }
 
 
 def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:

@@ -15,6 +15,7 @@ from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
 from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
+from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.study_toml import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
@@ -51,8 +52,32 @@ def task_findings(study: StudyFile) -> list[Finding]:
     return [
         finding
         for n, task in enumerate(study.tasks, start=1)
-        for finding in _check_task(study, task, f"tasks[{n}]")
+        for finding in (
+            *_check_task(study, task, f"tasks[{n}]"),
+            *_check_known_sentences(study, task, f"tasks[{n}]"),
+        )
     ]
+
+
+def _check_known_sentences(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
+    """Sentences that raters of a transcription may know before they type them."""
+    if not method_named(task.method).compares_text:
+        return
+    if task.repeat_items:
+        yield warning(
+            f"In the task “{task.key}” a rater may hear the same sentence twice, and knows it the "
+            "second time.",
+            "Remove repeat_items = true, and plan blocks of at most as many clips as sentences.",
+            f"{place}.repeat_items",
+            "Untick it.",
+        )
+    if shown := [other.key for other in study.tasks if other.show_text]:
+        yield warning(
+            f"{quoted(shown)} shows texts, which raters may then type in the task “{task.key}”.",
+            "Take other sentences there, or remove show_text.",
+            f"{place}.method",
+            "Untick “Show the words of the sentence” there.",
+        )
 
 
 def _check_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
@@ -267,6 +292,8 @@ def _check_words_of_reference(task: TaskEntry) -> Iterator[Finding]:
 def _check_guessing(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
     if method_named(task.method).screen == "parallel":
         return
+    if method_named(task.method).compares_text:
+        return  # who does not listen has few words right
     try:
         odds = through_traps(study, task)
     except (ValueError, KeyError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 import string
 import unicodedata
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from listening.methods.text_normalisation import apply_unicode_rule as apply_unicode_rule
+from listening.methods.text_normalisation import simplify_chinese as simplify_chinese
 from listening.methods.text_units import CHARACTER_LANGUAGES as CHARACTER_LANGUAGES
 from listening.methods.text_units import CHINESE_LANGUAGES as CHINESE_LANGUAGES
 from listening.methods.text_units import in_characters as in_characters
@@ -18,19 +18,6 @@ from listening.methods.text_units import units as units
 
 UNICODE, LFS_BENCH = "unicode", "lfs_bench"
 NORMALISATIONS = (UNICODE, LFS_BENCH)
-INSIDE_WORDS = "'’‘ʼʻ＇`´՚׳״·‧\u0640"  # apostrophes, geresh, Catalan's middle dot, Arabic's tatweel
-DOTTED_I = frozenset({"tr", "az", "crh", "gag"})  # I and ı, İ and i are two letters
-# Marks above and below letters that most texts leave out: niqqud, harakat, marks of the Quran
-_HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
-_ARABIC_POINTS = "\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670"
-_QURANIC_MARKS = "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-VOWEL_POINTS = re.compile(f"[{_HEBREW_POINTS}{_ARABIC_POINTS}{_QURANIC_MARKS}]")
-HEBREW_ABBREVIATION = re.compile('(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea])')  # a gershayim
-ACCENTS = re.compile("[\u0300-\u036f]")
-WITHOUT_ACCENT = str.maketrans(
-    {**dict(zip("øłđðı", "olddi", strict=True)), "æ": "ae", "œ": "oe", "þ": "th", "ß": "ss"}
-)
-VARIANTS = re.compile("[\ufe00-\ufe0f\u034f]")  # selectors of glyphs, the grapheme joiner
 
 
 def normalise_text(text: str, language: str, normalisation: str = UNICODE) -> str:
@@ -69,52 +56,6 @@ def apply_lfs_bench_rule(text: str, language: str) -> str:
     else:
         known = known.encode("ascii", "ignore").decode("ascii")
     return known.lower().translate(deleted_marks())
-
-
-def apply_unicode_rule(text: str, language: str) -> str:
-    """Apply the rule "unicode" of `normalise_text`; ``language`` is a primary subtag."""
-    known = "".join(character for character in text if character not in INSIDE_WORDS)
-    known = VARIANTS.sub("", unicodedata.normalize("NFKC", known))
-    known = HEBREW_ABBREVIATION.sub("", known)
-    if language in CHINESE_LANGUAGES:
-        known = simplify_chinese(known)
-    if language in DOTTED_I:
-        known = known.replace("I", "ı").replace("İ", "i")
-    known = VOWEL_POINTS.sub("", known.lower().replace("i\u0307", "i"))
-    if language == "en":
-        known = ACCENTS.sub("", unicodedata.normalize("NFKD", known)).translate(WITHOUT_ACCENT)
-        known = unicodedata.normalize("NFC", known)
-    return "".join(map(_replace_character, known))
-
-
-def _replace_character(character: str) -> str:
-    """Return a letter or accent as it is, a digit as 0 to 9, what is invisible as nothing.
-
-    All else is a space.
-    """
-    category = unicodedata.category(character)
-    if category in ("Cf", "Me"):  # zero-width joiners, marks of direction, soft hyphens; keycaps
-        return ""
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    return character if category[0] in "LNM" else " "
-
-
-def simplify_chinese(text: str) -> str:
-    """Chinese in simplified characters, by zhconv's table for mainland China."""
-    return str(_converter()(text, "zh-cn"))
-
-
-@functools.cache
-def _converter() -> Callable[[str, str], str]:
-    """zhconv's function, its tables read (it leaves their file to be closed by Python)."""
-    import zhconv
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        zhconv.convert("後", "zh-cn")
-    convert: Callable[[str, str], str] = zhconv.convert
-    return convert
 
 
 @functools.cache

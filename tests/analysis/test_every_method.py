@@ -26,6 +26,8 @@ def ends_of(method: type[Method]) -> tuple[float, float]:
         scale = method().scale({})
     except ValueError:  # the study's own scale
         return 1.0, 7.0
+    if method.compares_text:
+        return 0.0, 1.0
     if method.estimand.continuous and method.estimand.ends:
         return method.estimand.ends  # of a difference of grades
     if not scale.span and not scale.steps:  # each clip's own

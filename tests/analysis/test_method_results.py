@@ -43,9 +43,11 @@ MEANS: dict[str, dict[str, float]] = {
     "bs1116": {"cond-0": -4, "cond-1": -2},
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
+    "transcription": {"cond-0": 0.2, "cond-1": 0.6, "cond-2": 1.0},
     "free_choice": {},
     "closed_response": {"cond-0": 0, "cond-1": 1, "cond-2": 1},
 }
+WORDS = ["glue", "the", "sheet", "to", "wood"]  # that raters type: as many as their level
 
 
 def a_study(method: str, raters: int = 2) -> Study:
@@ -53,6 +55,7 @@ def a_study(method: str, raters: int = 2) -> Study:
         owner=factories.make_user(), key=f"by-{method}", title="A study", state="open", seed=1
     )
     factories.make_material(study, 3, 4, {})
+    study.items.update(text=" ".join(WORDS))
     Condition.objects.filter(study=study, key="cond-2").update(role="reference")
     brought = {"alternatives": "veal|feel", "correct_answer": "veal"}
     study.stimuli.update(attributes=brought if method == "closed_response" else {})
@@ -105,6 +108,8 @@ def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
         return "A" if parts[2].stimulus == parts[0].stimulus else "B"
     if key == "mushra":
         return f"{20 * level}"
+    if key == "transcription":
+        return " ".join(WORDS[:level])
     if key == "rank":
         return f"{1 + sum(1 for k in range(3) if levels[k] > level)}"
     if key == "closed_response":

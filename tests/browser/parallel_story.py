@@ -70,6 +70,23 @@ def alternatives_story(*words: str) -> Story:
 
 
 LAUGHTER = [step(str(k), "", str(k)) for k in range(1, 6)]
+TRANSCRIPT: dict[str, Any] = {
+    "title": "Type what you hear",
+    "instructions": "You hear a sentence. Type the words.",
+    "clip_names": ["Clip"],
+    "justification": None,
+    "playback": {"plays": 2},
+    "criteria": [
+        criterion(
+            0,
+            "Type the words that you heard.",
+            "transcript",
+            steps=[step("[nothing understood]", "I could not understand anything")],
+            longest=500,
+        )
+    ],
+}
+
 SCALES: dict[str, Any] = {
     "title": "All scales",
     "instructions": "One clip, many questions.",

@@ -139,7 +139,9 @@ def as_sent(task: dict[str, Any], index: int) -> dict[str, Any]:
     share = 1.0 if ours.get("heard_out", True) else None
     playback = {**PLAYBACK, "share": share, **ours.pop("playback", {})}
     if ours.get("screen") != "parallel":
-        playback = {name: playback[name] for name in ("share", "restart")}
+        playback = {
+            name: v for name, v in playback.items() if name in ("share", "restart", "plays")
+        }
     whole = {**ORDINARY, **ours, "criteria": criteria, "index": index, "playback": playback}
     return {**whole, "heard_out": playback["share"] == 1}
 

@@ -18,6 +18,7 @@ from tests.browser.parallel_story import (
     MUSHRA,
     RANKING,
     SCALES,
+    TRANSCRIPT,
     alternatives_story,
     mushra_story,
     step,
@@ -82,6 +83,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     yield "several", Story([SEVERAL], [(0, [0.3], None)]), lambda page: heard_then(page, "4")
     scales = {**SCALES, "justification": REASON}
     yield "scales", Story([scales], [(0, [0.3], None)]), hear
+    yield "transcript", Story([TRANSCRIPT], [(0, [0.3], None)]), hear_and_type
     lines = [line("context", 0, 0, SENTENCE), line("rated", 0, 0.3, SENTENCE)]
     long = Story([CONTEXT], [(0, [0.3, 0.3], None)], extras={0: {"lines": [lines, lines[1:]]}})
     yield "context", long, hear
@@ -99,6 +101,11 @@ def answer_att(page: Page) -> None:
     hear(page)
     choose(page, "Human")
     page.locator("textarea").fill("A breath before it.")
+
+
+def hear_and_type(page: Page) -> None:
+    hear(page)
+    page.locator("textarea").fill("the harbour")
 
 
 def heard_then(page: Page, label: str) -> None:

@@ -13,7 +13,14 @@ from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.moments import note_states, was
-from tests.browser.parallel_story import SCALES, WORDS, alternatives_story, criterion, step
+from tests.browser.parallel_story import (
+    SCALES,
+    TRANSCRIPT,
+    WORDS,
+    alternatives_story,
+    criterion,
+    step,
+)
 from tests.browser.story import Story, short_story
 from tests.browser.test_rater_looks import TOO_WIDE, can_be_seen_and_reached
 
@@ -233,3 +240,62 @@ def test_a_trial_shows_the_alternatives_of_its_clip_and_takes_them_by_number_key
     go_on(page)
     wait_stored(page, server, 2)
     assert server.house.stored["t1"]["answers"] == {"0": "peak"}
+
+
+# --- Words typed as they were heard ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+def test_what_is_typed_goes_by_enter_and_no_device_corrects_it(
+    serve: Serve, new_page: NewPage, phone: bool
+) -> None:
+    options = PHONE if phone else {}
+    page, server = heard(serve, new_page, short_story(1, task=TRANSCRIPT), **options)
+    field = page.get_by_role("textbox", name="Type the words that you heard.")
+    for name, value in (
+        ("autocapitalize", "off"),
+        ("autocorrect", "off"),
+        ("autocomplete", "off"),
+        ("spellcheck", "false"),
+    ):
+        expect(field).to_have_attribute(name, value)
+    missing(page, "Type the words, or say that you could not understand anything.")
+    box = page.get_by_role("checkbox", name="I could not understand anything")
+    box.check()
+    expect(page.locator(".all-set")).to_be_visible()
+    field.fill(" teh Harbour  ")
+    expect(box).not_to_be_checked()
+    assert not page.evaluate(TOO_WIDE)
+    field.press("Enter")
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["answers"] == {"0": "teh Harbour"}
+
+
+def test_nothing_understood_is_an_answer_by_keys(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, short_story(1, task=TRANSCRIPT))
+    field = page.get_by_role("textbox")
+    field.fill("mmm")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(field).to_have_value("")
+    assert answers(page, server) == {"0": "[nothing understood]"}
+
+
+def test_a_clip_is_played_as_often_as_the_task_allows(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(1, task=TRANSCRIPT))
+    enter(page, server)
+    button, status = page.locator(".player-button"), page.locator(".player [data-part=status]")
+    expect(status).to_have_text("Plays left: 2")
+    hear(page)
+    expect(status).to_have_text("Plays left: 1")
+    page.get_by_role("button", name="Play again").first.click()
+    expect(status).to_have_text("Plays left: 0")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    page.locator("#stage").focus()
+    for key in ("p", "r"):
+        page.keyboard.press(key)
+    page.evaluate("document.querySelector('audio').currentTime = 0.1")
+    page.get_by_role("textbox").fill("two plays")
+    answers(page, server)
+    assert server.house.stored["t0"]["plays"] == 2

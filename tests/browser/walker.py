@@ -394,6 +394,7 @@ WIDGETS: Mapping[str, Callable[[Walker, Locator], dict[str, str]]] = {
     "many": Walker.choose_many,
     "slider": Walker.move,
     "text": Walker.write,
+    "transcript": Walker.write,
     "sliders": Walker.move_all,
     "ranking": Walker.place_all,
 }

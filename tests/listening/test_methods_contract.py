@@ -55,7 +55,7 @@ def test_a_scale_takes_its_labels_and_nothing_else(key: str) -> None:
         for step in scale.steps:
             assert scale.score(step.label) == step.score
         for wrong in ("", " ", "99999", "-1000", "nan", "inf", "1e0", "٣", "Human ", "-0"):
-            if wrong not in scale.labels:
+            if wrong not in scale.labels and not (scale.longest and wrong.strip()):
                 with pytest.raises(ValueError, match=r"scale|float"):
                     scale.score(wrong)
 

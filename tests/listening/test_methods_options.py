@@ -468,3 +468,24 @@ def test_a_clip_that_a_screen_lacks_is_missed(tmp_path: Path) -> None:
 def test_an_option_of_another_method_is_a_mistake(tmp_path: Path) -> None:
     problem = the_problem(tmp_path, toml("rank", "step = 0.5"))
     assert "The method “rank” does not use the option “step” here" in problem.what
+
+
+@pytest.mark.parametrize(
+    ("more", "text", "keywords", "said"),
+    [
+        ("show_text = true\n", "Glue the sheet.", "", "show_text would show it"),
+        ("", "[laugh]", "", "has no text, and answers are compared with it"),
+        ("", "Glue the sheet.", "glue sheets", "the keyword “sheets” is not in the text"),
+    ],
+)
+def test_a_transcription_needs_texts_that_raters_do_not_see(
+    tmp_path: Path, more: str, text: str, keywords: str, said: str
+) -> None:
+    study = toml("transcription", "plays = 2").replace(
+        "block_size = 1\n", f"block_size = 1\n{more}"
+    )
+    rows = [f"{s}{i},sys-{s},i{i},audio/{s}{i}.wav,{text},{keywords}" for s in "ab" for i in "12"]
+    table = csv_with(*rows, header="stimulus,condition,item,file,text,keywords")
+    found = problems_of(tmp_path, study, table)
+    assert found
+    assert all(said in problem.what for problem in found)

@@ -15,6 +15,7 @@ from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_n
 from listening.methods.item_groups import ItemsError
 from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER
 from listening.methods.paired import BETWEEN
+from listening.methods.transcript_scores import keyword_places, spoken_units
 
 
 class WatchedOptions(dict[str, Any]):
@@ -155,6 +156,8 @@ class TaskFit:
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
+        if self.method.compares_text:
+            self._check_spoken()
         if trials is not None:
             self._check_cells(*trials)
             self._check_sizes(trials[1])
@@ -296,6 +299,27 @@ class TaskFit:
         remedy = error.remedy or "Add or correct its rows."
         on_page = error.on_page or "Upload the sounds that it lacks."
         self.notes.csv(self.numbers[example.key], "item", what, remedy, on_page)
+
+    def _check_spoken(self) -> None:
+        """Each clip has a text to compare answers with, and raters do not see it."""
+        if self.task.show_text:
+            what = "Raters type the text of the clip, and show_text would show it."
+            self.say("show_text", what, "Remove show_text.", "Untick it.")
+        items = {item.key: item for item in self.study.items}
+        for entry in self.material:
+            item, row = items[entry.item], self.numbers[entry.key]
+            language = item.language or self.study.language
+            words = spoken_units(item.transcript or item.text, language)
+            if not words:
+                what = f"The item “{entry.item}” has no text, and answers are compared with it."
+                self.notes.csv(row, "text", what, "Write what the clip says.", "Write it.")
+                continue
+            try:
+                keyword_places(words, entry.attributes.get("keywords", ""), language)
+            except ValueError as error:
+                what = f"The item “{entry.item}”: {error}."
+                remedy = "Write words of the text, with a blank between them."
+                self.notes.csv(row, "keywords", what, remedy)
 
     def _check_unused_options(self) -> None:
         self.options.get(OPTION)  # read when the words of the task were

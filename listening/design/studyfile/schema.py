@@ -1101,6 +1101,23 @@ class Options(Table):
     longest: Annotated[int, KEPT] = declare(
         MEASURED, "Longest text", "characters that a text may have", None, "`500`"
     )
+    plays: Annotated[int, KEPT] = declare(
+        MEASURED, "Plays of a clip", "how often a rater may play a clip, 1 to 20", None, "`1`"
+    )
+    typos: Annotated[str, one_of("none", "one_letter")] = declare(
+        MEASURED,
+        "Typos",
+        "`one_letter`: a word of 5 or more letters counts as right with one letter wrong",
+        None,
+        "`none`",
+    )
+    homophones: Annotated[list[str], KEPT] = declare(
+        MEASURED,
+        "Homophones",
+        'groups of words that count as the same word, such as `["their there"]`',
+        None,
+        "none",
+    )
     rubric: Annotated[str, KEPT] = declare(
         MEASURED, "Rubric", "a judge's rubric that raters read, too", None, "none"
     )
@@ -1166,7 +1183,7 @@ class Task(Table):
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
         '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"`, '
-        '`"free_choice"` or `"closed_response"`; see [methods](methods.md)',
+        '`"transcription"`, `"free_choice"` or `"closed_response"`; see [methods](methods.md)',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"

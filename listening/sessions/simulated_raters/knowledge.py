@@ -9,10 +9,12 @@ from typing import Any
 from listening import audio
 from listening.methods import method_named
 from listening.methods.method import CORRECT_ANSWER
+from listening.methods.transcript_scores import spoken_units
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.sessions.simulated_raters.opinions import KnownClip, Truth
 from listening.sessions.simulated_raters.scripted_rater import Kind, RaterKnowledge
 from listening.sessions.stages import check_and_settings, check_seed
+from listening.sessions.task_rules import spoken_texts
 
 
 def roles_of(study: Study) -> dict[str, str]:
@@ -49,12 +51,14 @@ def clips_by_copy(study: Study) -> dict[str, KnownClip]:
         for kind in traps.get("kinds", []):
             expected[kind["kind"]].update(kind.get("expected", ()))
     clips: dict[str, KnownClip] = {}
+    spoken = spoken_texts(study)
     rated: dict[str, KnownClip] = {}  # by content: a trap may be the same sound
     for s in study.stimuli.select_related("condition").order_by("trap", "pk"):  # rated ones first
         own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
         labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
         correct = str(s.attributes.get(CORRECT_ANSWER, ""))
-        known = KnownClip(s.condition.key, s.key, labels, s.duration_s, correct)
+        words = spoken_units(spoken[s.pk].text, spoken[s.pk].language)
+        known = KnownClip(s.condition.key, s.key, labels, s.duration_s, correct, tuple(words))
         if not s.trap:
             rated[s.served_sha256] = known
         clips[s.served] = rated.get(s.served_sha256, known)
@@ -90,17 +94,25 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
         cells[condition, versus].append((stimulus, other))
     for criterion in Criterion.objects.filter(task=task):
         scores = {step["label"]: step["score"] for step in criterion.scale["steps"]}
-        if criterion.scale["widget"] not in ("choice", "steps") or {"A", "B"} <= set(scores):
+        typed = criterion.scale["widget"] == "transcript"
+        if criterion.scale["widget"] not in ("choice", "steps", "transcript") or {"A", "B"} <= set(
+            scores
+        ):
             continue  # what is expected of these is not worked out
         for (condition, versus), stimuli in sorted(cells.items(), key=str):
-            each = [_expected(truth, scores, condition, versus, pair) for pair in stimuli]
+            if typed:
+                each = [truth.words_right(condition, stimulus) for stimulus, _ in stimuli]
+                over_all = truth.words_right(condition)
+            else:
+                each = [_expected(truth, scores, condition, versus, pair) for pair in stimuli]
+                over_all = _expected(truth, scores, condition, versus, None)
             yield {
                 "task": task.key,
                 "estimand": method_named(task.method).estimand.key,
                 "criterion": criterion.key,
                 "condition": condition,
                 "versus_condition": versus or "",
-                "expected": _expected(truth, scores, condition, versus, None),
+                "expected": over_all,
                 "expected_for_these_stimuli": sum(each) / len(each),
             }
 

@@ -13,6 +13,7 @@ from typing import Any
 from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
 from listening.methods.method import ALTERNATIVES
+from listening.methods.transcript_scores import NOTHING
 
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
 ATT_CUTS = (-0.3, 0.3)
@@ -48,6 +49,7 @@ HEARD = {
 }
 OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
 ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
+MISHEARD = ("blit", "shomp", "dreeve", "zolk")  # no word of any text
 LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
 
@@ -80,6 +82,7 @@ class KnownClip:
     expected: frozenset[str] = frozenset()  # labels that pass, for trap clips
     duration_s: float = 0.0
     correct: str = ""  # the right answer, where the clip has one
+    words: tuple[str, ...] = ()  # what it says, where raters type it
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,12 @@ class Truth:
         effect = 0.0 if stimulus is None else self.stimulus_effect(stimulus)
         sd = self.spread.single(stimulus=stimulus is None)
         return _expected(cuts_of(scores), scores, self.qualities[condition] + effect, sd)
+
+    def words_right(self, condition: str, stimulus: str | None = None) -> float:
+        """Expected share of words right: a rater understands each word with Φ(utility)."""
+        effect = 0.0 if stimulus is None else self.stimulus_effect(stimulus)
+        sd = self.spread.single(stimulus=stimulus is None)
+        return _normal_cdf((self.qualities[condition] + effect) / sqrt(1 + sd**2))
 
     def difference_score(
         self,
@@ -201,6 +210,17 @@ class Opinions:
         """The right answer where the clip sounded good enough for it, else a guess."""
         return clip.correct if self.utility(clip) > 0 else self.any_label(labels)
 
+    def transcript(self, clip: KnownClip, *, careless: bool) -> str:
+        """What is typed: each word is right with Φ(utility), else left out or misheard."""
+        share = 0.0 if careless else _normal_cdf(self.utility(clip))
+        typed = []
+        for word in clip.words:
+            if self.random.random() < share:
+                typed.append(word)
+            elif self.random.random() < 0.5:
+                typed.append(self.random.choice(MISHEARD))
+        return " ".join(typed) or NOTHING
+
     def any_label(self, labels: Sequence[str]) -> str:
         """The answer of somebody who does not listen."""
         return self.random.choice(list(labels))
@@ -233,6 +253,9 @@ def _label(
     steps = [step["label"] for step in own]
     if scale["widget"] == "text":
         return TEXT[: scale["longest"]]
+    if scale["widget"] == "transcript":
+        clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
+        return opinions.transcript(clip, careless=careless)[: scale["longest"]]
     if scale["widget"] == "many":
         chosen = opinions.random.sample(steps, opinions.random.randint(1, len(steps)))
         return "|".join(label for label in steps if label in chosen)

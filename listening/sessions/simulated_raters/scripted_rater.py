@@ -238,7 +238,7 @@ class ScriptedRater:
     def _answer_body(self, trial: State, task: State, clips: list[KnownClip]) -> State:
         careless = self.kind is Kind.CARELESS
         labels = trial_answers(self.opinions, trial, task, clips, careless=careless)
-        plays = self.random.choice((1, 1, 1, 2))
+        plays = min(self.random.choice((1, 1, 1, 2)), task["playback"].get("plays", 2))
         return {
             "trial": trial["id"],
             "answers": labels,

@@ -97,7 +97,11 @@ def task_facts(
 def _rules(playback: Playback, screen: str) -> dict[str, Any]:
     """What a page must know: where clips do not play together, of no reference at all."""
     rules = asdict(playback)
-    return rules if screen == "parallel" else {name: rules[name] for name in ("share", "restart")}
+    if screen == "parallel":
+        del rules["plays"]
+        return rules
+    names = ("share", "restart") if playback.plays is None else ("share", "restart", "plays")
+    return {name: rules[name] for name in names}
 
 
 def criterion_words(

@@ -43,7 +43,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
-from listening.methods.method import ALTERNATIVES
+from listening.methods.method import ALTERNATIVES, TEXTS
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
@@ -331,8 +331,9 @@ def _scale(scale: Scale) -> str:
     if scale.span is not None:
         low, high, step = scale.span
         return f"{low:g} to {high:g} in steps of {step:g}" + (f": {', '.join(words)}" * bool(words))
-    if scale.widget == "text":
-        return f"free text, at most {scale.longest} characters"
+    if scale.widget in TEXTS:
+        also = "".join(f", or “{step.text}”" for step in scale.steps)
+        return f"free text, at most {scale.longest} characters{also}"
     if scale.widget == "ranking":
         return "a ranking, best first"
     if scale.widget == ALTERNATIVES:

@@ -1,7 +1,7 @@
 /** The scales of a task, drawn by the server: answers, number keys, arrow keys and a lock. */
 
 import { cloned } from "../shared/dom.js";
-import { ManyScale, Scale, SliderScale, TextScale } from "./scales.js";
+import { ManyScale, Scale, SliderScale, TextScale, TranscriptScale } from "./scales.js";
 import { say } from "./strings.js";
 
 /** @typedef {import("../shared/wire.js").Criterion} Plan */
@@ -108,7 +108,7 @@ export class Criterion extends Scale {
 }
 
 /** @type {Record<string, typeof Scale>} */
-const kinds = { slider: SliderScale, many: ManyScale, text: TextScale };
+const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, transcript: TranscriptScale };
 
 /** What a question calls the kind of its clip, such as the type of vocalisation. */
 const KIND = "{dimension}";

@@ -48,7 +48,7 @@ export function offerSingleKeys(box) {
   });
 }
 
-/** Touch keyboards have an Enter of their own: there it makes a new line. */
+/** Touch keyboards have an Enter of their own: there it makes a new line, where the field does not send. */
 const hasKeyboard = () => matchMedia("(any-hover: hover) and (any-pointer: fine)").matches;
 
 /**
@@ -63,7 +63,8 @@ function inText(event, doors) {
     return true;
   }
   if (event.key !== "Enter" || event.shiftKey) return false;
-  if (!hasKeyboard() && !event.ctrlKey && !event.metaKey) return false;
+  const sends = hasKeyboard() || target.hasAttribute("enterkeyhint");
+  if (!sends && !event.ctrlKey && !event.metaKey) return false;
   doors.next();
   return true;
 }

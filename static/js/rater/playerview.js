@@ -22,6 +22,8 @@ import { clock, say } from "./strings.js";
  * @property {"" | "load" | "decode"} lost
  * @property {string} [locked] why it may not be played yet
  * @property {boolean} [skippable]
+ * @property {number} [playsLeft] where plays are counted
+ * @property {boolean} [spent] played as often as it may be
  */
 
 /** @param {Face} player */
@@ -30,13 +32,13 @@ export function drawPlayer(player) {
   if (player.root.dataset.state !== state) player.root.dataset.state = state;
   setText(part("name"), player.title);
   setText(part("toggle-name"), say("toggle_of", { action: say(actionOf(player, state)), name }));
-  setEnabled(part("toggle"), !["locked", "failed"].includes(state));
+  setEnabled(part("toggle"), !player.spent && !["locked", "failed"].includes(state));
   setText(part("status"), statusText(player, state));
   const at = audio.ended ? duration : audio.currentTime;
   const shown = duration > 0 && !player.loop;
   setText(part("time"), shown ? timeText(state, duration, at) : "");
   part("progress").value = barValue(player, state, at);
-  setEnabled(part("again"), state !== "locked" && duration > 0 && (at > 0 || player.plays > 0));
+  setEnabled(part("again"), player.playsLeft !== 0 && state !== "locked" && duration > 0 && (at > 0 || player.plays > 0));
   drawProblem(player, state);
 }
 
@@ -84,6 +86,9 @@ function statusText(player, state) {
     return say("loading_percent", { percent });
   }
   if (state === "playing" && player.loop) return say("looping");
+  if (player.playsLeft !== undefined && (state === "ready" || state === "heard")) {
+    return say("plays_left", { n: player.playsLeft });
+  }
   if (state === "ready" && player.audio.ended) return say("unheard_rest");
   return say(state);
 }

@@ -191,3 +191,34 @@ export class TextScale extends Scale {
     this.draw();
   }
 }
+
+/** The words of a clip, or a box that says that none was understood. */
+export class TranscriptScale extends TextScale {
+  /**
+   * @param {HTMLFieldSetElement} fieldset
+   * @param {Plan} plan
+   */
+  constructor(fieldset, plan) {
+    super(fieldset, plan);
+    this.asks = "missing_transcript";
+    this.nothing = /** @type {HTMLInputElement} */ (fieldset.querySelector("input"));
+    this.nothing.addEventListener("change", () => {
+      if (this.nothing.checked) this.text.value = "";
+      this.draw();
+      this.changed();
+    });
+    this.text.addEventListener("input", () => {
+      if (this.text.value.trim()) this.nothing.checked = false;
+    });
+  }
+
+  get value() {
+    return super.value || (this.nothing.checked ? this.nothing.value : "");
+  }
+
+  /** @param {string} label */
+  restore(label) {
+    this.nothing.checked = label === this.nothing.value;
+    super.restore(this.nothing.checked ? "" : label);
+  }
+}

@@ -36,9 +36,9 @@ export function clipKeys(parts, criteria) {
 export class Sequence extends EventTarget {
   /**
    * @param {{parts: Part[], clips: import("./clips.js").Clip[], drafts: SoundDraft[], keys: string[],
-   *          inOrder: boolean, timeline: import("./timeline.js").Timeline}} options
+   *          inOrder: boolean, most: number | undefined, timeline: import("./timeline.js").Timeline}} options
    */
-  constructor({ parts, clips, drafts, keys, inOrder, timeline }) {
+  constructor({ parts, clips, drafts, keys, inOrder, most, timeline }) {
     super();
     const { root, part } = view("view-player");
     this.root = root;
@@ -46,6 +46,7 @@ export class Sequence extends EventTarget {
     this.parts = parts;
     this.keys = keys;
     this.inOrder = inOrder;
+    this.most = most;
     this.timeline = timeline;
     this.skippable = true;
     this.skipped = false;
@@ -69,7 +70,7 @@ export class Sequence extends EventTarget {
    * @param {SoundDraft | undefined} draft
    */
   soundOf(name, clip, draft) {
-    const sound = new Sound({ name, clip, draft });
+    const sound = new Sound({ name, clip, draft, rewinds: this.most === undefined });
     sound.addEventListener("draw", () => this.draw());
     sound.addEventListener("change", () => this.dispatchEvent(new Event("change")));
     sound.addEventListener("end", () => this.ended(sound));
@@ -147,6 +148,17 @@ export class Sequence extends EventTarget {
     return this.sound.wanted;
   }
 
+  /** How often it may still be played; undefined: as often as one likes. */
+  get playsLeft() {
+    return this.most === undefined ? undefined : Math.max(0, this.most - this.sound.plays);
+  }
+
+  /** Whether it was played as often as it may be: a play that was begun goes on, also after a reload. */
+  get spent() {
+    const midway = this.audio.currentTime > 0 && !this.audio.ended;
+    return this.playsLeft === 0 && !midway && this.sound.complete;
+  }
+
   get complete() {
     return this.sounds.every((sound) => sound.complete);
   }
@@ -196,6 +208,7 @@ export class Sequence extends EventTarget {
   }
 
   toggle() {
+    if (this.spent) return;
     if (this.playing) this.stop();
     else if (this.wanted && this.sound.clip.status !== "ready") this.sound.wanted = false;
     else this.resume();
@@ -211,6 +224,7 @@ export class Sequence extends EventTarget {
   }
 
   again() {
+    if (this.playsLeft === 0) return;
     this.start(0, true, true);
   }
 

@@ -19,12 +19,14 @@ let sounding = null;
 
 /** Fires "draw" (looks may change), "change" (heard more), "play" (asked to start) and "end". */
 export class Sound extends EventTarget {
-  /** @param {{name: string, clip: Clip, loop?: boolean, draft?: SoundDraft}} options */
-  constructor({ name, clip, loop = false, draft }) {
+  /** @param {{name: string, clip: Clip, loop?: boolean, draft?: SoundDraft, rewinds?: boolean}} options */
+  constructor({ name, clip, loop = false, draft, rewinds = true }) {
     super();
     this.name = name;
     this.clip = clip;
     this.loop = loop;
+    this.rewinds = rewinds; // else a play goes on to its end: parts of it cannot be heard again
+    this.lastS = 0;
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.starts = draft?.starts ?? this.plays;
@@ -210,6 +212,7 @@ export class Sound extends EventTarget {
   /** Counts what was heard since the last look, unless at a speed that is not ours. */
   count(mediaS = this.audio.currentTime) {
     const now = performance.now();
+    this.lastS = mediaS;
     if (this.audio.playbackRate === 1) this.heard.advance(mediaS, now);
     else if (this.heard.start) this.heard.begin(mediaS, now);
   }
@@ -262,6 +265,11 @@ export class Sound extends EventTarget {
   /** Media keys may jump: back is fine, forward only over what was heard. */
   seeking() {
     this.heard.end();
+    const { currentTime } = this.audio;
+    if (!this.rewinds && currentTime > 0.25 && currentTime < this.lastS - 0.3) {
+      this.facts.skips += 1;
+      this.audio.currentTime = this.lastS;
+    }
     const limit = this.complete ? Infinity : this.heard.frontier + 0.3;
     if (!this.loop && this.audio.currentTime > limit) {
       this.facts.skips += 1;

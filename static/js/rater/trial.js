@@ -58,6 +58,7 @@ export class TrialView extends TrialScreen {
       drafts,
       keys: clipKeys(trial.parts, task.criteria),
       inOrder: task.heard_out,
+      most: task.playback.plays,
       timeline: new Timeline(trial.parts, this.part("lines"), language),
     });
     this.part("players").replaceChildren(player.root);

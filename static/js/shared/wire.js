@@ -76,6 +76,7 @@
  * @typedef {object} PlaybackRules how clips are to be heard
  * @property {number | null} share of each clip before an answer; null: its first seconds
  * @property {boolean} restart a press starts a clip at the beginning
+ * @property {number} [plays] how often a clip may be played; without it as often as one likes
  * @property {boolean} [reference_first] this and the next three: where clips play together
  * @property {boolean} [hidden_reference]
  * @property {boolean} [waveform] of the reference

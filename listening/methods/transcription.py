@@ -1,0 +1,82 @@
+"""One clip, and the rater types what was said: intelligibility as the share of words right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from listening.methods.estimand import Estimand
+from listening.methods.method import (
+    LONGEST_LABEL,
+    Method,
+    Playback,
+    Scale,
+    Step,
+    gettext_noop,
+)
+from listening.methods.transcript_scores import (
+    NOTHING,
+    SpellingRules,
+    SpokenText,
+    score_transcript,
+)
+
+MOST_PLAYS = 20
+TYPOS = ("none", "one_letter")
+
+
+class Transcription(Method):
+    key = "transcription"
+    title = "Transcription"
+    estimand = Estimand(
+        key="words_right",
+        name="Words right",
+        phrase="the share of words right",
+        axis="Share of words right (0 to 1)",
+        ends=(0.0, 1.0),
+        continuous=True,
+        decimals=3,
+    )
+    standard = (
+        "Words right of the text, or of its keywords as in IEEE (Harvard) sentences; semantically "
+        "unpredictable sentences as in Benoît et al. 1996"
+    )
+    default_question = gettext_noop("Type the words that you heard.")
+    default_criteria = (("words_heard", default_question, {}),)
+    compares_text = True
+
+    def scale(self, options: Mapping[str, Any]) -> Scale:
+        longest = options.get("longest", 500)
+        if type(longest) is not int or not 1 <= longest <= LONGEST_LABEL:
+            raise ValueError(
+                f"longest is a whole number from 1 to {LONGEST_LABEL}, not {longest!r}"
+            )
+        spelling_rules(options)
+        words = gettext_noop("I could not understand anything")
+        return Scale((Step(NOTHING, 0.0, words, apart=True),), "transcript", longest=longest)
+
+    def playback(self, options: Mapping[str, Any]) -> Playback:
+        plays = options.get("plays", 1)
+        if type(plays) is not int or not 1 <= plays <= MOST_PLAYS:
+            raise ValueError(f"plays is a whole number from 1 to {MOST_PLAYS}, not {plays!r}")
+        return Playback(share=1.0, plays=plays)
+
+    def text_score(
+        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
+    ) -> float | None:
+        return score_transcript(label, spoken, spelling_rules(options)).share
+
+
+def spelling_rules(options: Mapping[str, Any]) -> SpellingRules:
+    """What a task counts as right beside the same word; ValueError where it is not clear."""
+    typos = options.get("typos", "none")
+    if typos not in TYPOS:
+        raise ValueError(f'typos is "none" or "one_letter", not {typos!r}')
+    groups = options.get("homophones", [])
+    if not isinstance(groups, list | tuple) or not all(
+        isinstance(group, str) and len(group.split()) > 1 for group in groups
+    ):
+        raise ValueError(
+            'homophones is a list of words that sound alike, like ["their there", "to too two"]'
+        )
+    return SpellingRules(typos == "one_letter", tuple(groups))
