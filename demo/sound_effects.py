@@ -13,7 +13,7 @@ import numpy as np
 from recipes import RATE_HZ, Recipe, Wave, faded, random_of, rms
 from scipy import signal
 
-SECONDS = 3.0
+SECONDS = 2.0
 COUNT = round(SECONDS * RATE_HZ)
 TIME_S = np.arange(COUNT) / RATE_HZ
 TEXTS = {
@@ -65,7 +65,7 @@ def rain(system: str, name: str) -> Wave:
 
 def waves(system: str, name: str) -> Wave:
     """Two swells; those of the crude one are all alike, and without the hiss that runs out."""
-    phase = 2 * np.pi * TIME_S / 1.5
+    phase = 2 * np.pi * TIME_S / 1.0
     body = band_noise(name, 80, 900) * (0.15 + np.sin(phase / 2) ** 4)
     if system == "crude":
         return body
@@ -74,7 +74,7 @@ def waves(system: str, name: str) -> Wave:
 
 def siren(system: str, name: str) -> Wave:
     """A tone that glides between 500 and 1,100 Hz; careful: with harmonics and an echo."""
-    hz = 800 + 300 * np.sin(2 * np.pi * TIME_S / 1.5)
+    hz = 800 + 300 * np.sin(2 * np.pi * TIME_S / 1.0)
     phase = 2 * np.pi * np.cumsum(hz) / RATE_HZ
     if system == "crude":
         return np.asarray(np.sin(phase))

@@ -255,7 +255,7 @@ def _results(client: Client, args: argparse.Namespace) -> int:
 
 def _score(client: Client, args: argparse.Namespace) -> int:
     if bool(args.preset) == bool(args.metrics):
-        raise EarnestError("Name the metrics to run, or a preset such as --preset fast.")
+        raise EarnestError("Name either metrics or a preset, such as --preset fast.")
     run = client.score(args.key, args.preset, args.metrics)
     print(f"Run {run['run']} is {run['state']}: {run['done']:,} of {run['total']:,} scores.")
     return 0

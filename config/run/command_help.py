@@ -158,7 +158,14 @@ READING = (
     *("new_study", "import_p808", "import_webmushra", "export_label_studio", "auto_att"),
     *("list_studies", "study_status", "score_progress", "schema"),
 )
-IN_STEPS = ("score_study", "judge_study", "judge_stability", "suggest_codes", "judge_batch")
+IN_STEPS = (
+    "score_study",
+    "ablate_metric",
+    "judge_study",
+    "judge_stability",
+    "suggest_codes",
+    "judge_batch",
+)
 AT_ONCE = {
     "import_study": "list_studies",
     "copy_study": "list_studies",

@@ -387,7 +387,7 @@ def test_a_very_small_p_is_not_lost():
 @pytest.mark.slow
 def test_forty_conditions_are_tukeys_too():
     family = equal_family(np.zeros(40), 60.0, all_pairs(40))
-    critical = 5.788948 / 2**0.5  # of R's qtukey(0.95, 40, 60)
+    critical = 5.788948 / 2**0.5  # scipy's studentized_range.ppf(0.95, 40, 60)
     assert -special.stdtrit(60.0, family.local_alpha / 2) == pytest.approx(critical, abs=5e-3)
 
 

@@ -1041,8 +1041,11 @@ class Options(Table):
     absent: Annotated[str, KEPT] = declare(
         MEASURED, "Answer apart from the scale", "words of an answer 0, “not there”", None, "none"
     )
-    order: Annotated[list[str], KEPT] = declare(
-        MEASURED, "Order of the answers", "labels in the order of the buttons", None
+    order: Annotated[list[str] | str, KEPT] = declare(
+        MEASURED,
+        "Order of the answers",
+        'labels in the order of the buttons; of `closed_response` `"shuffled"` or `"fixed"`',
+        None,
     )
     versus: Annotated[str, KEPT] = declare(
         MEASURED, "Compare", "the condition that all others are compared with", None, "every pair"
