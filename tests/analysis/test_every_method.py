@@ -96,7 +96,7 @@ def test_a_strong_effect_is_told_by_its_name_and_in_its_direction(
         assert ("not significantly better than guessing in A versus B" in text) is not a_is_better
     elif method.estimand.in_pairs:
         assert text.startswith("Against B: A (")
-        assert (") is preferred (" in text, ") is not as good (" in text) == (
+        assert (") is preferred (" in text, ") is less preferred (" in text) == (
             a_is_better,
             not a_is_better,
         )

@@ -66,7 +66,7 @@ def test_one_file_adds_a_method_to_every_analysis(toy: type[Method], tmp_path: P
         next(part for part in report["parts"] if part["key"] == key) for key in ("answer", "pairs")
     )
     assert in_keys(answer)["sentences"][0].startswith("Against B: A (0.283 [")
-    assert ") is not as good (p < 0.05)" in answer["sentences"][0]
+    assert ") is less preferred (p < 0.05)" in answer["sentences"][0]
     assert "B is preferred" in in_keys(pairs)["sentences"][0]
     drawn = {plot.figure.x: plot.figure for plot in plots(report)}
     assert tuple(drawn[toy.estimand.axis].at) == (0.5,)

@@ -139,7 +139,7 @@ def test_a_rule_is_tried_on_the_page_before_it_is_added(client, monkeypatch):
     do = reverse("validity-do", args=[study.key])
     form = {"action": "add", "rule": "few_ratings:minimum=11", "why": "too little to go by"}
     answer = client.post(do, form, follow=True).content.decode()
-    assert "decided after" in answer
+    assert "added after" in answer
     assert AnalysisRule.objects.get().by == study.owner.username
 
 

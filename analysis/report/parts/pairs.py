@@ -119,7 +119,7 @@ def _main(pair: PairMean, shares: bool) -> Measured:
 def _preference_row(pair: PairMean, shares: bool) -> dict[str, Any]:
     main, n = _main(pair, shares), pair.n_ratings
     return pair.row() | {
-        "name": f"{pair.condition} against {pair.versus}",
+        "name": f"{condition_span(pair.condition)} against {condition_span(pair.versus)}",
         "value": main.value,
         "low": main.low_all,
         "high": main.high_all,

@@ -242,6 +242,8 @@ def trial_answers(
             labels = _grades(opinions, scale, heard, careless)
         else:
             labels = _labels_of_many(opinions, scale, heard, careless)
+            if scale["widget"] == "sliders" and not careless:
+                labels = _with_reference_found(opinions, scale, trial, clips, labels)
         answers |= {f"{index}.{place}": label for place, label in zip(rated, labels, strict=True)}
     return answers
 
@@ -299,6 +301,24 @@ def _grades(
     heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
     lost = [(max(heard) - utility) * (high - low) / 4 for utility in heard]
     return [f"{max(low, high - step * round(each / step)):g}" for each in lost]
+
+
+def _with_reference_found(
+    opinions: Opinions,
+    scale: State,
+    trial: State,
+    clips: Sequence[KnownClip],
+    labels: Sequence[str],
+) -> list[str]:
+    """The highest label for the hidden reference, where the open one tells which clip it is."""
+    roles = [part["role"] for part in trial["parts"]]
+    known = {c.stimulus for c, role in zip(clips, roles, strict=True) if role == "reference"}
+    rated = [clip for clip, role in zip(clips, roles, strict=True) if role == "rated"]
+    top = f"{scale['span'][1]:g}"
+    return [
+        top if clip.stimulus in known and opinions.random.random() < opinions.attention else label
+        for clip, label in zip(rated, labels, strict=True)
+    ]
 
 
 def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -> str:

@@ -516,7 +516,7 @@ def _pair_one_side(
     if even:
         parts.append(f"{_pair_names(family, even)} {_are(even)} {SAME}")
     if lost:
-        parts.append(f"{_pair_names(family, lost)} {_are(lost)} not as good {how}")
+        parts.append(f"{_pair_names(family, lost)} {_are(lost)} less preferred {how}")
     return f"Against {versus}: {'; '.join(parts)}. {_more(family)}".strip()
 
 
@@ -627,7 +627,7 @@ def headline_of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> st
     if len(pairs) == 1:
         return _one_pair(family, pairs[0], bool(decided), draw)
     if len({pair.versus for pair in pairs}) == 1:
-        return _one_side(pairs, decided, draw)
+        return _one_side(family, pairs, decided, draw)
     if not decided:
         return f"{_pairs_differ(0, len(tested))}: no preference is shown."
     clearest = max(decided, key=lambda pair: abs(pair.value - draw))
@@ -816,20 +816,32 @@ def _one_pair(family: Family, pair: Pair, decided: bool, draw: float) -> str:
     return f"{one} is preferred to {other} ({estimand.name} {value})."
 
 
-def _one_side(pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> str:
-    won = [pair.condition for pair in decided if pair.value > draw]
-    lost = [pair.condition for pair in decided if pair.value < draw]
+def _one_side(family: Family, pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> str:
+    """How all conditions compare with the one that each was heard beside."""
+    estimand = estimand_of(family.estimand)
     parts = {
-        "preferred": won,
-        SAME: [pair.condition for pair in pairs if pair not in decided],
-        "not as good": lost,
+        "significantly preferred": [pair for pair in decided if pair.value > draw],
+        SAME: [pair for pair in pairs if pair not in decided],
+        "significantly less preferred": [pair for pair in decided if pair.value < draw],
     }
+
+    def named(some: Sequence[Pair]) -> str:
+        return enumerated(
+            f"{condition_span(pair.condition)} "
+            f"({number(pair.value, estimand.signed, estimand.decimals)})"
+            for pair in some
+        )
+
     versus = condition_span(pairs[0].versus)
-    named = [
-        f"{enumerated(map(condition_span, some))} {word}" for word, some in parts.items() if some
-    ]
-    counts = [f"{len(some)} {word}" for word, some in parts.items() if some]
-    return _fitting([[f"Against {versus}: {'; '.join(each)}."] for each in (named, counts)])
+    full, counts = (
+        enumerated(
+            f"{words(some)} {'is' if len(some) == 1 else 'are'} {word}"
+            for word, some in parts.items()
+            if some
+        )
+        for words in (named, lambda some: str(len(some)))
+    )
+    return _fitting([[f"Compared with {versus}, {each}."] for each in (full, counts)])
 
 
 def _fitting(candidates: Sequence[Sequence[str]]) -> str:
