@@ -39,7 +39,7 @@ SIMILARITY = {  # metrics by their keys (or the names of imported scores), and t
 ERRORS = {"wer": "WER %", "cer": "CER %"}
 QUALITY = {"utmos": "UTMOS"}
 SEEN = "split"  # the column that says whether the systems knew the speaker
-_NOTE = "Intervals: two-way clustered over raters and items. "
+_NOTE = "Each interval is for its own mean, two-way clustered over raters and items. "
 _SIM_NOTE = (
     "SIM-o: cosine of the speaker embeddings of the clip and of the prompt’s recording, SIM-r: of "
     "the prompt’s resynthesis. "
