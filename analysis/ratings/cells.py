@@ -68,6 +68,7 @@ FACTS = (
     *("condition", "group", "role", "language", "dimension", "challenge"),
     *("speakers", "sentences", "run"),
 )
+HASHED_WHERE_FILLED = frozenset({"correct_answer", "alternatives"})  # tables of 0.1 lack them
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})

@@ -37,6 +37,7 @@ from analysis.ratings.categorical import (
 )
 from analysis.ratings.cells import (
     COLUMNS,
+    HASHED_WHERE_FILLED,
     INTEGERS,
     LEFT_OUT_BY,
     REALS,
@@ -1198,9 +1199,16 @@ def to_csv(table: pd.DataFrame, path: str | Path) -> None:
 
 
 def table_hash(table: pd.DataFrame) -> str:
-    """SHA-256 (hex) of the table's canonical form: the same for the same ratings in any order."""
-    digest = hashlib.sha256("\x1f".join(COLUMNS).encode())
-    lines = _canonical_lines(table)
+    """SHA-256 (hex) of the table's canonical form: the same for the same ratings in any order.
+
+    Columns of `HASHED_WHERE_FILLED` count only where a row has something in them, so that a table
+    keeps its hash when Earnest learns a column.
+    """
+    columns = [
+        n for n in COLUMNS if n not in HASHED_WHERE_FILLED or (table[n].astype(str) != "").any()
+    ]
+    digest = hashlib.sha256("\x1f".join(columns).encode())
+    lines = _canonical_lines(table, columns)
     for line in in_order(lines):
         digest.update(b"\x1e" + line.encode())
     return digest.hexdigest()
@@ -1216,14 +1224,14 @@ def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
         "task": arrow_text(_canonical(table, "task")),
         "session": arrow_text(_canonical(table, "session")),
         "position": table["position"].fillna(-1).to_numpy(dtype=np.int64),
-        "line": _canonical_lines(table),
+        "line": _canonical_lines(table, COLUMNS),
     }
     return table.take(order_of(keys)).reset_index(drop=True)
 
 
-def _canonical_lines(table: pd.DataFrame) -> Any:
+def _canonical_lines(table: pd.DataFrame, columns: Sequence[str]) -> Any:
     """The rows (n,) as one text each: equal rows have equal texts."""
-    return lines_of(_canonical(table, name) for name in COLUMNS)
+    return lines_of(_canonical(table, name) for name in columns)
 
 
 def _canonical(table: pd.DataFrame, name: str) -> Categorical:

@@ -47,7 +47,10 @@ class OnScale:
         low, high = np.full(len(below), np.log(_LEAST_P)), np.zeros(len(below))
         found = np.zeros(len(below), dtype=bool)
         for level in _LEVELS:
-            out = self._excludes(null, below, df, np.full(len(below), np.exp(level)))
+            if found.all():
+                break
+            tried = np.where(found, low, level)  # smaller ones overflow where there are few raters
+            out = self._excludes(null, below, df, np.exp(tried))
             low, high = np.where(found | out, low, level), np.where(out & ~found, level, high)
             found |= ~out
         for _ in range(_STEPS):
@@ -162,7 +165,7 @@ class Gaps(OnScale):
         """That of the bounds of both means (m,)."""
         shared = (self.first.variance + self.second.variance - self.variance) / 2
         one, two = (each.assumed_variance(df, alpha) for each in (self.first, self.second))
-        r = _times_wider(df, alpha) * shared / np.sqrt(one * two)
+        r = _times_wider(df, alpha) * shared / np.sqrt(one) / np.sqrt(two)
         return np.asarray(np.clip(r, -1.0, 1.0), dtype=np.float64)
 
 

@@ -413,7 +413,7 @@ def test_a_p_below_a_level_and_an_interval_that_leaves_no_difference_out_are_the
     """Also where raters agree on both systems, so that the difference varies little."""
     rng = np.random.default_rng(5)
     count = 500
-    df, share = rng.uniform(1, 40, count), rng.uniform(0.02, 1.2, count)
+    df, share = rng.uniform(0.5, 40, count), rng.uniform(0.02, 1.2, count)
     first, second = some_shares(rng, count), some_shares(rng, count)
     gaps = Gaps(first, second, (first.variance + second.variance) * share)
     shares = some_shares(rng, 6)
