@@ -73,14 +73,14 @@ def language_effects(
         of_each = np.kron(np.eye(len(names)), np.array([-1.0, 1.0]))
         mean = of_each.mean(axis=0, keepdims=True)
         test = partial(_decisions, means=means, earlier=earlier, level=level, seed=seed)
-        told = {1: 0, 2: 1}.get(len(names), len(names))  # of two the other one is the same
+        count = {1: 0, 2: 1}.get(len(names), len(names))  # of two the other one is the same
         yield LanguageEffect(
             title=family.title,
             earlier=earlier,
             later=later,
             mean=test(mean, [later])[0],
             conditions=test(of_each, names),
-            interactions=test((of_each - mean)[:told], names[:told]),
+            interactions=test((of_each - mean)[:count], names[:count]),
         )
 
 

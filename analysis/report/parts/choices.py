@@ -224,10 +224,10 @@ class _Answers:
             interval = ""
             if one.bounds is not None:
                 interval = ci_words(100 * one.bounds[0], 100 * one.bounds[1], self.level, None, 0)
-            said = f"of {condition_span(names[one.condition])}, {percent(one.share)} of answers"
+            share = f"of {condition_span(names[one.condition])}, {percent(one.share)} of answers"
             claim = _claim(one)
             against = f"; {claim} ({percent(one.chance)})" if claim else ""
-            yield f"{said} are right{interval}{against}."
+            yield f"{share} are right{interval}{against}."
 
     def _row(self, one: Accuracy, names: Sequence[str], dimension: str = "") -> AccuracyRow:
         low, high = one.bounds or (None, None)

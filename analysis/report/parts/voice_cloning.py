@@ -111,7 +111,7 @@ class VoiceCloning(Part):
         if inputs.ratings.loc[inputs.ratings["estimand"] == SMOS, SEEN].nunique() > 1:
             tables += breakdown(shown, inputs, lambda t: t[SEEN], SEEN, "seen and unseen speakers")
         aligned = [row for family in judged for row in aligned_rows(family, inputs)]
-        told = [row for row in aligned if row.n >= TOO_FEW]
+        enough = [row for row in aligned if row.n >= TOO_FEW]
         if aligned:
             level = inputs.options.level
             title = "Speaker similarity metrics and SMOS"
@@ -121,7 +121,7 @@ class VoiceCloning(Part):
                 )
             )
         return Content(
-            sentences=[*_sentences(whole, inputs), *map(_aligned_sentence, told)],
+            sentences=[*_sentences(whole, inputs), *map(_aligned_sentence, enough)],
             figures=list(whole.figures()),
             tables=tables,
             methods=[_METHOD],
