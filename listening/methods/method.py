@@ -179,8 +179,7 @@ class Scale:
 
     def score(self, label: str) -> float | None:
         """The number of a label, None where it has none; ValueError when the scale lacks it."""
-        is_step = label in self.labels
-        if self.widget in TEXTS and not is_step:
+        if self.widget in TEXTS and label not in self.labels:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
         elif self.widget == "many":

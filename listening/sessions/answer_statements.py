@@ -6,16 +6,17 @@ An answer needs the clips of its trial: which were sent to their last byte is no
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from django.core.cache import cache
 from msgspec import Raw, Struct
 from msgspec.json import decode
 
 from listening.audio import ClipRequest
-from listening.common.statements import rows_of
-from listening.design.traps import TRAINING
+from listening.common.statements import Statement, rows_of
+from listening.design.traps import TRAINING, TrapPlan, judge_block, judge_blocks
 from listening.models import Block, Session, Trial
 from listening.sessions.leases import ANSWERED, FULL_LEASE_OF, PLANNED, SKIPPED, VOID
 from listening.sessions.task_rules import task_rules
@@ -167,10 +168,11 @@ WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
     AND trap NOT IN ('', '{TRAINING}')
 """
 # The same for all blocks of a task that the session has ended, and the blocks that it still has.
+# Clips that are no traps are among them: a block whose traps were all skipped is judged, too.
 SESSION_OUTCOMES = f"""
 SELECT block_id, trap, coalesce(trap_passed, false) AS passed FROM listening_trial t
 WHERE session_id = %(session)s AND task_id = %(task)s AND {ANSWERED}
-    AND trap NOT IN ('', '{TRAINING}') AND NOT EXISTS (SELECT FROM listening_trial o
+    AND NOT EXISTS (SELECT FROM listening_trial o
         WHERE o.session_id = %(session)s AND o.block_id = t.block_id
         AND NOT (o.{ANSWERED} OR o.{SKIPPED}))
 ORDER BY position
@@ -181,6 +183,18 @@ WHERE session_id = %(session)s AND task_id = %(task)s
     AND (id = %(block)s OR state = {Block.State.DONE})
 ORDER BY id FOR NO KEY UPDATE
 """
+
+
+def trap_steps(
+    plan: TrapPlan, *, session: int, task: int, block: int
+) -> Generator[Statement, Any, bool]:
+    """Whether a session passed the traps of a block, or of all its blocks where one voids all."""
+    facts = {"session": session, "task": task, "block": block}
+    if plan.voids == "session":
+        return judge_blocks(plan, (yield Statement(SESSION_OUTCOMES, facts))).valid
+    return judge_block(plan, (yield Statement(OUTCOMES, facts))).valid
+
+
 # A clip is on its way to a rater; the first time counts.
 FETCHED = """
 UPDATE listening_trial SET fetched = fetched | %(clip)s,

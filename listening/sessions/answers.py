@@ -17,21 +17,20 @@ from msgspec.json import Decoder, encode
 
 from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
-from listening.design.traps import TRAINING, judge_block, judge_blocks, trap_passed
+from listening.design.traps import TRAINING, trap_passed
 from listening.methods import Method, Scale
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
     ENDED_BLOCKS,
     LOCK,
-    OUTCOMES,
     READ,
-    SESSION_OUTCOMES,
     SKIP,
     WRITE,
     LoadedTrial,
     Read,
     Sitting,
+    trap_steps,
 )
 from listening.sessions.outcomes import finish_steps
 from listening.sessions.task_rules import (
@@ -175,13 +174,10 @@ def _close_block_steps(
     blocks = [trial.block_id]
     valid = True
     if rules.judges_blocks:
-        facts = {"session": sitting.pk, "block": trial.block_id, "task": trial.task_id}
-        if rules.traps.voids == "session":
-            valid = judge_blocks(rules.traps, (yield Statement(SESSION_OUTCOMES, facts))).valid
-            if not valid:  # those before, too
-                blocks = [block for (block,) in (yield Statement(ENDED_BLOCKS, facts))]
-        else:
-            valid = judge_block(rules.traps, (yield Statement(OUTCOMES, facts))).valid
+        facts = {"session": sitting.pk, "task": trial.task_id, "block": trial.block_id}
+        valid = yield from trap_steps(rules.traps, **facts)
+        if not valid and rules.traps.voids == "session":  # those before, too
+            blocks = [block for (block,) in (yield Statement(ENDED_BLOCKS, facts))]
     if not valid:
         yield from leases.give_back_steps(blocks)
     elif not already_settled:

@@ -13,11 +13,10 @@ from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from listening.common.statements import rows_of
-from listening.design.traps import judge_block, judge_blocks
+from listening.common.statements import run_steps
 from listening.models import Rating, Session, Trial
 from listening.sessions import leases
-from listening.sessions.answer_statements import OUTCOMES, SESSION_OUTCOMES
+from listening.sessions.answer_statements import trap_steps
 from listening.sessions.task_rules import task_rules
 
 AT_ONCE = 500  # sessions in one go: more would keep raters who answer meanwhile waiting too long
@@ -122,9 +121,6 @@ def _counted(session: int, block: int, task: int, unanswered: int) -> bool:
     rules = task_rules(task)
     if not rules.reopen_invalid:
         return True
-    if unanswered:
-        return False
-    if rules.traps.voids == "session":
-        outcomes = rows_of(SESSION_OUTCOMES, session=session, task=task)
-        return judge_blocks(rules.traps, outcomes).valid
-    return judge_block(rules.traps, rows_of(OUTCOMES, session=session, block=block)).valid
+    return unanswered == 0 and run_steps(
+        trap_steps(rules.traps, session=session, task=task, block=block)
+    )

@@ -241,6 +241,30 @@ def test_one_failed_set_voids_the_whole_session_where_the_task_asks_for_it(faile
     assert Rating.objects.filter(counts=True).count() == 20
 
 
+def test_a_set_whose_traps_were_all_skipped_voids_the_session_too():
+    study = make_study(
+        items=40,
+        traps={"flawed": 4, "human": 6},
+        task={
+            "method": "att",
+            "block_size": 10,
+            "blocks_per_session": 2,
+            "blocks_per_rater": 2,
+            "traps": {**ATT_TRAPS, "voids": "session"},
+            "reopen_invalid": True,
+        },
+    )
+    session = arrive(study)
+    answer_all(session, stop_after=13)
+    assert Rating.objects.filter(counts=True).count() == 10
+    while (trial := current(session)) is not None:
+        if trial.trap:
+            lifecycle.skip(session, trial.code, "load", {})
+        else:
+            lifecycle.record_answer(session, an_answer(trial))
+    assert not Rating.objects.filter(counts=True).exists()
+
+
 @pytest.mark.medium
 def test_a_trap_is_as_much_work_as_any_other_trial():
     """The same statements in the same order: how long an answer takes betrays no trap."""
