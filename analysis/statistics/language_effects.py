@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from analysis.arrays import Floats
-from analysis.ratings.breakdowns import Family, coded_column
+from analysis.ratings.breakdowns import Family, coded_column, items_of
 from analysis.statistics.comparisons.simultaneous import Decision, decide
 from analysis.statistics.intervals import Clustered, clustered
 
@@ -65,7 +65,7 @@ def language_effects(
         condition, names = coded_column(table["condition"])
         is_later = (table["language"] == later).to_numpy(dtype=np.int64)
         rater, _ = coded_column(table["rater"])
-        item, _ = coded_column(table["item"].where(table["item"] != "", table["stimulus"]))
+        item, _ = coded_column(items_of(table))
         y = table["score"].to_numpy(dtype=np.float64)
         means = clustered(
             y, 2 * condition + is_later, rater, item, 2 * len(names), ends=family.ends

@@ -14,6 +14,7 @@ from scipy import linalg, stats
 
 from analysis.arrays import Codes, Floats
 from analysis.name_spans import condition_span
+from analysis.ratings.breakdowns import items_of
 from analysis.ratings.estimands import estimand_of, keys_where, name_of
 from analysis.ratings.table import rated
 from analysis.statistics.clustered_variance import limits_of
@@ -401,7 +402,7 @@ def _material(
     distinct = sorted(set(forms), key=lambda f: (SETTINGS.index(f.setting), f.speaker, f.name))
     code = {form: i for i, form in enumerate(distinct)}
     paragraph = rows["paragraph"].to_numpy(dtype=object)
-    item = rows["item"].where(rows["item"] != "", rows["stimulus"]).to_numpy(dtype=object)
+    item = items_of(rows).to_numpy(dtype=object)
     cluster = np.where(paragraph != "", paragraph, item)
     form = np.array([code[one] for one in forms], dtype=np.int64)
     place, length, places_from = _places(paragraph, item, forms)

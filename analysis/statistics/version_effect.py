@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.breakdowns import Family, coded_column, families
+from analysis.ratings.breakdowns import Family, coded_column, families, items_of
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.simultaneous import EQUAL, UNDECIDED, rope_decision
@@ -152,7 +152,7 @@ def _difference(
     newer = (shared["version"] == later).to_numpy(dtype=np.int64)
     cell = 2 * condition + newer
     rater, _ = coded_column(shared["rater"])
-    item, _ = coded_column(shared["item"].where(shared["item"] != "", shared["stimulus"]))
+    item, _ = coded_column(items_of(shared))
     clip, _ = coded_column(shared["clip"])
     y = shared["score"].to_numpy(dtype=np.float64)
     means = clustered(y, cell, rater, item, 2 * len(names), clip_weights(cell, clip), ends)

@@ -17,7 +17,7 @@ from analysis.arrays import Codes, Floats
 from analysis.citations import cite, cite_author
 from analysis.formatting import beware, counted, first_of, interval_text, listed, number
 from analysis.name_spans import condition_span, family_prefix
-from analysis.ratings.breakdowns import Family
+from analysis.ratings.breakdowns import Family, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.report.content import (
     Column,
@@ -816,7 +816,7 @@ def right(use: pd.DataFrame, each: FamilyInput) -> Content:
 def _answers(use: pd.DataFrame) -> tuple[Floats, Codes, Codes]:
     """Whether each answer is right (n,), and the codes of its rater and item (n,)."""
     y: Floats = use["score"].to_numpy(dtype=np.float64)
-    item = use["item"].where(use["item"] != "", use["stimulus"])
+    item = items_of(use)
     rater, items = (
         np.unique(x.to_numpy(dtype=object), return_inverse=True)[1] for x in (use["rater"], item)
     )

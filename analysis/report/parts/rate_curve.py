@@ -108,11 +108,12 @@ class RateCurve(FamilyPart):
 
     def of_family(self, each: FamilyInput) -> Content:
         estimand = estimand_of(each.family.estimand)
-        found = list(_curves(each, estimand))
+        means = _means(each)
+        found = list(_curves(each, means, estimand))
         if not found:
             return Content()
         rows = [row for curve in found for row in _rate_rows(curve)]
-        others = [row for curve in found for row in _equivalents(curve, each, estimand)]
+        others = [row for curve in found for row in _equivalents(curve, each, means, estimand)]
         key, about = f"rate-curve{each.suffix}", each.title
         decimals = estimand.decimals
         columns = columns_of(RateRow, level=each.level, decimals=decimals)
@@ -142,7 +143,7 @@ class RateCurve(FamilyPart):
             )
         return Content(
             sentences=[*_sentences(others, each)],
-            figures=[_figure(key, about, found, each, estimand)],
+            figures=[_figure(key, about, found, each, means, estimand)],
             tables=tables,
             methods=[METHODS],
         )
@@ -170,9 +171,10 @@ def systems_of(inputs: PartInput, rates: Mapping[str, float]) -> dict[str, list[
     return {system: sorted(own, key=lambda name: rates[name]) for system, own in systems.items()}
 
 
-def _curves(each: FamilyInput, estimand: Estimand) -> Iterator[Curve]:
+def _curves(
+    each: FamilyInput, means: Mapping[str, Estimate], estimand: Estimand
+) -> Iterator[Curve]:
     rates = rates_of(each.inputs)
-    means = _means(each)
     for system, names in systems_of(each.inputs, rates).items():
         own = [name for name in names if name in means]
         x = np.array([rates[name] for name in own])
@@ -215,7 +217,9 @@ def _with_rate_decimals(shown: Column) -> Column:
     return Column(shown.key, shown.heading, shown.kind, 1) if shown.key == "rate" else shown
 
 
-def _equivalents(curve: Curve, each: FamilyInput, estimand: Estimand) -> Iterator[EquivalentRow]:
+def _equivalents(
+    curve: Curve, each: FamilyInput, means: Mapping[str, Estimate], estimand: Estimand
+) -> Iterator[EquivalentRow]:
     """Of every condition beside the curve, but the reference: it is at no rate."""
     family, options = each.family, each.inputs.options
     table = family.table
@@ -233,7 +237,6 @@ def _equivalents(curve: Curve, each: FamilyInput, estimand: Estimand) -> Iterato
     fits = np.full_like(points, np.nan)
     for place in np.flatnonzero(whole):
         fits[place] = monotone_fit(points[place], counts)
-    means = _means(each)
     for name in each.inputs.ordered("condition", others):
         value = means[name].value
         rate = equivalent_rate(curve.rates, turn * curve.fitted, turn * value)
@@ -289,7 +292,12 @@ def _sentences(rows: Sequence[EquivalentRow], each: FamilyInput) -> Iterator[str
 
 
 def _figure(
-    key: str, about: str, curves: Sequence[Curve], each: FamilyInput, estimand: Estimand
+    key: str,
+    about: str,
+    curves: Sequence[Curve],
+    each: FamilyInput,
+    means: Mapping[str, Estimate],
+    estimand: Estimand,
 ) -> Figure:
     """The means of each curve with intervals, its monotone fit, and others that have a rate."""
     rows: list[dict[str, object]] = []
@@ -304,7 +312,7 @@ def _figure(
                 {"group": f"{name}, monotone curve", "x": float(rate), "y": float(fitted)}
                 for rate, fitted in zip(curve.rates, curve.fitted, strict=True)
             ]
-    rates, means = rates_of(each.inputs), _means(each)
+    rates = rates_of(each.inputs)
     shown = {name for curve in curves for name in curve.conditions}
     rows += [
         {"group": name, "x": rates[name], "y": means[name].value}

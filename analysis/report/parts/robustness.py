@@ -12,7 +12,7 @@ import numpy as np
 from analysis.citations import citation
 from analysis.formatting import enumerated, interval_text, listed, number, percent
 from analysis.name_spans import condition_span, family_prefix
-from analysis.ratings.breakdowns import coded_column
+from analysis.ratings.breakdowns import coded_column, items_of
 from analysis.report.content import (
     Column,
     Content,
@@ -122,7 +122,7 @@ def _of_one(
     options = inputs.options
     comparison = comparison_of(ranking.cell, options.reference, options.level)
     table = ranking.family.table
-    items = table["item"].where(table["item"] != "", table["stimulus"])
+    items = items_of(table)
     names = {"rater": coded_column(table["rater"])[1], "item": coded_column(items)[1]}
 
     def tell(share: float) -> None:

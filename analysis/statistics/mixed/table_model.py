@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.ratings.breakdowns import coded_column
+from analysis.ratings.breakdowns import coded_column, items_of
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
@@ -121,7 +121,7 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     combinations, cell = np.unique(joined, return_inverse=True)
     places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
-    item = coded_column(use["item"].where(use["item"] != "", use["stimulus"]))[0]
+    item = coded_column(items_of(use))[0]
     return Arrays(
         y=use["score"].to_numpy(dtype=np.float64),
         rater=coded_column(use["rater"])[0],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
+from analysis.ratings.breakdowns import items_of
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.statistics.comparisons.test_result import Undefined
 
@@ -131,7 +132,7 @@ def pairs_of(table: pd.DataFrame) -> PairRatings:
         estimand.centred(use["score"].to_numpy(dtype=np.float64)).tolist(),
         [HEARD_SECOND.get(first, 0.0) for first in use["presented_first"]],
         use["rater"].tolist(),
-        use["item"].where(use["item"] != "", use["stimulus"]).tolist(),
+        items_of(use).tolist(),
         reach_of(estimand, use["score"].to_numpy(dtype=np.float64)),
     )
 

@@ -834,11 +834,7 @@ def _one_side(family: Family, pairs: Sequence[Pair], decided: Sequence[Pair], dr
 
     versus = condition_span(pairs[0].versus)
     full, counts = (
-        enumerated(
-            f"{words(some)} {'is' if len(some) == 1 else 'are'} {word}"
-            for word, some in parts.items()
-            if some
-        )
+        enumerated(f"{words(some)} {_are(some)} {word}" for word, some in parts.items() if some)
         for words in (named, lambda some: str(len(some)))
     )
     return _fitting([[f"Compared with {versus}, {each}."] for each in (full, counts)])
