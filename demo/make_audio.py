@@ -161,7 +161,7 @@ def without_noise(mixed: Wave, noise: Wave, floor: float = 0.2) -> Wave:
 
 # --- P.835: a second enhancer, and reference conditions for its two scales ----------------------
 
-REFERENCE_SNR_DB = (0, 12, 24)
+REFERENCE_SNR_DB = (12, 24)
 REFERENCE_MNRU_DB = (10, 20)
 
 
