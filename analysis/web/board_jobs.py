@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 KEPT_S = 7 * 86_400
-_RATINGS = ["task", "criterion", "stimulus", "rater", "score", "estimand", "trap"]
+_RATINGS = ["task", "criterion", "stimulus", "versus_stimulus", "presented_first", "rater"]
+_RATINGS += ["score", "estimand", "trap", "rated_at"]
 _SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"]
 
 

@@ -1,13 +1,19 @@
 """A leaderboard of several studies: what it links, marks, warns of, and keeps apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.leaderboard.board import leaderboard
-from analysis.report.leaderboard.gathering import StudyInput
+from analysis.report.leaderboard.gathering import StudyInput, question_set
+from analysis.statistics.linking.heterogeneity import bounds
+from analysis.statistics.linking.linked_pairs import link_pairs
 from analysis.statistics.linking.linked_studies import Clip, same_systems
+from tests.analysis.simulation import bounds as within
+from tests.analysis.simulation import sizes
 
 
 def study(key, systems, *, shift=0.0, question="How natural?", method="mos", seed=1, clips=5):
@@ -34,6 +40,7 @@ def study(key, systems, *, shift=0.0, question="How natural?", method="mos", see
                 rows.append((name, system, f"{n}", f"{key}{rater}", float(score)))
     kept = pd.DataFrame(rows, columns=["stimulus", "condition", "item", "rater", "score"])
     kept = kept.assign(task="t", criterion="naturalness", estimand=method, trap="")
+    kept = kept.assign(rated_at=f"2026-11-0{seed}T10:00:00+00:00")
     asked = {"task": "t", "title": "", "criterion": "naturalness", "method": method}
     scores = [
         {"stimulus": f"{s}_{n}", "metric": "wer", "version": "1", "value": 0.1 * m}
@@ -101,10 +108,108 @@ def test_weak_links_and_what_differs_is_said():
     assert any("do not stand alike" in text for text in board.warnings)
 
 
-def test_questions_without_a_score_of_one_system_are_left_out_by_name():
-    board = leaderboard([study("one", {"x": 3, "y": 4}, method="cmos")])
+def in_pairs(key, strengths, method="cmos", raters=12, items=8, each=24, seed=1, pairs=None):
+    """A paired study with raters and items that differ, in the probit's standard deviations."""
+    rng = np.random.default_rng(seed)
+    board = study(key, strengths, method=method, clips=items)
+    names = list(strengths)
+    of_raters = rng.normal(0, 0.3, (raters, len(names)))
+    of_items = rng.normal(0, 0.3, (items, len(names)))
+    value = np.array(list(strengths.values()))
+    rows = []
+    for rater in range(raters):
+        for _ in range(each):
+            a, b = rng.permutation(rng.choice(pairs) if pairs else rng.choice(len(names), 2, False))
+            item = rng.integers(items)
+            own = value + of_raters[rater] + of_items[item]
+            latent = own[a] - own[b] + rng.normal()
+            score = np.sign(latent) * np.digitize(abs(latent), [0.3, 1.0, 2.0])
+            if method == "ab":
+                score = float(latent > 0)
+            sides = {
+                "condition": names[a],
+                "stimulus": f"{names[a]}_{item}",
+                "versus_condition": names[b],
+                "versus_stimulus": f"{names[b]}_{item}",
+                "presented_first": rng.choice(["rated", "versus"]),
+            }
+            rows.append(sides | {"item": f"{item}", "rater": f"{key}{rater}", "score": score})
+    kept = pd.DataFrame(rows).assign(task="t", criterion="naturalness", estimand=method, trap="")
+    return replace(board, ratings=kept.assign(rated_at="2026-11-02T10:00:00+00:00"))
+
+
+ONE, TWO = {"human": 1.0, "x": 0.3, "a": -0.3}, {"human": 1.0, "x": 0.3, "b": 0.6, "c": -0.8}
+
+
+@pytest.mark.parametrize("method", ["cmos", "ab"])
+def test_paired_studies_share_one_scale_through_shared_systems_and_no_other(method):
+    apart = in_pairs("three", {"q": 0.0, "w": 0.5}, method)
+    board = leaderboard([in_pairs("one", ONE, method), in_pairs("two", TWO, method, seed=2), apart])
+    rows = rows_of(board, "leaderboard")
+    assert [row["system"] for row in rows] == ["human", "b", "x", "a", "c", "w", "q"]
+    assert {row["group"][:6] for row in rows[:5]} == {"Linked"}
+    assert rows[5]["group"] == "three alone"
+    assert sum(row["score"] for row in rows[:5]) == pytest.approx(0, abs=1e-9)
+    compared = {(r["system"], r["versus"]): r["how"] for r in rows_of(board, "differences")}
+    assert compared["a", "c"] == "through human and x"
+    assert ("c", "w") not in compared
+    assert "may not be compared" in board.warnings[0]
+    wins = {(r["row"], r["column"]): r for r in rows_of(board, "wins")}
+    assert wins["human", "c"]["value"] + wins["c", "human"]["value"] == pytest.approx(1)
+    assert ("a", "c") not in wins  # they never met
+    studies = rows_of(board, "studies")
+    assert [(row["ratings"], row["raters"]) for row in studies] == [(288, 12)] * 3
+    assert studies[0]["first"] == studies[0]["last"] == "2026-11-02"
+    assert "Firth" in board.methods[0]
+
+
+def test_systems_of_a_study_whose_pairs_never_meet_are_ranked_apart_and_joined_by_another_study():
+    systems = {"a": 0.0, "b": 0.5, "c": 0.0, "d": 0.5}
+    split = in_pairs("one", systems, pairs=[(0, 1), (2, 3)])
+    board = leaderboard([split])
+    groups = {row["system"]: row["group"] for row in rows_of(board, "leaderboard")}
+    assert groups["a"] == groups["b"] != groups["c"] == groups["d"]
+    assert "never compared with one another: a, b | c, d" in " ".join(board.warnings)
+    bridge = in_pairs("two", {"b": 0.5, "c": 0.0}, seed=3)
+    joined = {row["group"] for row in rows_of(leaderboard([split, bridge]), "leaderboard")}
+    assert len(joined) == 1
+
+
+def test_a_system_that_always_wins_has_a_finite_strength():
+    board = leaderboard([in_pairs("one", {"human": 9.0, "x": 0.0, "y": 0.2}, "ab")])
+    first = rows_of(board, "leaderboard")[0]
+    assert first["system"] == "human"
+    assert 2 < first["score"] < 8
+    assert first["score_low"] < first["score"] < first["score_high"]
+
+
+@sizes(25, 1000)
+def test_differences_in_paired_studies_cover_the_truth_across_links(runs):
+    """Of one study 95 %; across studies more, as one shared contrast hardly bounds the deviations.
+
+    The probit of the sum of a comparison's noise and of raters and items has known strengths.
+    """
+    shrunk = (1 + 4 * 0.3**2) ** 0.5
+    pairs = {("b", "c"): [], ("a", "c"): []}
+    for seed in range(runs):
+        first = in_pairs("one", ONE, raters=20, items=12, seed=2 * seed)
+        both = [first, in_pairs("two", TWO, raters=20, items=12, seed=2 * seed + 1)]
+        question = question_set(both).questions[0]
+        (component,) = link_pairs(question.ratings, question.units).components
+        for (a, b), hits in pairs.items():
+            linked = component.difference(*(component.systems.index(name) for name in (a, b)))
+            low, high = bounds(linked, component.heterogeneity, 0.95)
+            truth = {**ONE, **TWO}
+            hits.append(low <= (truth[a] - truth[b]) / shrunk <= high)
+    low, high = within(0.93, 0.97, of=1000, runs=runs)
+    assert low < np.mean(pairs["b", "c"]) < high
+    assert np.mean(pairs["a", "c"]) > low
+
+
+def test_questions_that_prefer_no_system_are_left_out_by_name():
+    board = leaderboard([study("one", {"x": 3, "y": 4}, method="abx")])
     assert not board.tables
-    assert "two clips" in board.warnings[0]
+    assert "prefer neither of two clips" in board.warnings[0]
 
 
 def clip(study, condition, audio, text=""):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.comparison_graph import (
@@ -340,3 +341,39 @@ def simulated(rng):
     y = value[a] + luck[a, item] + lean[rater, a] - value[b] - luck[b, item] - lean[rater, b]
     y = np.clip(np.round(y + habit[rater] * order + rng.normal(0, 0.9, len(a))), -3, 3)
     return PairRatings(("A", "B", "C"), a, b, y, order, rater, item)
+
+
+@pytest.mark.parametrize(("wins", "losses", "ties"), [(7, 3, 2), (9, 0, 0), (5, 0, 4), (1, 1, 6)])
+def test_bias_reduction_of_two_conditions_adds_half_an_answer_to_each_outcome(wins, losses, ties):
+    """Firth (1993, section 4.1): as if Jeffreys' prior had been seen; finite whoever won."""
+    answers = [("a", "b", 1.0)] * wins + [("a", "b", -1.0)] * losses + [("a", "b", 0.0)] * ties
+    ratings = met(*answers)
+    up, down, tied = wins + 0.5, losses + 0.5, ties + 0.5
+    fit = davidson(ratings, bias_reduced=True)
+    assert fit.ability[0] - fit.ability[1] == pytest.approx(np.log(up / down))
+    assert fit.term("log_nu").value == pytest.approx(np.log(tied / np.sqrt(up * down)))
+    decided = bradley_terry(ratings, ties="drop", bias_reduced=True)
+    assert decided.ability[0] - decided.ability[1] == pytest.approx(np.log(up / down))
+
+
+def test_bias_reduction_takes_out_what_maximum_likelihood_exaggerates():
+    """Four systems, each pair asked eight times: the spread of the strengths, of the true one."""
+    rng = np.random.default_rng(5)
+    truth = np.array([-1.2, -0.4, 0.4, 1.2])
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    spread: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(200):
+        wins = {pair: rng.binomial(8, expit(truth[pair[0]] - truth[pair[1]])) for pair in pairs}
+        answers = [
+            (f"s{a}", f"s{b}", 1.0 if n < won else -1.0)
+            for (a, b), won in wins.items()
+            for n in range(8)
+        ]
+        ratings = met(*answers)
+        for reduced in (False, True):
+            if connection(ratings).estimable:
+                ability = bradley_terry(ratings, bias_reduced=reduced).ability
+                spread[reduced].append(float(truth @ ability) / float(truth @ truth))
+    plain, reduced = np.mean(spread[False]), np.mean(spread[True])
+    assert plain - 1 > 0.06
+    assert abs(reduced - 1) < 0.03

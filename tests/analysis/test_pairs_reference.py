@@ -125,3 +125,24 @@ def test_clustered_errors_are_wider_than_the_models_here():
     for wide, narrow in zip(fit.contrasts(), fit.contrasts(kind="model"), strict=True):
         assert 1.5 * narrow.se < wide.se
         assert "too narrow" in narrow.note
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_points_are_those_of_choix_and_of_the_arenas_and_the_arenas_intervals_are_narrower(name):
+    """choix 0.4.1 (ties dropped) and arena-rank 0.1.1 (ties half, 400 points per factor of 10).
+
+    The arena's interval takes answers as independent. Its Hessian has a small ridge.
+    """
+    reference = json.loads((DATA / "pairs_boards.ref.json").read_text())[name]
+    ratings = reference_pairs(name)
+    dropped = bradley_terry(ratings, ties="drop")
+    assert dict(zip(dropped.names, dropped.ability, strict=True)) == pytest.approx(
+        reference["choix"], abs=1e-6
+    )
+    half, point = bradley_terry(ratings), 400 / np.log(10)
+    independent = np.sqrt((half.influence**2).sum(axis=0)) * stats.norm.ppf(0.975)
+    for one, spread in zip(half.abilities(), independent, strict=True):
+        value, low, high = reference["arena-rank"][one.condition]
+        assert one.value * point + 1000 == pytest.approx(value, abs=1e-4)
+        assert 2 * spread * point == pytest.approx(high - low, rel=2e-3)
+        assert one.high - one.low > 1.2 * (high - low) / point

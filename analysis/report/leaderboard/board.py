@@ -23,22 +23,41 @@ from analysis.report.leaderboard.standings import (
     score_rows,
     standing_of,
 )
+from analysis.report.win_matrix import NOTE as WIN_NOTE
+from analysis.report.win_matrix import win_matrix, win_rows
+from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
+from analysis.statistics.linking.linked_pairs import PRIOR_SD, link_pairs
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
+from analysis.statistics.pairs.pair_ratings import PairRatings
 
 KEY = "leaderboard"
-METHODS = (
+MEANS_METHOD = (
     "Systems of several studies were put on one scale by clips that the studies share: the mean "
     "of a system in a study is the sum of a study effect, a system effect and a deviation of the "
     "system in that study, fitted by weighted least squares. Variances are clustered by raters and "
-    "items, each study with its own degrees of freedom. The SD of the deviations has a half-t "
-    f"prior with {PRIOR_SHARE:.0%} of the scale as its scale {cite('gelman2006')}; its posterior "
-    "comes from the weighted residual sum of squares, whose test is an ANOVA-type one "
+    "items, each study with its own degrees of freedom. The prior of the SD of the deviations has "
+    f"{PRIOR_SHARE:.0%} of the scale as its scale."
+)
+PAIRS_METHOD = (
+    "Comparisons of two systems were fitted within each study by a model of strengths with a term "
+    f"for the clip heard second, bias-reduced {cite('firth1993')} where answers have no grades. "
+    "Variances are clustered by raters and items through each answer's influence on each strength."
+)
+LINKED_PAIRS_METHOD = (
+    "A system's strength in a study is the sum of a study effect, a system effect and a deviation "
+    f"of the system in that study. The prior of the SD of the deviations has {PRIOR_SD:g} standard "
+    "deviations of one comparison as its scale."
+)
+LINKING_METHOD = (
+    f"The SD of a system's deviations between studies has a half-t prior {cite('gelman2006')}; its "
+    "posterior comes from the weighted residual sum of squares, whose test is an ANOVA-type one "
     f"{cite('brunner1997')}. Intervals across studies are quantiles over this posterior, so they "
     "contain the error of linking; those of systems that only one study rated, and the same, do "
     "not."
 )
 NOTE = "Scores are means over clips, each clip with the same weight."
+LETTERS = "Systems that share a letter do not differ significantly (all pairs, Holm)."
 
 
 def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float = 0.95) -> Content:
@@ -60,33 +79,87 @@ def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float
                 [*contents.warnings, *collection.notes, *collection.same.notes, *left_out]
             )
         ),
-        methods=[METHODS] if len(studies) > 1 else [],
+        methods=list(dict.fromkeys(contents.methods)),
     )
 
 
 def _of_question(
     question: Question, studies: Sequence[StudyInput], reference: str, level: float, suffix: str
 ) -> Content:
-    width = question.ends[1] - question.ends[0] if question.ends else None
-    components = components_of(question.ratings, question.units, width)
-    standings = [standing_of(each, level, reference) for each in components]
-    metrics = metric_columns(studies, question.ratings)
+    try:
+        scores = _scores_of(question)
+    except Undefined as why:
+        return Content(warnings=[f"{question.title}: no scores: {why}."])
+    standings = [standing_of(each, level, reference) for each in scores.components]
+    metrics = metric_columns(studies, question.clips)
+    figures = [_figure(question, scores, standings, suffix)]
     tables = [
-        _scores(question, standings, metrics, suffix),
+        _scores(question, scores, standings, metrics, suffix),
         _differences(question, standings, suffix),
+        _studies(question, suffix),
     ]
+    if scores.pairs is not None:
+        order = [each.component.systems[place] for each in standings for place in each.order]
+        about = question.title
+        figures += win_matrix(scores.pairs, order, f"wins{suffix}", about)
+        tables.append(_wins(scores.pairs, order, suffix, about))
     if len(question.units) > 1:
-        tables += _links(question, standings, suffix)
+        tables += _links(question, standings, suffix, shifts=scores.pairs is None)
     return Content(
         sentences=[f"{question.title}: {text}" for text in map(said_of, standings) if text],
-        figures=[_figure(question, standings, suffix)],
+        figures=figures,
         tables=tables,
         warnings=[
-            *(f"{question.title}: {text}" for text in (*warnings_of(standings), *question.notes)),
+            *(
+                f"{question.title}: {text}"
+                for text in (*warnings_of(standings), *question.notes, *scores.notes)
+            ),
             *metrics.notes,
             *_absent(question, standings, reference),
         ],
+        methods=list(_methods(question, scores)),
     )
+
+
+def _methods(question: Question, scores: _Scores) -> Iterator[str]:
+    linked = len(question.units) > 1
+    if scores.pairs is not None:
+        yield PAIRS_METHOD
+    if linked:
+        yield MEANS_METHOD if scores.pairs is None else LINKED_PAIRS_METHOD
+        yield LINKING_METHOD
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """What a question's scores are: means of ratings, or strengths behind ``pairs``."""
+
+    components: Sequence[Component]
+    heading: str
+    axis: str
+    note: str
+    ends: tuple[float, float] | None = None
+    pairs: PairRatings | None = None
+    notes: Sequence[str] = ()
+
+
+def _scores_of(question: Question) -> _Scores:
+    """The scores of a question's systems; Undefined where no study gives any."""
+    if question.estimand.in_pairs:
+        linked = link_pairs(question.ratings, question.units)
+        note = f"Strengths: {linked.model}; {linked.scale}; the mean of all systems is 0."
+        return _Scores(
+            linked.components,
+            "Strength",
+            f"strength, {linked.scale}",
+            note,
+            pairs=linked.pairs,
+            notes=linked.notes,
+        )
+    width = question.ends[1] - question.ends[0] if question.ends else None
+    components = components_of(question.ratings, question.units, width)
+    estimand = question.estimand
+    return _Scores(components, estimand.name, estimand.axis, NOTE, ends=question.ends)
 
 
 def _absent(question: Question, standings: Sequence[Standing], reference: str) -> Iterator[str]:
@@ -96,7 +169,11 @@ def _absent(question: Question, standings: Sequence[Standing], reference: str) -
 
 
 def _scores(
-    question: Question, standings: Sequence[Standing], metrics: MetricColumns, suffix: str
+    question: Question,
+    scores: _Scores,
+    standings: Sequence[Standing],
+    metrics: MetricColumns,
+    suffix: str,
 ) -> Table:
     rows: list[dict[str, Any]] = []
     decimals = question.estimand.decimals
@@ -115,8 +192,9 @@ def _scores(
     columns = [
         Column("rank", "Rank", "count"),
         Column("system", "System"),
-        Column("score", question.estimand.name, "number", decimals),
+        Column("score", scores.heading, "number", decimals),
         Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
+        Column("letters", "Letters", "mark"),
         *(
             Column(metrics.key(name), _metric_heading(metrics, name), "number")
             for name in metrics.names
@@ -128,7 +206,7 @@ def _scores(
     ]
     metric_note = " Metrics: means over the clips that people rated." if metrics.names else ""
     title = f"Leaderboard: {question.title}"
-    note = f"{NOTE}{metric_note} {LEGEND}"
+    note = f"{scores.note}{metric_note} {LETTERS} {LEGEND}"
     group = "group" if any(row["group"] for row in rows) else ""
     about = question.title
     return Table(f"{KEY}{suffix}", title, columns, rows, note, about=about, group=group)
@@ -166,7 +244,49 @@ def _differences(question: Question, standings: Sequence[Standing], suffix: str)
     )
 
 
-def _links(question: Question, standings: Sequence[Standing], suffix: str) -> list[Table]:
+def _studies(question: Question, suffix: str) -> Table:
+    """What each study brought: answers, raters and systems, and from when to when."""
+    rows = []
+    for unit in question.units:
+        own = question.ratings[question.ratings["unit"] == unit]
+        days = sorted(set(own["day"]) - {""})
+        rows.append(
+            {
+                "study": unit,
+                "ratings": len(own),
+                "raters": own["rater"].nunique(),
+                "systems": len(set(own["system"]) | set(own.get("versus", ()))),
+                "first": days[0] if days else "",
+                "last": days[-1] if days else "",
+            }
+        )
+    columns = [
+        Column("study", "Study"),
+        Column("ratings", "Ratings", "count"),
+        Column("raters", "Raters", "count"),
+        Column("systems", "Systems", "count"),
+        Column("first", "First day"),
+        Column("last", "Last day"),
+    ]
+    title = f"Studies: {question.title}"
+    return Table(f"studies{suffix}", title, columns, rows, about=question.title, folded=True)
+
+
+def _wins(ratings: PairRatings, order: Sequence[str], suffix: str, about: str) -> Table:
+    rows = [row for row in win_rows(ratings, order) if row["n"]]
+    columns = [
+        Column("row", "System"),
+        Column("column", "Against"),
+        Column("value", "Share won", "number"),
+        Column("n", "Comparisons", "count"),
+    ]
+    title = f"Shares won: {about}"
+    return Table(f"wins{suffix}", title, columns, rows, WIN_NOTE, about=about, folded=True)
+
+
+def _links(
+    question: Question, standings: Sequence[Standing], suffix: str, shifts: bool
+) -> list[Table]:
     decimals = question.estimand.decimals
     level = f"{standings[0].level * 100:g} %"
     pairs = [
@@ -188,24 +308,22 @@ def _links(question: Question, standings: Sequence[Standing], suffix: str) -> li
     note = (
         "A shared clip is the same audio, whatever it is called. Intervals are by sampling alone."
     )
-    every, each = list(link_rows(standings)), list(shift_rows(standings))
-    title = f"Studies and their links: {question.title}"
-    shifts = f"Shared systems, study by study: {question.title}"
+    about, title = question.title, f"Studies and their links: {question.title}"
+    every = list(link_rows(standings, shifts))
+    if not shifts:  # strengths have no level of their own that could be shifted
+        pairs = [column for column in pairs if column.key not in ("shift", "clips")]
+        return [Table(f"links{suffix}", title, pairs, every, about=about)]
+    each, of_systems = list(shift_rows(standings)), f"Shared systems, study by study: {about}"
+    key = f"shared-systems{suffix}"
     return [
-        Table(f"links{suffix}", title, pairs, every, note, about=question.title),
-        Table(
-            f"shared-systems{suffix}",
-            shifts,
-            systems,
-            each,
-            note,
-            about=question.title,
-            folded=True,
-        ),
+        Table(f"links{suffix}", title, pairs, every, note, about=about),
+        Table(key, of_systems, systems, each, note, about=about, folded=True),
     ]
 
 
-def _figure(question: Question, standings: Sequence[Standing], suffix: str) -> Figure:
+def _figure(
+    question: Question, scores: _Scores, standings: Sequence[Standing], suffix: str
+) -> Figure:
     several = len(standings) > 1
     rows = [
         {
@@ -223,8 +341,9 @@ def _figure(question: Question, standings: Sequence[Standing], suffix: str) -> F
         question.title,
         "intervals",
         rows,
-        x=question.estimand.axis,
-        ends=question.ends,
+        x=scores.axis,
+        ends=scores.ends,
+        at=() if scores.pairs is None else (0.0,),
         about=question.title,
         decimals=question.estimand.decimals,
     )
@@ -234,8 +353,11 @@ ALPHA = 0.05  # of the test that shared systems stand alike
 Row = dict[str, Any]
 
 
-def link_rows(standings: Sequence[Standing]) -> Iterator[Row]:
-    """Every two studies: linked by shared systems, by others between them, or not at all."""
+def link_rows(standings: Sequence[Standing], shifts: bool) -> Iterator[Row]:
+    """Every two studies: linked by shared systems, by others between them, or not at all.
+
+    With ``shifts``, how much higher shared systems stand in the second one.
+    """
     homes = {unit: each for each in standings for unit in each.component.units}
     for one, other in combinations(homes, 2):
         same = homes[one] is homes[other]
@@ -243,24 +365,25 @@ def link_rows(standings: Sequence[Standing]) -> Iterator[Row]:
             "one": one,
             "other": other,
             "may": "through other studies" if same else "no: no clip in common",
-            **(_link_row(homes[one].component, one, other, homes[one].level) if same else {}),
+            **(_link_row(homes[one], one, other, shifts) if same else {}),
         }
 
 
-def _link_row(component: Component, one: str, other: str, level: float) -> Row:
+def _link_row(standing: Standing, one: str, other: str, shifts: bool) -> Row:
+    component, level = standing.component, standing.level
     a, b = component.units.index(one), component.units.index(other)
     shared = component.shared(a, b)
     if not shared:
         return {}
-    shifts = [component.shift(a, b, system) for system in shared]
+    linked = {"may": "yes", "systems": listed([component.systems[each] for each in shared], 4)}
+    if not shifts:
+        return linked
     row = np.mean([component.shift_row(a, b, system)[0] for system in shared], axis=0)
     variance, df = component.influence.spread(row)
     value = float(row @ component.mean)
     low, high = t_interval(value, variance**0.5, df, level) if variance > 0 else (None, None)
-    return {
-        "may": "yes",
-        "systems": listed([component.systems[system] for system in shared], 4),
-        "clips": sum(clips for _, clips in shifts),
+    return linked | {
+        "clips": sum(component.shift_row(a, b, system)[1] for system in shared),
         "shift": value,
         "shift_low": low,
         "shift_high": high,
@@ -348,10 +471,9 @@ class MetricColumns:
         return f"metric {metric}"
 
 
-def metric_columns(studies: Sequence[StudyInput], ratings: pd.DataFrame) -> MetricColumns:
-    """The scores that exist of the rated clips; a clip of several studies counts once."""
+def metric_columns(studies: Sequence[StudyInput], clips: pd.DataFrame) -> MetricColumns:
+    """The scores that exist of these clips of systems; a clip of several studies counts once."""
     scores = _by_audio(studies)
-    clips = ratings[["system", "clip"]].drop_duplicates()
     joined = clips.merge(scores, on="clip", how="inner")
     valued = joined.dropna(subset=["value"])
     once = valued.groupby(["metric", "system", "clip"], sort=True)["value"].mean()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from analysis.formatting import enumerated
-from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.ratings.estimands import Estimand, estimand_of, estimand_of_method
 from analysis.ratings.table import rated
 from analysis.statistics.linking.linked_studies import Clip, Same, same_systems
+from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
 
 if TYPE_CHECKING:
     from listening.selectors import BoardFacts, BoardQuestion
@@ -32,8 +33,9 @@ class StudyInput:
 class Question:
     """What was asked alike: the method, criterion and answers; ratings of all studies together.
 
-    ``ratings`` are what `components_of` takes, and ``audio`` is each clip's hash. A unit is a
-    study, or a task of a study that asks the same in several.
+    ``ratings`` are what `components_of` takes, or `link_pairs` where answers compare two clips.
+    ``clips`` are the systems and clips that were rated. A unit is a study, or a task of a study
+    that asks the same in several.
     """
 
     method: str
@@ -41,8 +43,8 @@ class Question:
     estimand: Estimand
     ends: tuple[float, float] | None
     units: Sequence[str]
-    study_of: Mapping[str, str]
     ratings: pd.DataFrame
+    clips: pd.DataFrame
     notes: Sequence[str] = ()
 
     @property
@@ -96,12 +98,10 @@ def question_set(studies: Sequence[StudyInput]) -> QuestionSet:
 
 def _why_not(study: StudyInput, question: BoardQuestion) -> str:
     """Why a question is on no leaderboard; empty where it may be."""
-    from analysis.ratings.estimands import estimand_of_method
-
     estimand = estimand_of_method(question["method"])
     where = f"{study.facts['key']}, {question['task']}, {question['criterion']}"
-    if estimand.in_pairs:
-        return f"{where} ({estimand.name}): scores are of two clips, not of one system."
+    if estimand.in_pairs and not estimand.prefers:
+        return f"{where} ({estimand.name}): answers prefer neither of two clips."
     if estimand.lowest_is_best:
         return f"{where} ({estimand.name}): a place depends on who else was ordered."
     if estimand.maybe_without_score:
@@ -114,14 +114,13 @@ def _question(
 ) -> Question | None:
     method, criterion, scale = key
     parts: dict[str, pd.DataFrame] = {}
-    study_of = {}
     per_study = pd.Series([study.facts["key"] for study, _ in places]).value_counts()
     for study, question in places:
         name = study.facts["key"]
         unit = name if per_study[name] == 1 else f"{name} · {question['task']}"
         rows = _ratings(study, question, unit, same)
         if len(rows):
-            parts[unit], study_of[unit] = rows, name
+            parts[unit] = rows
     if not parts:
         return None
     estimand = estimand_of(next(iter(parts.values()))["estimand"].iloc[0])
@@ -133,8 +132,8 @@ def _question(
         estimand=estimand,
         ends=ends or _ends(scale),
         units=list(parts),
-        study_of=study_of,
         ratings=together,
+        clips=_rated_clips(together),
         notes=list(_wording(places)),
     )
 
@@ -145,20 +144,40 @@ def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) 
     mine = (ratings["task"] == question["task"]) & (ratings["criterion"] == question["criterion"])
     rows = rated(ratings[mine])
     clips = {clip["stimulus"]: clip for clip in study.facts["clips"]}
-    rows = rows[rows["stimulus"].isin(list(clips))]
-    system = [same.systems[key, clips[name]["condition"]] for name in rows["stimulus"]]
-    audio = [clips[name]["sha256"] for name in rows["stimulus"]]
-    return pd.DataFrame(
-        {
-            "unit": unit,
-            "system": system,
-            "clip": audio,
-            "item": [same.items[key, clips[name]["item"]] for name in rows["stimulus"]],
-            "rater": rows["rater"].astype(str).to_list(),
-            "score": rows["score"].to_numpy(dtype="float64"),
-            "estimand": rows["estimand"].astype(str).to_list(),
+    estimand = estimand_of_method(question["method"])
+    sides = ["stimulus", *["versus_stimulus"] * estimand.in_pairs]
+    rows = rows[rows[sides].isin(list(clips)).all(axis=1)]
+
+    def of_side(side: str, system: str, audio: str) -> dict[str, list[str]]:
+        shown = [clips[name] for name in rows[side]]
+        return {
+            system: [same.systems[key, clip["condition"]] for clip in shown],
+            audio: [clip["sha256"] for clip in shown],
         }
-    )
+
+    columns: dict[str, Any] = {
+        "unit": unit,
+        **of_side("stimulus", "system", "clip"),
+        "item": [same.items[key, clips[name]["item"]] for name in rows["stimulus"]],
+        "rater": rows["rater"].astype(str).to_list(),
+        "score": rows["score"].to_numpy(dtype="float64"),
+        "estimand": rows["estimand"].astype(str).to_list(),
+        "day": rows["rated_at"].astype(str).str[:10].to_list(),
+    }
+    if estimand.in_pairs:
+        columns |= of_side("versus_stimulus", "versus", "versus_clip")
+        columns["score"] = estimand.centred(columns["score"])
+        columns["order"] = [HEARD_SECOND.get(first, 0.0) for first in rows["presented_first"]]
+    return pd.DataFrame(columns)
+
+
+def _rated_clips(ratings: pd.DataFrame) -> pd.DataFrame:
+    """The different systems and clips that were rated, on both sides of pairs."""
+    sides = [ratings[["system", "clip"]]]
+    if "versus" in ratings:
+        other = ratings[["versus", "versus_clip"]]
+        sides.append(other.set_axis(["system", "clip"], axis=1))
+    return pd.concat(sides, ignore_index=True).drop_duplicates(ignore_index=True)
 
 
 def _ends(scale: str) -> tuple[float, float] | None:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
 from typing import Any
 
 from analysis.formatting import enumerated, listed
+from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.intervals import holm
-from analysis.statistics.linking.heterogeneity import bounds, p_of
+from analysis.statistics.linking.heterogeneity import LinkedContrast, bounds, p_of
 from analysis.statistics.linking.linked_studies import Component
 
+MOST_COMPARED = 40  # systems: 780 pairs
 SAME, THROUGH = "same study", "through "
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One component of a question, its systems in order (places in ``component.systems``)."""
+    """One component of a question, its systems in order (places in ``component.systems``).
+
+    Systems that share one of their ``letters`` do not differ significantly; empty where there are
+    too many systems to compare all pairs.
+    """
 
     component: Component
     order: Sequence[int]
     level: float
     reference: int | None
+    letters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> str:
@@ -43,7 +50,15 @@ def standing_of(component: Component, level: float, reference: str) -> Standing:
     values = [component.score(place).value for place in range(len(component.systems))]
     order = sorted(range(len(values)), key=lambda place: (-values[place], component.systems[place]))
     known = component.systems.index(reference) if reference in component.systems else None
-    return Standing(component, order, level, known)
+    standing = Standing(component, order, level, known)
+    if len(order) > MOST_COMPARED:
+        return standing
+    pairs = list(combinations(order, 2))
+    p = holm([_p(standing, component.difference(a, b)) for a, b in pairs])
+    names = component.systems
+    tested = {(names[a], names[b]): each for (a, b), each in zip(pairs, p, strict=True)}
+    tiers = tiers_of(dict(zip(names, values, strict=True)), tested, 1 - level)
+    return replace(standing, letters=tiers.letters)
 
 
 def score_rows(standing: Standing) -> Iterator[Row]:
@@ -52,17 +67,16 @@ def score_rows(standing: Standing) -> Iterator[Row]:
     for rank, place in enumerate(standing.order, start=1):
         score = component.score(place)
         low, high = _bounds(standing, score)
-        cells = component.cells.system == place
-        rows = cells[component.influence.cell]
         yield {
             "rank": rank,
             "system": component.systems[place],
             "score": score.value,
             "score_low": low,
             "score_high": high,
+            "letters": standing.letters.get(component.systems[place], ""),
             "studies": listed([component.units[unit] for unit in component.units_of(place)], 3),
-            "ratings": int(rows.sum()),
-            "raters": len(set(component.influence.rater[rows].tolist())),
+            "ratings": int(component.n_ratings[place]),
+            "raters": int(component.n_raters[place]),
             "clips": _clips(component, place),
         }
 
@@ -89,7 +103,7 @@ def _adjusted_rows(standing: Standing, pairs: Sequence[tuple[int, int]], group: 
     for a, b in pairs:
         linked = component.difference(a, b)
         low, high = _bounds(standing, linked)
-        ps.append(None if low is None else p_of(linked, component.heterogeneity))
+        ps.append(_p(standing, linked))
         rows.append(
             {
                 "family": group,
@@ -146,7 +160,12 @@ def _cells(component: Component) -> Iterator[tuple[int, int, int]]:
     )
 
 
-def _bounds(standing: Standing, linked: Any) -> tuple[float | None, float | None]:
+def _p(standing: Standing, linked: LinkedContrast) -> float | None:
+    """The p of a contrast; none where there is no spread to tell it from."""
+    return p_of(linked, standing.component.heterogeneity) if linked.variance > 0 else None
+
+
+def _bounds(standing: Standing, linked: LinkedContrast) -> tuple[float | None, float | None]:
     """The interval; none where there is no spread to tell it from."""
     if not linked.variance > 0:
         return None, None

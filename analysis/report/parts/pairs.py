@@ -33,6 +33,7 @@ from analysis.report.content import (
     warned_once,
 )
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.report.win_matrix import win_matrix
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tiers import tiers_of
@@ -326,7 +327,6 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
 
 
 FEWEST_RANKED = 3  # two conditions have one pair, whose mean says it all
-MOST_IN_MATRIX = 30
 MODELS: dict[str, Callable[[PairRatings], AbilityFit]] = {
     "thurstone": partial(cumulative, link="probit", order=True),
     "davidson": partial(davidson, order=True),
@@ -410,7 +410,10 @@ def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
     order = _strength_order(ratings, shown, graph)
     return Content(
         sentences=[_in_order(one) for one in shown],
-        figures=[*_strength_figure(shown, each), *_matrix_figure(ratings, order, each)],
+        figures=[
+            *_strength_figure(shown, each),
+            *win_matrix(ratings, order, f"win_matrix{each.suffix}", each.title),
+        ],
         tables=_tables(fits, shown, each),
         warnings=_strength_warnings(graph, fits, main, shown),
         methods=[_method(shown, main)] if shown else [],
@@ -549,28 +552,6 @@ def _strength_figure(shown: Sequence[StrengthFit], each: FamilyInput) -> list[Fi
             about=each.title,
         )
     ]
-
-
-def _matrix_figure(ratings: PairRatings, order: Sequence[str], each: FamilyInput) -> list[Figure]:
-    if len(order) > MOST_IN_MATRIX:
-        return []
-    wins = wins_of(ratings)
-    met = wins + wins.T
-    place = {name: i for i, name in enumerate(ratings.names)}
-    rows = [_cell(row, column, wins, met, place) for row in order for column in order]
-    note = "Percent of the comparisons that the row won against the column, a tie counting half."
-    key, title = f"win_matrix{each.suffix}", "Who beats whom"
-    return [Figure(key, title, "heatmap", rows, "against", note=note, about=each.title)]
-
-
-def _cell(
-    row: str, column: str, wins: Floats, met: Floats, place: dict[str, int]
-) -> dict[str, Any]:
-    i, j = place[row], place[column]
-    n = float(met[i, j])
-    share = float(wins[i, j]) / n if n else None
-    text = f"{share * 100:.0f}" if share is not None else ""
-    return {"row": row, "column": column, "value": share, "text": text, "n": round(n)}
 
 
 def _tables(

@@ -264,9 +264,11 @@ class Cells:
 
 @dataclass(frozen=True)
 class Component:
-    """Studies that a chain of shared clips links, with the model of their means.
+    """Studies that a chain of shared clips (or systems in pairs) links, with their model.
 
-    ``units`` and ``systems`` are names; values are on the scale of the first unit.
+    ``units`` and ``systems`` are names; ``n_ratings`` and ``n_raters`` (each (S,)) count those of
+    each system. Scores are on the scale of the first unit; where they are ``centred``, as
+    strengths are, relative to the mean of all systems.
     """
 
     units: list[str]
@@ -275,6 +277,9 @@ class Component:
     mean: Floats
     influence: Influence
     scale: float
+    n_ratings: Codes
+    n_raters: Codes
+    centred: bool = False
 
     # --- The model -------------------------------------------------------------------------------
 
@@ -311,6 +316,8 @@ class Component:
         for node, cell in zip(nodes, at, strict=True):
             shares[self.cells.system[cell], first + node] = self.cells.clips[cell]
         shares /= shares.sum(axis=1, keepdims=True)
+        if self.centred:
+            shares -= shares.mean(axis=0)
         return np.asarray(shares @ self.solution, dtype=np.float64)
 
     @cached_property
@@ -456,7 +463,16 @@ def _component(
         pd.MultiIndex.from_frame(ratings[["unit", "system", "clip"]])
     ]
     mean, influence = _means(ratings, cell.to_numpy(dtype=np.int64), cells, len(names))
-    return Component(units, systems, cells, mean, influence, PRIOR_SHARE * width)
+    counts = counts_by_system(cells.system[influence.cell], influence.rater, len(systems))
+    scale = PRIOR_SHARE * width
+    return Component(units, systems, cells, mean, influence, scale, *counts)
+
+
+def counts_by_system(system: Codes, rater: Codes, systems: int) -> tuple[Codes, Codes]:
+    """How many ratings and how many raters (each (S,)) each system has, by codes (n,)."""
+    raters = np.unique(np.column_stack([system, rater]), axis=0)[:, 0]
+    ratings, different = (np.bincount(codes, minlength=systems) for codes in (system, raters))
+    return ratings.astype(np.int64), different.astype(np.int64)
 
 
 def _means(

@@ -55,9 +55,10 @@ class Term:
 class AbilityFit:
     """Abilities of k conditions, which sum to 0, with a model-based and a clustered covariance.
 
-    ``covariance`` (k, k) takes ratings as independent; ``by_rater``, ``by_item`` and ``by_both``
-    (k, k) are sandwich covariances with scores summed over raters, items, and both (Cameron,
-    Gelbach and Miller 2011, eq. 2.11). ``note`` says what to beware of.
+    ``covariance`` (k, k) takes ratings as independent; ``influence`` (n, k) is by how much each
+    rating moves each ability. ``by_rater``, ``by_item`` and ``by_both`` (k, k) are sandwich
+    covariances with influences summed over raters, items, and both (Cameron, Gelbach and Miller
+    2011, eq. 2.11). ``note`` says what to beware of.
     """
 
     model: str
@@ -65,6 +66,7 @@ class AbilityFit:
     names: tuple[str, ...]
     ability: Floats
     covariance: Floats
+    influence: Floats
     by_rater: Floats
     by_item: Floats
     by_both: Floats
@@ -186,22 +188,16 @@ def summarise_fit(
     """
     k = len(ratings.names)
     inverse = linalg.inv(information)
-    sums = {
-        "rater": cluster_products(scores, ratings.rater),
-        "item": cluster_products(scores, ratings.item),
-        "both": cluster_products(scores, both_codes(ratings.rater, ratings.item)),
-    }
-    sandwich = {name: inverse @ middle @ inverse for name, middle in sums.items()}
     centre = centring(k)
-    ability: dict[str, Floats] = {
-        name: centre @ matrix[: k - 1, : k - 1] @ centre.T
-        for name, matrix in {**sandwich, "model": inverse}.items()
-    }
+    moved = np.asarray(scores @ inverse, dtype=np.float64)
+    influence = np.asarray(moved[:, : k - 1] @ centre.T, dtype=np.float64)
+    groups = (ratings.rater, ratings.item, both_codes(ratings.rater, ratings.item))
+    by_rater, by_item, by_both = (cluster_products(influence, group) for group in groups)
     n_raters, n_items = len(np.unique(ratings.rater)), len(np.unique(ratings.item))
     enough = min(n_raters, n_items) > 1
     estimates = []
     for name, i in terms.items():
-        rater, item, both = (float(matrix[i, i]) for matrix in sandwich.values())
+        rater, item, both = (float(cluster_products(moved[:, [i]], g)[0, 0]) for g in groups)
         variance = max(rater + item - both, rater, item)
         se = float(inverse[i, i]) ** 0.5
         estimates.append(Term(name, float(parameters[i]), se, variance**0.5 if enough else None))
@@ -210,10 +206,11 @@ def summarise_fit(
         scale=scale,
         names=ratings.names,
         ability=centre @ parameters[: k - 1],
-        covariance=ability["model"],
-        by_rater=ability["rater"],
-        by_item=ability["item"],
-        by_both=ability["both"],
+        covariance=np.asarray(centre @ inverse[: k - 1, : k - 1] @ centre.T, dtype=np.float64),
+        influence=influence,
+        by_rater=by_rater,
+        by_item=by_item,
+        by_both=by_both,
         terms=tuple(estimates),
         log_likelihood=log_likelihood,
         n_ratings=len(ratings.y),

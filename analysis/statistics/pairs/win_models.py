@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import linalg, special, stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.test_result import Undefined
@@ -32,13 +32,16 @@ def bradley_terry(
     ties: str = "half",
     order: bool = False,
     prior_sd: float | None = None,
+    bias_reduced: bool = False,
 ) -> AbilityFit:
     """Bradley and Terry (1952): P(a beats b) = 1 / (1 + exp(θ_b - θ_a)), abilities in log odds.
 
     ``ties`` count half a win to each ("half") or are dropped ("drop"); Davidson's model keeps them
     as what they are. ``order`` adds ``second_advantage`` to the ability of the clip heard second
     (Davidson and Beaver 1977). ``prior_sd`` is the SD of a normal prior on abilities (the mode is
-    given). Raises Disconnected, Separated (Ford 1957), Undefined where no estimate is finite.
+    given). ``bias_reduced`` takes the bias of first order out (Firth 1993, by the penalty of
+    Jeffreys' prior): estimates are finite whoever won. Raises Disconnected, Separated (Ford 1957),
+    Undefined where no estimate is finite.
     """
     use = ratings if ties != "drop" else ratings.subset(ratings.y != 0)
     if not len(use.y):
@@ -46,24 +49,29 @@ def bradley_terry(
     graph = require_common_scale(use, ties)
     shares = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     name = "Bradley-Terry, ties as halves" if ties == "half" else "Bradley-Terry, ties dropped"
-    return _fit_choice_model(use, name, shares, order, prior_sd, graph)
+    return _fit_choice_model(use, name, shares, order, prior_sd, bias_reduced, graph)
 
 
 def davidson(
-    ratings: PairRatings, order: bool = False, prior_sd: float | None = None
+    ratings: PairRatings,
+    order: bool = False,
+    prior_sd: float | None = None,
+    bias_reduced: bool = False,
 ) -> AbilityFit:
     """Davidson (1970): odds of a win, a loss and a tie are e^θ_a : e^θ_b : ν √(e^θ_a e^θ_b).
 
-    Term ``log_nu`` is log ν; ``order`` and ``prior_sd`` as in `bradley_terry`. Raises Undefined
-    without ties (ν is 0: use Bradley-Terry) and with ties only (ν is infinite).
+    Term ``log_nu`` is log ν; ``order``, ``prior_sd`` and ``bias_reduced`` as in `bradley_terry`.
+    Raises Undefined with ties only (ν is infinite) and, unless ``bias_reduced``, without ties
+    (ν is 0: use Bradley-Terry).
     """
     graph = require_common_scale(ratings)
     tied = int(np.sum(ratings.y == 0))
-    if not tied:
+    if not (tied or bias_reduced):
         raise Undefined("no ties: Davidson's model is Bradley and Terry's here; use that")
     if tied == len(ratings.y):
         raise Undefined("only ties: all abilities are equal and the chance of a tie is 1")
-    return _fit_choice_model(ratings, "Davidson, ties as ties", np.eye(3), order, prior_sd, graph)
+    name = "Davidson, ties as ties"
+    return _fit_choice_model(ratings, name, np.eye(3), order, prior_sd, bias_reduced, graph)
 
 
 def _fit_choice_model(
@@ -72,17 +80,18 @@ def _fit_choice_model(
     shares: Floats,
     order: bool,
     prior_sd: float | None,
+    bias_reduced: bool,
     graph: Connection,
 ) -> AbilityFit:
     """The fit of a choice among a, b, and a tie; ``shares`` (outcomes, alternatives)."""
-    if not graph.estimable and prior_sd is None:
+    if not graph.estimable and prior_sd is None and not bias_reduced:
         raise Separated(graph)
     with_order = order and ratings.orders_known
-    choice = _Choice(ratings, shares, with_order, prior_sd)
+    choice = _Choice(ratings, shares, with_order, prior_sd, bias_reduced)
     at, information, _ = maximise(choice.objective, np.zeros(choice.size))
     return summarise_fit(
         ratings,
-        model + " (order term)" * with_order,
+        model + ", bias-reduced" * bias_reduced + " (order term)" * with_order,
         LOG_ODDS,
         at,
         information,
@@ -97,9 +106,15 @@ class _Choice:
     """A conditional logit over distinct trials: features (cells, alternatives, p), counts."""
 
     def __init__(
-        self, ratings: PairRatings, shares: Floats, with_order: bool, prior_sd: float | None
+        self,
+        ratings: PairRatings,
+        shares: Floats,
+        with_order: bool,
+        prior_sd: float | None,
+        bias_reduced: bool,
     ) -> None:
         k, alternatives = len(ratings.names), shares.shape[1]
+        self.bias_reduced = bias_reduced
         order = ratings.order if with_order else np.zeros_like(ratings.order)
         cells, self.cell = distinct_trials(ratings.a, ratings.b, order)
         self.outcome, self.shares = ratings.outcome, shares
@@ -125,12 +140,21 @@ class _Choice:
 
     def objective(self, at: Floats) -> tuple[float, Floats, Floats]:
         p = self._chances(at)
-        mean = np.einsum("cj,cjp->cp", p, self.x)
         gradient = np.einsum("cj,cjp->p", self.chosen - self.total[:, None] * p, self.x)
-        second = np.einsum("c,cj,cjp,cjq->pq", self.total, p, self.x, self.x, optimize=True)
-        information = second - np.einsum("c,cp,cq->pq", self.total, mean, mean, optimize=True)
+        centred = self.x - np.einsum("cj,cjp->cp", p, self.x)[:, None, :]
+        expected = self.total[:, None] * p
+        information = np.einsum("cj,cjp,cjq->pq", expected, centred, centred, optimize=True)
         value = self.likelihood(at) - 0.5 * float(at @ self.penalty @ at)
-        return value, gradient - self.penalty @ at, information + self.penalty
+        gradient, information = gradient - self.penalty @ at, information + self.penalty
+        if self.bias_reduced:
+            sign, log_determinant = np.linalg.slogdet(information)
+            if sign <= 0 or not np.isfinite(log_determinant):
+                return -np.inf, gradient, information
+            value += 0.5 * float(log_determinant)
+            inverse = linalg.inv(information)
+            spread = np.einsum("cjp,pq,cjq->cj", centred, inverse, centred, optimize=True)
+            gradient = gradient + 0.5 * np.einsum("cj,cjp->p", expected * spread, centred)
+        return value, gradient, information
 
     def likelihood(self, at: Floats) -> float:
         eta = self.x @ at
