@@ -15,7 +15,14 @@ from analysis.statistics.pairs.comparison_graph import (
 )
 from analysis.statistics.pairs.means_of_pairs import pair_means, within_pairs
 from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
-from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson, least_squares
+from analysis.statistics.pairs.win_models import (
+    LINKS,
+    _Cumulative,
+    bradley_terry,
+    cumulative,
+    davidson,
+    least_squares,
+)
 from tests.analysis.pairs_of import edge_pairs, met, reference_pairs
 from tests.analysis.simulation import bounds, sizes
 
@@ -354,6 +361,20 @@ def test_bias_reduction_of_two_conditions_adds_half_an_answer_to_each_outcome(wi
     assert fit.term("log_nu").value == pytest.approx(np.log(tied / np.sqrt(up * down)))
     decided = bradley_terry(ratings, ties="drop", bias_reduced=True)
     assert decided.ability[0] - decided.ability[1] == pytest.approx(np.log(up / down))
+
+
+def test_the_penalty_of_graded_answers_has_the_slope_of_the_logarithm_of_the_determinant():
+    """By central differences, at parameters away from the maximum."""
+    ratings = met(("a", "b", 2.0), ("b", "c", 1.0), ("a", "c", 3.0), ("b", "c", -1.0), repeat=3)
+    model = _Cumulative(ratings, LINKS["probit"], True, None, True)
+    at = model.start() + np.linspace(-0.2, 0.3, model.size)
+    step = 1e-6 * np.eye(model.size)
+    slopes = [(model.objective(at + one)[0] - model.objective(at - one)[0]) / 2e-6 for one in step]
+    assert model.objective(at)[1] == pytest.approx(np.array(slopes), rel=1e-5, abs=1e-6)
+    fit = cumulative(ratings, bias_reduced=True)  # a beat all others: not finite without
+    assert 0.5 < fit.ability[0] < 6
+    with pytest.raises(Undefined):
+        cumulative(ratings)
 
 
 def test_bias_reduction_takes_out_what_maximum_likelihood_exaggerates():

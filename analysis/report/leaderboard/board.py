@@ -41,7 +41,7 @@ MEANS_METHOD = (
 )
 PAIRS_METHOD = (
     "Comparisons of two systems were fitted within each study by a model of strengths with a term "
-    f"for the clip heard second, bias-reduced {cite('firth1993')} where answers have no grades. "
+    f"for the clip heard second, bias-reduced by Jeffreys' prior {cite('firth1993')}. "
     "Variances are clustered by raters and items through each answer's influence on each strength."
 )
 LINKED_PAIRS_METHOD = (
@@ -95,7 +95,7 @@ def _of_question(
     figures = [_figure(question, scores, standings, suffix)]
     tables = [
         _scores(question, scores, standings, metrics, suffix),
-        _differences(question, standings, suffix),
+        _differences(question, scores, standings, suffix),
         _studies(question, suffix),
     ]
     if scores.pairs is not None:
@@ -103,7 +103,7 @@ def _of_question(
         about = question.title
         figures += win_matrix(scores.pairs, order, f"wins{suffix}", about)
         tables.append(_wins(scores.pairs, order, suffix, about))
-    if len(question.units) > 1:
+    if sum(len(each.component.units) for each in standings) > 1:
         tables += _links(question, standings, suffix, shifts=scores.pairs is None)
     return Content(
         sentences=[f"{question.title}: {text}" for text in map(said_of, standings) if text],
@@ -138,6 +138,7 @@ class _Scores:
     heading: str
     axis: str
     note: str
+    decimals: int
     ends: tuple[float, float] | None = None
     pairs: PairRatings | None = None
     notes: Sequence[str] = ()
@@ -151,15 +152,16 @@ def _scores_of(question: Question) -> _Scores:
         return _Scores(
             linked.components,
             "Strength",
-            f"strength, {linked.scale}",
+            f"strength, {linked.scale.partition(' (')[0]}",
             note,
+            decimals=2,
             pairs=linked.pairs,
             notes=linked.notes,
         )
     width = question.ends[1] - question.ends[0] if question.ends else None
     components = components_of(question.ratings, question.units, width)
     estimand = question.estimand
-    return _Scores(components, estimand.name, estimand.axis, NOTE, ends=question.ends)
+    return _Scores(components, estimand.name, estimand.axis, NOTE, estimand.decimals, question.ends)
 
 
 def _absent(question: Question, standings: Sequence[Standing], reference: str) -> Iterator[str]:
@@ -176,7 +178,7 @@ def _scores(
     suffix: str,
 ) -> Table:
     rows: list[dict[str, Any]] = []
-    decimals = question.estimand.decimals
+    decimals = scores.decimals
     marked = [name for name in metrics.names if metrics.direction[name] is not None]
     lowest = [metrics.key(name) for name in marked if not metrics.direction[name]]
     for standing in standings:
@@ -217,7 +219,9 @@ def _metric_heading(metrics: MetricColumns, name: str) -> str:
     return title if up is None else f"{title} {'↑' if up else '↓'}"
 
 
-def _differences(question: Question, standings: Sequence[Standing], suffix: str) -> Table:
+def _differences(
+    question: Question, scores: _Scores, standings: Sequence[Standing], suffix: str
+) -> Table:
     several = len(standings) > 1
     rows = [
         row
@@ -225,7 +229,7 @@ def _differences(question: Question, standings: Sequence[Standing], suffix: str)
         for standing in standings
         for row in difference_rows(standing)
     ]
-    decimals = question.estimand.decimals
+    decimals = scores.decimals
     columns = [
         Column("system", "System"),
         Column("versus", "Minus"),
@@ -345,7 +349,7 @@ def _figure(
         ends=scores.ends,
         at=() if scores.pairs is None else (0.0,),
         about=question.title,
-        decimals=question.estimand.decimals,
+        decimals=scores.decimals,
     )
 
 

@@ -40,6 +40,8 @@ class Standing:
     def heading(self, several: bool) -> str:
         """What stands above its rows, where there are several components."""
         units = self.component.units
+        if len(units) > 1 and self.component.centred:
+            return f"Linked: {enumerated(units)}"
         if len(units) > 1:
             return f"Linked: {enumerated(units)}; on the scale of {self.scale}"
         return f"{self.scale} alone" if several else ""

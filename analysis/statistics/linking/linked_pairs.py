@@ -66,7 +66,7 @@ def link_pairs(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedPairs:
     ``ratings`` have a row for each rating: its unit (a study, or a task of it), the systems
     ``system`` and ``versus``, item, rater, ``score`` (above 0: ``system`` is preferred) and
     ``order`` (1: ``system`` was heard second, -1: first, 0: unknown). Graded answers are fitted by
-    Thurstone's model, others by Davidson's (ties) or Bradley and Terry's, both bias-reduced.
+    Thurstone's model, others by Davidson's (ties) or Bradley and Terry's, all bias-reduced.
     Raises Undefined where no part has a fit.
     """
     use = ratings[ratings["system"] != ratings["versus"]].reset_index(drop=True)
@@ -96,7 +96,7 @@ def _model(scores: Floats) -> tuple[Fit, float]:
     One for all studies: their strengths must be on the same scale.
     """
     if len(np.unique(np.abs(scores[scores != 0]))) > 1:
-        return lambda pairs: cumulative(pairs, "probit"), 1.0
+        return lambda pairs: cumulative(pairs, "probit", bias_reduced=True), 1.0
     if np.any(scores == 0):
         return lambda pairs: davidson(pairs, order=True, bias_reduced=True), LOGISTIC_SD
     return lambda pairs: bradley_terry(pairs, order=True, bias_reduced=True), LOGISTIC_SD

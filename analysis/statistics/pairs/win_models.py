@@ -238,15 +238,21 @@ LINKS = {
 
 
 def cumulative(
-    ratings: PairRatings, link: str = "probit", order: bool = True, prior_sd: float | None = None
+    ratings: PairRatings,
+    link: str = "probit",
+    order: bool = True,
+    prior_sd: float | None = None,
+    bias_reduced: bool = False,
 ) -> AbilityFit:
     """P(y <= k) = F(c_k - θ_a + θ_b - g x), cut points symmetric around 0, x = 1 if a is second.
 
     With ``probit``, Thurstone's (1927) case V for graded answers; for answers -1, 0, 1, Glenn and
     David's (1960) ties; with ``logit``, Rao and Kupper's (1967). Terms: ``spacing.1`` ... are the
     cut points above 0, ``second_advantage`` is g (±g by order, half of the gap between the two
-    orders). A grade that nobody used is merged with its neighbour. Agresti (1992), Analysis of
-    ordinal paired comparison data. Raises Disconnected, and Undefined where nothing is finite.
+    orders). A grade that nobody used is merged with its neighbour. ``bias_reduced`` adds the
+    penalty of Jeffreys' prior: estimates are finite whoever won (Kosmidis and Firth 2021). Agresti
+    (1992), Analysis of ordinal paired comparison data. Raises Disconnected, and Undefined where
+    nothing is finite.
     """
     if link not in LINKS:
         raise Undefined(f"a link is {' or '.join(LINKS)}, not {link!r}")
@@ -254,11 +260,13 @@ def cumulative(
     if not np.any(ratings.y):
         raise Undefined("only ties: all abilities are equal and the cut points are infinite")
     with_order = order and ratings.orders_known
-    model = _Cumulative(ratings, LINKS[link], with_order, prior_sd)
+    model = _Cumulative(ratings, LINKS[link], with_order, prior_sd, bias_reduced)
     at, information, _ = maximise(model.objective, model.start())
     return summarise_fit(
         ratings,
-        f"cumulative {link}, symmetric cut points" + " (order term)" * with_order,
+        f"cumulative {link}, symmetric cut points"
+        + ", bias-reduced" * bias_reduced
+        + " (order term)" * with_order,
         LINKS[link].scale,
         at,
         information,
@@ -270,27 +278,35 @@ def cumulative(
 
 
 class _Cumulative:
-    """The likelihood over distinct (a, b, order, grade) with counts."""
+    """The likelihood over distinct trials (a, b, order), each with every grade and its count."""
 
     def __init__(
-        self, ratings: PairRatings, link: _Link, with_order: bool, prior_sd: float | None
+        self,
+        ratings: PairRatings,
+        link: _Link,
+        with_order: bool,
+        prior_sd: float | None,
+        bias_reduced: bool,
     ) -> None:
         k, self.link, self.y = len(ratings.names), link, ratings.y
+        self.bias_reduced = bias_reduced
         self.sizes, grade = np.unique(np.abs(ratings.y), return_inverse=True)
         self.cuts, category = _cut_points(ratings.y, self.sizes, grade)
         n_spacings = self.cuts.shape[1]
         order = ratings.order if with_order else np.zeros_like(ratings.order)
         trials, place = distinct_trials(ratings.a, ratings.b, order)
         n_categories = len(self.cuts) + 1
-        joint, self.row = np.unique(place * n_categories + category, return_inverse=True)
-        self.count = np.bincount(self.row).astype(np.float64)
-        mine, grade_of = trials[joint // n_categories], joint % n_categories
+        self.row = place * n_categories + category
+        cells = np.arange(len(trials) * n_categories)
+        self.count = np.bincount(self.row, minlength=len(cells)).astype(np.float64)
+        self.total = np.repeat(self.count.reshape(-1, n_categories).sum(axis=1), n_categories)
+        mine, grade_of = trials[cells // n_categories], cells % n_categories
         first = k - 1
         self.terms = {f"{SPACING}.{i + 1}": first + i for i in range(n_spacings)}
         if with_order:
             self.terms[ORDER] = first + n_spacings
         self.size = first + len(self.terms)
-        eta = np.zeros((len(joint), self.size))
+        eta = np.zeros((len(cells), self.size))
         eta[:, :first] = differences(mine[:, 0], mine[:, 1], k)
         if with_order:
             eta[:, -1] = mine[:, 2]
@@ -310,7 +326,7 @@ class _Cumulative:
 
     def objective(self, at: Floats) -> tuple[float, Floats, Floats]:
         upper, lower, p = self._at(at)
-        if np.any(p <= _TINY):
+        if np.any(p[self.count > 0] <= _TINY):
             return -np.inf, np.zeros(self.size), np.eye(self.size)
         gradient_rows = self._rows(upper, lower, p)
         over, under = self.link.slope(upper) / p, self.link.slope(lower) / p
@@ -319,6 +335,20 @@ class _Cumulative:
         information += (self.lower * (under * self.count)[:, None]).T @ self.lower
         value = float(self.count @ np.log(p)) - 0.5 * float(at @ self.penalty @ at)
         gradient = self.count @ gradient_rows - self.penalty @ at
+        if self.bias_reduced:
+            expected = self.total * p
+            mean = (gradient_rows * expected[:, None]).T @ gradient_rows
+            sign, log_determinant = np.linalg.slogdet(mean)
+            if sign <= 0 or not np.isfinite(log_determinant):
+                return -np.inf, gradient, np.eye(self.size)
+            towards = gradient_rows @ linalg.inv(mean)
+            by_upper = over * np.sum(towards * self.upper, axis=1) * expected
+            by_lower = under * np.sum(towards * self.lower, axis=1) * expected
+            squares = np.sum(towards * gradient_rows, axis=1) * expected
+            value += 0.5 * float(log_determinant)
+            gradient = gradient + by_upper @ self.upper - by_lower @ self.lower
+            gradient = gradient - 0.5 * squares @ gradient_rows
+            information = mean  # of the likelihood it may vanish where answers are separated
         return value, gradient, information + self.penalty
 
     def likelihood(self, at: Floats) -> float:
@@ -333,7 +363,7 @@ class _Cumulative:
         lower = np.where(self.bottom, -np.inf, self.lower @ at)
         chance, high = self.link.chance, lower > 0  # differences of small numbers stay exact
         p = np.where(high, chance(-lower) - chance(-upper), chance(upper) - chance(lower))
-        return upper, lower, np.asarray(p, dtype=np.float64)
+        return upper, lower, np.maximum(p, _TINY)
 
     def _rows(self, upper: Floats, lower: Floats, p: Floats) -> Floats:
         over, under = self.link.density(upper) / p, self.link.density(lower) / p
