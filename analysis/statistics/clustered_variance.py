@@ -49,7 +49,7 @@ def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
     shares of raters and items in V, at least G - 1.
     """
     least = least_df(contrasts, means)
-    rater, item, two_way = _clustered_parts(contrasts, means)
+    rater, item, two_way = clustered_parts(contrasts, means)
     variance = np.maximum.reduce([two_way, rater, item])
     components = components_of(means)
     if components is not None:
@@ -62,7 +62,7 @@ def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
     return variance, np.maximum(least, np.divide(1.0, share, out=least.copy(), where=enough))
 
 
-def _clustered_parts(contrasts: Floats, means: Clustered) -> tuple[Floats, Floats, Floats]:
+def clustered_parts(contrasts: Floats, means: Clustered) -> tuple[Floats, Floats, Floats]:
     """The variances (m,) of contrasts (m, C) clustered by raters, by items, and by both."""
     by_rater, by_item = _factors(means)
     both = means.by_rater + means.by_item - means.by_both

@@ -532,7 +532,10 @@ GROUPS = {
     "voices": ("Cloned and converted voices", ("voice_cloning", "voice_conversion")),
     "intelligibility": ("Intelligibility", ("transcription",)),
     "papers": ("Tables of the paper", ("att", "long_form", "lfs", "nvv", "recommendation")),
-    "metrics": ("Metrics against people", ("against_people", "trap_detection")),
+    "metrics": (
+        "Metrics against people",
+        ("against_people", "trap_detection", "prediction_powered"),
+    ),
     "models": (
         "Models and ranking",
         ("models", "ordinal", "general_model", "general_gaussian", "named_tests"),

@@ -1,0 +1,193 @@
+"""Means and differences helped by a metric that scored every clip, of which raters heard a part.
+
+With L the clips that raters heard and U the others, all with a metric value x,
+
+    mean(lambda) = sum over ratings of w (y - lambda x) + lambda * mean of x over U
+
+has the same expectation for every lambda if L is a random draw: a poor metric costs width, never
+the mean. This is double sampling for regression (Cochran 1977, chapter 12) and, for independent
+ratings, PPI++ (Angelopoulos, Duchi and Zrnic 2023). Here ratings are crossed: the variance is that
+of `clustered_variance` for the residuals y - lambda x, plus lambda² var(x over U) / |U|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import special
+
+from analysis.arrays import Floats
+from analysis.ratings.breakdowns import Family, coded_column
+from analysis.statistics.clustered_variance import (
+    clustered_parts,
+    limits_of,
+    variances_and_df,
+)
+from analysis.statistics.intervals import Clustered, clustered
+
+FEWEST_CLIPS = 10  # rated ones of a condition: with fewer a slope costs more than it gives
+
+
+@dataclass(frozen=True)
+class Assisted:
+    """A mean, or condition minus ``versus``, with and without the metric's help.
+
+    ``weight`` is lambda of the condition (and of ``versus``), 0 where the metric does not help;
+    ``saved`` the share of the variance that it replaces, and the interval is the classical one
+    where that is 0. ``rated`` and ``others`` count clips, of the side that has fewer.
+    """
+
+    condition: str
+    versus: str
+    value: float
+    low: float
+    high: float
+    classical: float
+    classical_low: float
+    classical_high: float
+    weight: tuple[float, ...]
+    saved: float
+    rated: int
+    others: int
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """What the metric says of one condition's clips."""
+
+    weight: float = 0.0
+    correlation: float = float("nan")
+    rated: int = 0
+    others: int = 0
+    far_mean: float = 0.0
+    far_variance: float = 0.0  # of the mean over the others, for a weight of 1
+
+
+def prediction_powered(
+    family: Family, values: Mapping[str, float], others: Mapping[str, Floats], level: float = 0.95
+) -> Iterator[Assisted]:
+    """The means of a family's conditions, then all their differences.
+
+    Args:
+        family: ratings of one condition each; clips are told apart by ``stimulus``.
+        values: the metric's value of each rated clip, by stimulus; any scale.
+        others: by condition, the metric's values (M,) of its clips that nobody rated.
+        level: of the intervals.
+
+    Rated clips must be a random draw of all clips, and the metric must not have been fitted to
+    these ratings. A condition is not helped with fewer than `FEWEST_CLIPS` rated clips or two
+    others, where a rated clip has no value, or where the slope's adjusted R² is not above 0. The
+    slope of clip means on the metric costs one degree of freedom: the clips' part of the variance
+    is multiplied by (n - 1) / (n - 2). Never wider than the classical interval, which is then
+    given instead. Nothing for families of pairs.
+    """
+    if family.in_pairs:
+        return
+    table = family.table
+    condition, names = coded_column(table["condition"])
+    y = table["score"].to_numpy(dtype=np.float64)
+    x = table["stimulus"].map(values).to_numpy(dtype=np.float64)
+    clip, _ = coded_column(table["stimulus"])
+    slopes = [
+        _slope(y[mine], x[mine], clip[mine], others.get(name, np.zeros(0)))
+        for code, name in enumerate(names)
+        for mine in [condition == code]
+    ]
+    weight = np.array([each.weight for each in slopes])
+    helped = y - weight[condition] * np.nan_to_num(x)  # weight 0 where a value is missing
+    plain, residual = (
+        clustered(each, condition, family.rater, family.item, len(names), ends=ends)
+        for each, ends in ((y, family.ends), (helped, None))
+    )
+    rows: list[tuple[str, str, tuple[int, ...]]] = [
+        (name, "", (code,)) for code, name in enumerate(names)
+    ]
+    rows += [(names[a], names[b], (a, b)) for a, b in combinations(range(len(names)), 2)]
+    for name, versus, codes in rows:
+        yield _assisted(
+            name, versus, [slopes[code] for code in codes], codes, plain, residual, level
+        )
+
+
+def _slope(y: Floats, x: Floats, clip: np.ndarray, others: Floats) -> _Slope:
+    """Lambda of a condition: the slope of clip means on the metric, times M / (M + n)."""
+    clips, place = np.unique(clip, return_inverse=True)
+    n, m = len(clips), int(np.isfinite(others).sum())
+    far = others[np.isfinite(others)]
+    known = _Slope(rated=n, others=m)
+    if n < FEWEST_CLIPS or m < 2 or not np.isfinite(x).all():
+        return known
+    heard = np.bincount(place, y) / np.bincount(place)
+    said = np.bincount(place, x) / np.bincount(place)
+    apart = said - said.mean()
+    spread = float(apart @ apart)
+    if spread <= 0 or np.ptp(heard) == 0:
+        return known
+    slope = float(apart @ heard) / spread
+    squared = slope**2 * spread / float(np.sum((heard - heard.mean()) ** 2))
+    if 1 - (1 - squared) * (n - 1) / (n - 2) <= 0:
+        return known
+    return _Slope(
+        slope * m / (m + n),
+        float(np.sign(slope) * squared**0.5),
+        n,
+        m,
+        float(far.mean()),
+        float(far.var(ddof=1)) / m,
+    )
+
+
+def _assisted(
+    name: str,
+    versus: str,
+    slopes: list[_Slope],
+    codes: tuple[int, ...],
+    plain: Clustered,
+    residual: Clustered,
+    level: float,
+) -> Assisted:
+    signs = np.array([1.0, -1.0])[: len(codes)]
+    row = np.zeros((1, len(plain.value)))
+    row[0, list(codes)] = signs
+    limits = limits_of(row, plain)
+    low, high = (float(end[0]) for end in limits.bounds(1 - level))
+    value, saved = float(limits.value[0]), 0.0
+    classical = (value, low, high)
+    weights = np.array([each.weight for each in slopes])
+    if weights.any():
+        far = float(np.sum(weights**2 * np.array([each.far_variance for each in slopes])))
+        variance, df = _variance(row, residual, min(each.rated for each in slopes))
+        total = variance + far
+        far_df = min(each.others for each in slopes if each.weight) - 1
+        df = total**2 / (variance**2 / df + far**2 / far_df)
+        before = float(limits.variance[0])
+        half = float(-special.stdtrit(df, (1 - level) / 2)) * total**0.5
+        if total < before and not 2 * half >= high - low:
+            means = np.array([each.far_mean for each in slopes])
+            value = float(row[0] @ residual.value) + float(signs @ (weights * means))
+            low, high, saved = value - half, value + half, 1 - total / before
+    if not saved:
+        weights = np.zeros(len(codes))
+    return Assisted(
+        name,
+        versus,
+        value,
+        low,
+        high,
+        *classical,
+        tuple(weights.tolist()),
+        saved,
+        min(each.rated for each in slopes),
+        min(each.others for each in slopes),
+    )
+
+
+def _variance(row: Floats, residual: Clustered, n: int) -> tuple[float, float]:
+    """Of a contrast of residual means, one degree of freedom of n clips spent on the slope."""
+    variance, df = variances_and_df(row, residual)
+    _, by_item, _ = clustered_parts(row, residual)
+    more = (n - 1) ** 2 / (n * (n - 2)) - 1  # (n - 1) / (n - 2) in the place of n / (n - 1)
+    return float(variance[0] + more * by_item[0]), float(min(df[0], n - 2))
