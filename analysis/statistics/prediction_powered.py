@@ -27,8 +27,7 @@ from analysis.statistics.clustered_variance import (
     variances_and_df,
 )
 from analysis.statistics.intervals import Clustered, clustered
-
-FEWEST_CLIPS = 10  # rated ones of a condition: with fewer a slope costs more than it gives
+from analysis.statistics.planning.precision import FEWEST_CLIPS
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from analysis.statistics.planning import (
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.precision import degrees_of
+from analysis.statistics.planning.precision import degrees_of, saved_by_metric
 
 LONG = preset("long_form")
 STUDY = Design(raters=100, items=60, ratings_per_stimulus=8, conditions=12)
@@ -224,3 +224,18 @@ def test_the_nvv_preset_gives_that_papers_naive_half_width():
         [parts.rater, parts.rater_condition, parts.item, parts.stimulus, parts.residual]
     )
     assert 1.96 * sd / 450**0.5 == pytest.approx(0.08, abs=5e-4)
+
+
+def test_a_metric_saves_the_clips_share_of_the_variance_that_it_explains():
+    """24 clips, 6 ratings each, 24 raters; by the formula of double sampling."""
+    components = Components(0.45, 0.25, 0.20, 0.25, 0.70)
+    design = Design(24, 24, 6, 2)
+    clips = (0.2**2 + 0.25**2) / 24
+    whole = (0.45**2 + 0.25**2) / 24 + clips + 0.7**2 / 144
+    adjusted = 1 - (1 - 0.9**2) * 23 / 22
+    saved = saved_by_metric(design, components, 0.9)
+    assert saved == pytest.approx(clips / whole * adjusted)
+    assert 0.14 < saved < 0.25
+    assert saved_by_metric(design, components, 0.1) == 0
+    assert saved_by_metric(Design(24, 9, 6, 2), components, 0.9) == 0
+    assert saved_by_metric(design, components, 0.9, of="difference") > saved

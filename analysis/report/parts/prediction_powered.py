@@ -14,7 +14,8 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.statistics.prediction_powered import FEWEST_CLIPS, Assisted, prediction_powered
+from analysis.statistics.planning.precision import FEWEST_CLIPS
+from analysis.statistics.prediction_powered import Assisted, prediction_powered
 
 METHOD = (
     "Where a metric scored clips that nobody rated, means were also estimated with its help: the "

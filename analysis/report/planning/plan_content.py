@@ -23,12 +23,15 @@ from analysis.statistics.planning.precision import (
     MEAN,
     power_curve,
     power_of,
+    saved_by_metric,
 )
 from analysis.statistics.planning.proposal import Proposal, half_width_of, nearby_designs
 from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck
 
 CURVE_POINTS = 24
+CORRELATIONS = (0.5, 0.7, 0.9)  # of a metric with people, within a condition
+OF_METRICS = (MEAN, DIFFERENCE)
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
 ITEMS = (
     Column("items", "Items", "count"),
@@ -66,6 +69,15 @@ class CheckRow:
 
 
 @table_row
+class MetricRow:
+    """The share of the variance that a metric replaces."""
+
+    correlation: float = column("Correlation of the metric", "number", 1)
+    mean: float = column("Of a mean’s variance", "percent")
+    difference: float = column("Of a difference’s variance", "percent")
+
+
+@table_row
 class ComponentRow:
     """A standard deviation that the plan rests on."""
 
@@ -85,7 +97,7 @@ def content_of(proposal: Proposal, checked: SimulatedCheck | None = None) -> Con
     if proposal.items:
         rows = [asdict(row) for row in proposal.items]
         tables.append(Table("items", "Fewer and more items", ITEMS, rows, ITEMS_NOTE))
-    tables.append(components_table(proposal))
+    tables += [components_table(proposal), metric_table(proposal)]
     return Content(
         sentences=answer(proposal),
         figures=[figure(proposal)],
@@ -242,6 +254,22 @@ def components_table(proposal: Proposal) -> Table:
     ]
     note = f"Source: {known.source}." + (f" Note: {in_words(known.note)}." if known.note else "")
     return Table.from_rows(ComponentRow, "components", "What the plan rests on", rows, note=note)
+
+
+def metric_table(proposal: Proposal) -> Table:
+    """What metrics of several correlations with people would save, with many clips unrated."""
+    need, design = proposal.requirements, proposal.plan.design
+    rows = [
+        MetricRow(r, *(saved_by_metric(design, need.components, r, of=of) for of in OF_METRICS))
+        for r in CORRELATIONS
+    ]
+    note = (
+        "The most that a metric saves if it scores many further clips that nobody rates. The "
+        "correlation is that within a condition, with the clips’ true quality. Rating more clips, "
+        "with fewer ratings each, saves the same without a metric."
+    )
+    title = "What the help of a metric would save"
+    return Table.from_rows(MetricRow, "metric", title, rows, note=note, folded=True)
 
 
 def plain(proposal: Proposal, checked: SimulatedCheck | None = None) -> dict[str, Any]:
