@@ -40,6 +40,7 @@ from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, Ability, AbilityFit
 from analysis.statistics.pairs.comparison_graph import (
     Connection,
+    Infinite,
     TriadsSummary,
     circular_triads,
     connection,
@@ -327,7 +328,7 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
 
 
 FEWEST_RANKED = 3  # two conditions have one pair, whose mean says it all
-MODELS: dict[str, Callable[[PairRatings], AbilityFit]] = {
+MODELS: dict[str, Callable[..., AbilityFit]] = {
     "thurstone": partial(cumulative, link="probit", order=True),
     "davidson": partial(davidson, order=True),
     "bradley_terry": partial(bradley_terry, ties="half", order=True),
@@ -405,7 +406,7 @@ def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
     if not np.any(ratings.y):
         return Content(sentences=[ALL_TIES])
     graph, main = connection(ratings), main_model(ratings)
-    fits = _fits(ratings, graph, main, each.level)
+    fits = _fits(ratings, each.level)
     shown = [one for one in fits if one.key == main and one.fit is not None]
     order = _strength_order(ratings, shown, graph)
     return Content(
@@ -428,34 +429,33 @@ def main_model(ratings: PairRatings) -> str:
     return "davidson" if np.any(ratings.y == 0) else "bradley_terry"
 
 
-def _fits(ratings: PairRatings, graph: Connection, main: str, level: float) -> list[StrengthFit]:
-    """Every model's fit: of the whole, else of what has a scale."""
-    whole = []
-    if len(graph.components) == 1:
-        whole = [_fit_strengths(key, ratings, level) for key in MODELS]
-    if any(one.fit is not None for one in whole if one.key == main):
-        return whole
-    of_parts = [_fit_strengths(key, part, level) for part in parts(ratings) for key in MODELS]
-    fitted = [one for one in whole if one.fit is not None]
-    taken = {(one.key, one.group) for one in fitted}
-    return [*fitted, *(one for one in of_parts if (one.key, one.group) not in taken)]
+def _fits(ratings: PairRatings, level: float) -> list[StrengthFit]:
+    """Every model's fit of each group of conditions that comparisons tie together."""
+    return [
+        _fit_strengths(key, part, level)
+        for part in parts(ratings)
+        if len(part.names) > 1
+        for key in MODELS
+    ]
 
 
 def _fit_strengths(key: str, ratings: PairRatings, level: float) -> StrengthFit:
-    """A model's fit, or why these ratings have none."""
+    """A model's fit, bias-reduced where it has no other; or why these ratings have none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)  # then the fit says why there is none
-            fit = MODELS[key](ratings)
+            try:
+                fit = MODELS[key](ratings)
+            except Infinite:
+                fit = MODELS[key](ratings, bias_reduced=True)
     except Undefined as why:
         return StrengthFit(key, ratings.names, why=str(why))
     try:
         contrasts = fit.contrasts(level=level)
     except Undefined:
         contrasts = None
-    return StrengthFit(
-        key, ratings.names, fit, contrasts, _rows(fit, ratings.names, contrasts, level)
-    )
+    rows = _rows(fit, ratings.names, contrasts, level)
+    return StrengthFit(key, ratings.names, fit, contrasts, rows)
 
 
 def _abilities(fit: AbilityFit, level: float) -> tuple[list[Ability | None], list[Ability]]:
@@ -489,7 +489,7 @@ def _rows(
         )
         for broad, narrow in zip(*_abilities(fit, level), strict=True)
     ]
-    return sorted(rows, key=lambda row: (-row.value, row.name))
+    return sorted(rows, key=lambda row: (-round(row.value, 9), row.name))
 
 
 def _letters(
@@ -636,13 +636,10 @@ def _strength_warnings(
             f"{len(graph.components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking. Each is shown alone."
         )
-    elif graph.words:
-        rest = "those that did win and lose are shown alone" if shown else "no strengths are shown"
-        if any(set(one.group) == set(graph.names) for one in shown):
-            rest = "the graded answers still give finite strengths, which lean on the model"
+    elif graph.words and shown:
         lines.append(
-            f"{graph.describe(condition_span)}: by how much cannot be said (infinitely, for a "
-            f"model); {rest}."
+            f"{graph.describe(condition_span)}: by how much, the answers hardly say. The strengths "
+            f"are finite by the model alone ({shown[0].rows[0].model})."
         )
     if not shown and not lines:
         why = next((one.why for one in fits if one.key == main and one.why), "")

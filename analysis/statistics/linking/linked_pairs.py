@@ -27,7 +27,7 @@ from analysis.statistics.linking.linked_studies import (
     groups_of,
 )
 from analysis.statistics.pairs.ability_fit import AbilityFit
-from analysis.statistics.pairs.comparison_graph import connection
+from analysis.statistics.pairs.comparison_graph import parts
 from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
 from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson
 
@@ -73,16 +73,16 @@ def link_pairs(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedPairs:
     same = len(ratings) - len(use)
     notes = [f"{same} ratings compare a system with itself: they are left out."] * bool(same)
     fit, spread = _model(use["score"].to_numpy(dtype=np.float64))
-    parts: list[_Part] = []
+    fitted: list[_Part] = []
     for unit in units:
         own, unit_notes = _parts_of(use, unit, fit)
-        parts += own
+        fitted += own
         notes += unit_notes
-    if not parts:
+    if not fitted:
         raise Undefined("; ".join(notes) or "no ratings of pairs yet")
-    first = parts[0].fit
+    first = fitted[0].fit
     return LinkedPairs(
-        [_component(use, group, PRIOR_SD * spread) for group in _linked(parts)],
+        [_component(use, group, PRIOR_SD * spread) for group in _linked(fitted)],
         first.model,
         first.scale,
         _pairs(use),
@@ -119,45 +119,41 @@ def _parts_of(use: pd.DataFrame, unit: str, fit: Fit) -> tuple[list[_Part], list
     if not len(rows):
         return [], []
     pairs = _pairs(use.iloc[rows])
-    groups = connection(pairs).components
-    place = {name: code for code, name in enumerate(pairs.names)}
-    parts, notes = [], []
+    first, groups = np.array(pairs.names, dtype=object)[pairs.a], parts(pairs)
+    fitted, notes = [], []
     if len(groups) > 1:
-        listing = " | ".join(", ".join(group) for group in groups)
+        listing = " | ".join(", ".join(group.names) for group in groups)
         notes = [f"{unit}: groups that were never compared with one another: {listing}."]
-    for number, group in enumerate(groups, 1):
-        codes = [place[name] for name in group]
-        mine = np.isin(pairs.a, codes)
-        used = pairs.among(codes)
+    for number, used in enumerate(groups, 1):
         name = unit if len(groups) == 1 else f"{unit} (group {number})"
         try:
-            parts.append(_Part(name, fit(used), rows[mine], used))
+            fitted.append(_Part(name, fit(used), rows[np.isin(first, used.names)], used))
         except Undefined as why:
-            notes.append(f"{name}: no strengths of {', '.join(group)}: {why}.")
-    return parts, notes
+            notes.append(f"{name}: no strengths of {', '.join(used.names)}: {why}.")
+    return fitted, notes
 
 
-def _linked(parts: Sequence[_Part]) -> list[list[_Part]]:
+def _linked(fitted: Sequence[_Part]) -> list[list[_Part]]:
     """The parts that a chain of shared systems joins."""
     owner: dict[str, int] = {}
     links = []
-    for number, part in enumerate(parts):
+    for number, part in enumerate(fitted):
         for name in part.fit.names:
             links.append((owner.setdefault(name, number), number))
-    groups = groups_of(list(range(len(parts))), links)
-    return [[parts[number] for number in group] for group in groups]
+    groups = groups_of(list(range(len(fitted))), links)
+    return [[fitted[number] for number in group] for group in groups]
 
 
-def _component(use: pd.DataFrame, parts: Sequence[_Part], scale: float) -> Component:
+def _component(use: pd.DataFrame, fitted: Sequence[_Part], scale: float) -> Component:
     """Parts as one component: a cell is a system in a part."""
-    names = [name for part in parts for name in part.fit.names]
+    names = [name for part in fitted for name in part.fit.names]
     system, systems = coded_column(pd.Series(names, dtype=object))
-    unit = np.repeat(np.arange(len(parts)), [len(part.fit.names) for part in parts])
-    rows = np.concatenate([part.rows for part in parts])
+    unit = np.repeat(np.arange(len(fitted)), [len(part.fit.names) for part in fitted])
+    rows = np.concatenate([part.rows for part in fitted])
     rater, _ = coded_column(use["rater"].iloc[rows])
     item, _ = coded_column(use["item"].iloc[rows])
     first, at, columns = 0, 0, []
-    for part in parts:
+    for part in fitted:
         n, k = part.fit.influence.shape
         own = slice(at, at + n)
         columns.append(
@@ -175,10 +171,10 @@ def _component(use: pd.DataFrame, parts: Sequence[_Part], scale: float) -> Compo
     code, _ = coded_column(pd.Series(both, dtype=object))  # every system has met another one
     n_ratings, n_raters = counts_by_system(code, np.concatenate([rater, rater]), len(systems))
     return Component(
-        units=[part.unit for part in parts],
+        units=[part.unit for part in fitted],
         systems=list(systems),
-        cells=Cells(unit=unit, system=system, node=system, clips=_items(parts)),
-        mean=np.concatenate([part.fit.ability for part in parts]),
+        cells=Cells(unit=unit, system=system, node=system, clips=_items(fitted)),
+        mean=np.concatenate([part.fit.ability for part in fitted]),
         influence=Influence(contribution, weight, cell, unit, of_rater, of_item),
         scale=scale,
         n_ratings=n_ratings,
@@ -187,11 +183,11 @@ def _component(use: pd.DataFrame, parts: Sequence[_Part], scale: float) -> Compo
     )
 
 
-def _items(parts: Sequence[_Part]) -> Codes:
+def _items(fitted: Sequence[_Part]) -> Codes:
     """In how many items each system of each part was heard."""
     counts = [
         len(np.unique(part.used.item[(part.used.a == code) | (part.used.b == code)]))
-        for part in parts
+        for part in fitted
         for code in range(len(part.fit.names))
     ]
     return np.asarray(counts, dtype=np.int64)

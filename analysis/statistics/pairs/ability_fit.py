@@ -13,6 +13,7 @@ from analysis.arrays import Codes, Floats
 from analysis.statistics.clustered_variance import both_codes
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.pairs.comparison_graph import Infinite
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 CLUSTERED, MODEL = "clustered", "model"
@@ -20,7 +21,7 @@ TWO_WAY = "two-way clustered (raters, items), t(min(groups)-1)"
 BY_MODEL = "model-based, ratings as if independent"
 NO_FINITE = (
     "no finite estimates: some answers are told apart perfectly by these conditions or orders; "
-    "give a prior (prior_sd), or fewer terms"
+    "reduce the bias (bias_reduced), give a prior (prior_sd), or fewer terms"
 )
 NAIVE_WARNING = "takes ratings as independent: too narrow where raters or items differ"
 _LEAST_INFORMATION = 1e-6  # one rating in doubt gives far more than this
@@ -79,8 +80,8 @@ class AbilityFit:
     note: str = ""
 
     def order(self) -> list[str]:
-        """The conditions by falling ability."""
-        return [self.names[i] for i in np.argsort(-self.ability, kind="stable")]
+        """The conditions by falling ability; equal ones by name."""
+        return [self.names[i] for i in np.argsort(-np.round(self.ability, 9), kind="stable")]
 
     def term(self, name: str) -> Term:
         """A parameter by name; KeyError names those there are."""
@@ -147,7 +148,7 @@ def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, fl
     """The maximum of a concave log-likelihood by Newton's method with halved steps.
 
     ``objective`` gives, at parameters (p,), its value, gradient (p,) and information (p, p).
-    Returns the parameters, the information there, and the value. Raises Undefined where the
+    Returns the parameters, the information there, and the value. Raises Infinite where the
     information vanishes: the maximum is at infinity, or the parameters are not identified.
     """
     at = np.asarray(start, dtype=np.float64)
@@ -166,7 +167,7 @@ def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, fl
         at = at + scale * step
         value, gradient, information = new
     if not len(at) or float(np.linalg.eigvalsh(information)[0]) < _LEAST_INFORMATION:
-        raise Undefined(NO_FINITE)
+        raise Infinite(NO_FINITE)
     return at, information, value
 
 
@@ -245,4 +246,4 @@ def _step(information: Floats, gradient: Floats) -> Floats:
     try:
         return np.asarray(linalg.solve(information, gradient, assume_a="pos"), dtype=np.float64)
     except (linalg.LinAlgError, linalg.LinAlgWarning, ValueError):
-        raise Undefined(NO_FINITE) from None
+        raise Infinite(NO_FINITE) from None

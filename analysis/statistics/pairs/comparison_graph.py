@@ -29,14 +29,18 @@ class Disconnected(Undefined):
         )
 
 
-class Separated(Undefined):
+class Infinite(Undefined):
+    """The likelihood has no maximum at finite strengths; a bias-reduced fit has one."""
+
+
+class Separated(Infinite):
     """Some conditions always won against the rest: their distance from them is infinite."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         super().__init__(
             f"{connection.words}: the distance is not estimable (infinite); fit each group "
-            "alone, or give a prior (prior_sd), which then decides how far apart they are"
+            "alone, reduce the bias (bias_reduced), or give a prior (prior_sd)"
         )
 
 
@@ -120,15 +124,11 @@ def require_common_scale(ratings: PairRatings, ties: str = "half") -> Connection
     return graph
 
 
-def parts(ratings: PairRatings, ties: str = "half") -> list[PairRatings]:
-    """What can be fitted alone where the whole cannot: components, else groups, best first.
-
-    Parts of a single condition are left out; one part is the whole.
-    """
-    graph = connection(ratings, ties)
-    groups = graph.components if len(graph.components) > 1 else graph.groups
+def parts(ratings: PairRatings) -> list[PairRatings]:
+    """The ratings of each component, whose conditions comparisons tie together."""
     place = {name: i for i, name in enumerate(ratings.names)}
-    return [ratings.among([place[name] for name in group]) for group in groups if len(group) > 1]
+    components = connection(ratings).components
+    return [ratings.among([place[name] for name in group]) for group in components]
 
 
 def _groups(names: tuple[str, ...], labels: Codes, rank: Codes) -> Groups:
