@@ -10,7 +10,7 @@ from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.leaderboard.board import leaderboard
 from analysis.report.leaderboard.gathering import StudyInput, question_set
 from analysis.statistics.linking.heterogeneity import bounds
-from analysis.statistics.linking.linked_pairs import link_pairs
+from analysis.statistics.linking.linked_strengths import link_pairs
 from analysis.statistics.linking.linked_studies import Clip, same_systems
 from tests.analysis.simulation import bounds as within
 from tests.analysis.simulation import sizes
@@ -181,6 +181,31 @@ def test_a_system_that_always_wins_has_a_finite_strength():
     assert first["system"] == "human"
     assert 2 < first["score"] < 8
     assert first["score_low"] < first["score"] < first["score_high"]
+
+
+def test_rankings_get_strengths_on_one_scale_and_are_not_mixed_with_pairs():
+    rng = np.random.default_rng(8)
+    names, strength = ["human", "x", "y", "z"], np.array([1.5, 0.4, 0.0, -0.8])
+    board = study("one", dict.fromkeys(names, 3.0), method="rank", clips=6)
+    rows = [
+        {"condition": names[code], "stimulus": f"{names[code]}_{item}", "item": f"{item}"}
+        | {"rater": f"one{rater}", "score": float(place)}
+        for rater in range(12)
+        for item in range(6)
+        for place, code in enumerate(np.argsort(-strength - rng.gumbel(size=4)), start=1)
+    ]
+    kept = pd.DataFrame(rows).assign(task="t", criterion="naturalness", estimand="rank", trap="")
+    ranked = replace(board, ratings=kept.assign(rated_at="2026-11-02T10:00:00+00:00"))
+    found = leaderboard([ranked, in_pairs("two", {"human": 1.0, "x": 0.0})])
+    rows = rows_of(found, "leaderboard_1")
+    assert [row["system"] for row in rows] == names
+    assert rows[0]["ratings"] == 72
+    truth = strength - strength.mean()
+    inside = [row["score_low"] < t < row["score_high"] for row, t in zip(rows, truth, strict=True)]
+    assert sum(inside) >= 3
+    assert "Plackett-Luce" in next(t.note for t in found.tables if t.key == "leaderboard_1")
+    wins = {(r["row"], r["column"]): r["n"] for r in rows_of(found, "wins_1")}
+    assert wins["human", "z"] == 72
 
 
 @sizes(25, 1000)

@@ -27,7 +27,7 @@ from analysis.report.win_matrix import NOTE as WIN_NOTE
 from analysis.report.win_matrix import win_matrix, win_rows
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
-from analysis.statistics.linking.linked_pairs import PRIOR_SD, link_pairs
+from analysis.statistics.linking.linked_strengths import PRIOR_SD, link_pairs, link_rankings
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -39,12 +39,13 @@ MEANS_METHOD = (
     "items, each study with its own degrees of freedom. The prior of the SD of the deviations has "
     f"{PRIOR_SHARE:.0%} of the scale as its scale."
 )
-PAIRS_METHOD = (
-    "Comparisons of two systems were fitted within each study by a model of strengths with a term "
-    f"for the clip heard second, bias-reduced by Jeffreys' prior {cite('firth1993')}. "
+STRENGTHS_METHOD = (
+    "Comparisons of two systems (with a term for the clip heard second) and rankings were fitted "
+    "within each study by a model of strengths, bias-reduced by Jeffreys' prior "
+    f"{cite('firth1993')}. "
     "Variances are clustered by raters and items through each answer's influence on each strength."
 )
-LINKED_PAIRS_METHOD = (
+LINKED_STRENGTHS_METHOD = (
     "A system's strength in a study is the sum of a study effect, a system effect and a deviation "
     f"of the system in that study. The prior of the SD of the deviations has {PRIOR_SD:g} standard "
     "deviations of one comparison as its scale."
@@ -124,9 +125,9 @@ def _of_question(
 def _methods(question: Question, scores: _Scores) -> Iterator[str]:
     linked = len(question.units) > 1
     if scores.pairs is not None:
-        yield PAIRS_METHOD
+        yield STRENGTHS_METHOD
     if linked:
-        yield MEANS_METHOD if scores.pairs is None else LINKED_PAIRS_METHOD
+        yield MEANS_METHOD if scores.pairs is None else LINKED_STRENGTHS_METHOD
         yield LINKING_METHOD
 
 
@@ -146,8 +147,9 @@ class _Scores:
 
 def _scores_of(question: Question) -> _Scores:
     """The scores of a question's systems; Undefined where no study gives any."""
-    if question.estimand.in_pairs:
-        linked = link_pairs(question.ratings, question.units)
+    if question.estimand.in_pairs or question.estimand.lowest_is_best:
+        link = link_pairs if question.estimand.in_pairs else link_rankings
+        linked = link(question.ratings, question.units)
         note = f"Strengths: {linked.model}; {linked.scale}; the mean of all systems is 0."
         return _Scores(
             linked.components,

@@ -102,8 +102,6 @@ def _why_not(study: StudyInput, question: BoardQuestion) -> str:
     where = f"{study.facts['key']}, {question['task']}, {question['criterion']}"
     if estimand.in_pairs and not estimand.prefers:
         return f"{where} ({estimand.name}): answers prefer neither of two clips."
-    if estimand.lowest_is_best:
-        return f"{where} ({estimand.name}): a place depends on who else was ordered."
     if estimand.maybe_without_score:
         return f"{where} ({estimand.name}): answers have no score."
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,6 @@ from analysis.statistics.clustered_variance import both_codes
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.comparison_graph import Infinite
-from analysis.statistics.pairs.pair_ratings import PairRatings
 
 CLUSTERED, MODEL = "clustered", "model"
 TWO_WAY = "two-way clustered (raters, items), t(min(groups)-1)"
@@ -27,6 +27,17 @@ NAIVE_WARNING = "takes ratings as independent: too narrow where raters or items 
 _LEAST_INFORMATION = 1e-6  # one rating in doubt gives far more than this
 _MOST_STEPS = 200
 Objective = Callable[[Floats], tuple[float, Floats, Floats]]
+
+
+class Judged(Protocol):
+    """Judgements of conditions by ``names``, each by a rater of an item (codes (n,))."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def rater(self) -> Codes: ...
+    @property
+    def item(self) -> Codes: ...
 
 
 @dataclass(frozen=True)
@@ -172,7 +183,7 @@ def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, fl
 
 
 def summarise_fit(
-    ratings: PairRatings,
+    ratings: Judged,
     model: str,
     scale: str,
     parameters: Floats,
@@ -214,7 +225,7 @@ def summarise_fit(
         by_both=by_both,
         terms=tuple(estimates),
         log_likelihood=log_likelihood,
-        n_ratings=len(ratings.y),
+        n_ratings=len(ratings.rater),
         n_raters=n_raters,
         n_items=n_items,
         df=df,
