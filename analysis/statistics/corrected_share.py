@@ -21,11 +21,16 @@ class Counted:
 
 @dataclass(frozen=True)
 class CorrectedShare:
-    """The share of clips that have the sound, 0 to 1, with its interval."""
+    """The share of clips that have the sound, 0 to 1, with its interval.
+
+    ``fits`` is false where the whole interval lies beyond 0 or 1: then the judge errs otherwise in
+    these clips than in those of which the truth is known.
+    """
 
     value: float
     low: float
     high: float
+    fits: bool = True
 
 
 ALWAYS = Counted(1.0, inf)  # a judge that misses nothing
@@ -56,9 +61,10 @@ def rogan_gladen(
     variance = _variance(apparent) + middle * of_present + (1 - middle) * of_absent
     centre = middle + 2 * z**2 * (of_present - of_absent)
     half = z * variance**0.5 / span
+    fits = centre - half <= 1 and centre + half >= 0
     low, high = _within(centre - half), _within(centre + half)
     value = _within(value)
-    return CorrectedShare(value, min(low, value), max(high, value))
+    return CorrectedShare(value, min(low, value), max(high, value), fits)
 
 
 def _moved(counted: Counted, more: float) -> Counted:

@@ -45,6 +45,15 @@ def test_the_corrected_share_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx((pi + moved - half, pi + moved + half))
 
 
+def test_a_share_beyond_what_the_rates_allow_does_not_fit() -> None:
+    above = rogan_gladen(Counted(0.9, 300), Counted(0.6, 200), Counted(0.1, 200))
+    assert above is not None
+    assert (above.value, above.fits) == (1.0, False)
+    near = rogan_gladen(Counted(0.62, 50), Counted(0.6, 200), Counted(0.1, 200))
+    assert near is not None
+    assert (near.value, near.fits) == (1.0, True)
+
+
 def test_a_judge_that_tells_nothing_is_not_corrected() -> None:
     assert rogan_gladen(Counted(0.5, 50), Counted(0.3, 20), Counted(0.3, 20)) is None
     sure = rogan_gladen(Counted(0.5, 50), ALWAYS, Counted(0.0, inf))
@@ -235,7 +244,7 @@ def test_raters_who_may_say_that_the_sound_is_absent_verify_it_too() -> None:
     scores = [row for n in range(10) for row in judge_rows("Dia", n, int(n < 7), 0, float(n < 7))]
     sentences, tables = made([], scores, ratings)
     assert "controllability" not in tables
-    assert "Of 10 clips raters said whether the sound is there" in sentences[0]
+    assert "For 10 clips, raters said whether the sound is there." in sentences[0]
     (row,) = tables["presence"].rows
     assert (row["judge"], row["people"], row["verified"]) == (0.7, 0.6, 10)
     assert row["corrected"] == pytest.approx((0.7 - 1 / 4) / (1 - 1 / 4))

@@ -98,6 +98,7 @@ class PresenceRow:
     people: float | None = column("People", "number", 2)
     people_low: float | None = column("{level}", "interval", 2, key="people")
     people_high: float | None
+    note: str = column("Note")
 
 
 @table_row
@@ -206,8 +207,8 @@ def verify_clips(tasks: Tasks, inputs: PartInput) -> Verified:
         sentences.append(f"Reviewers decided {counted(decided, 'clip')} ({titles}).")
     if by_raters:
         sentences.append(
-            f"Of {counted(len(by_raters), 'clip')} raters said whether the sound is there (the "
-            "answer 0): it is where more than half of them gave a score above 0."
+            f"For {counted(len(by_raters), 'clip')}, raters said whether the sound is there. It "
+            "counts as present if more than half of them gave a score above 0 (absent)."
         )
     columns = ["stimulus", "item", "condition", "language", PRESENT, "units", *COUNTS]
     table = pd.DataFrame(list(rows.values()), columns=columns)
@@ -356,11 +357,17 @@ class JudgeRates:
     absent: Counted | None
     rows: tuple[JudgeRateRow, ...]
 
-    def correct(self, heard: Counted, level: float) -> CorrectedShare | None:
-        """The corrected share; None without controls, or where the judge tells nothing."""
+    def correct(self, heard: Counted, level: float) -> tuple[CorrectedShare | None, str]:
+        """The corrected share; or None, and why there is none."""
         if self.absent is None:
-            return None
-        return rogan_gladen(heard, self.present or ALWAYS, self.absent, level)
+            return None, "no controls"
+        corrected = rogan_gladen(heard, self.present or ALWAYS, self.absent, level)
+        if corrected is None:
+            return None, "the judge hears it as often in clips without it"
+        if not corrected.fits:
+            more = heard.share > self.absent.share
+            return None, "more often than its sensitivity" if more else "less than in controls"
+        return corrected, ""
 
 
 def _presence(
@@ -383,7 +390,7 @@ def _presence(
         heard = own[PRESENT].to_numpy(dtype=np.float64)
         items = _codes(own["item"])
         share = Counted(float(heard.mean()), effective_clips(heard, items))
-        corrected = rates[language].correct(share, level)
+        corrected, note = rates[language].correct(share, level)
         ears = verified[(verified["condition"] == condition) & (verified["language"] == language)]
         people = _share(ears, PRESENT, level)
         rows.append(
@@ -398,6 +405,7 @@ def _presence(
                 people=people.value if people else None,
                 people_low=people.low if people else None,
                 people_high=people.high if people else None,
+                note=note,
             )
         )
     if not rows:
