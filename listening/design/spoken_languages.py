@@ -46,11 +46,16 @@ def language_name(tag: str) -> str:
 
 
 def choices_of(tags: Iterable[str], choices: Mapping[str, str]) -> list[str]:
-    """The keys of a service's choices (key -> name) that are these languages, in its order."""
+    """The keys of a service's choices (key -> name) that are these languages, in its order.
+
+    None where one of them is not among the choices: speakers of it must not be kept out.
+    """
     wanted = set()
     by_name = {name.strip().casefold(): key for key, name in choices.items()}
     for tag in tags:
         names = (language_name(tag), *ALSO_CALLED.get(spoken(tag), ()))
         key = next((by_name[n.casefold()] for n in names if n.casefold() in by_name), None)
-        wanted |= {key} if key is not None else set()
+        if key is None:
+            return []
+        wanted.add(key)
     return [key for key in choices if key in wanted]

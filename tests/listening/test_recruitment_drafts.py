@@ -270,7 +270,9 @@ def test_a_language_that_the_filter_lacks_is_left_to_the_researcher(double: Doub
     plan = first_plan(study, make_connection())
     assert plan.filters == ()
     assert languages_unfiltered(plan, study) == ["did not grow up with fi"]
-    study.language = "de"
+    study.language, study.translations = "de", {"fi": {}}
+    assert first_plan(study, Connection.objects.get()).filters == ()  # Finns are welcome, too
+    study.translations = {}
     plan = first_plan(study, Connection.objects.get())
     assert plan.filters == ({"filter_id": "first-language", "selected_values": ["2"]},)
 
