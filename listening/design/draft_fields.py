@@ -18,6 +18,7 @@ from listening.checks import Check
 from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
+from listening.design.spoken_languages import THIS_LANGUAGE
 from listening.design.studyfile.reader import fields_of
 
 FORM = "about-you"  # the questionnaire that ticked questions go into
@@ -94,8 +95,8 @@ class _Form:
 class _ScreenOut:
     """Whether an answer to a ready-made question ends the session; the question is asked then."""
 
-    def __init__(self, form: str, question: str, answer: str) -> None:
-        self.form, self.question, self.answer = form, question, answer
+    def __init__(self, form: str, question: str, answer: str, field: str = "screen_out") -> None:
+        self.form, self.question, self.answer, self.field = form, question, answer, field
 
     def _own(self, top: Table) -> tuple[Table | None, Table | None]:
         form = next((f for f in _forms(top) if self.form in _used(f)), None)
@@ -104,7 +105,7 @@ class _ScreenOut:
 
     def shown(self, top: Table) -> bool:
         _, question = self._own(top)
-        return self.answer in (question or {}).get("screen_out", [])
+        return self.answer in (question or {}).get(self.field, [])
 
     def put(self, top: Table, wanted: Any) -> None:
         if bool(wanted) == self.shown(top):
@@ -117,10 +118,10 @@ class _ScreenOut:
         if question is None:
             question = {"key": self.question}
             form.setdefault("questions", []).append(question)
-        answers = [a for a in question.get("screen_out", []) if a != self.answer]
-        question["screen_out"] = [*answers, *([self.answer] if wanted else [])]
-        if not question["screen_out"]:
-            del question["screen_out"]
+        answers = [a for a in question.get(self.field, []) if a != self.answer]
+        question[self.field] = [*answers, *([self.answer] if wanted else [])]
+        if not question[self.field]:
+            del question[self.field]
         if set(question) == {"key"}:
             form["questions"].remove(question)
         if not form["questions"]:
@@ -131,6 +132,9 @@ SCREEN_OUTS = {
     "screen.loudspeaker": _ScreenOut("device", "listening_device", "loudspeaker"),
     "screen.loss": _ScreenOut("hearing", "hearing", "loss"),
     "screen.not_native": _ScreenOut("demographics", "native_speaker", "no"),
+    "screen.not_fluent": _ScreenOut(
+        "fluent_languages", "fluent_languages", THIS_LANGUAGE, "screen_out_unless"
+    ),
     "screen.under_18": _ScreenOut("demographics", "age", "under_18"),
 }
 Tick = _Check | _Form | _ScreenOut

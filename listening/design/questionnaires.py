@@ -11,15 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from listening.design.spoken_languages import OTHER, SPOKEN, THIS_LANGUAGE, spoken
 from listening.methods.method import gettext_noop
 
 TITLES = {
     "demographics": gettext_noop("About you"),
     "hearing": gettext_noop("Your hearing"),
     "device": gettext_noop("How you listen"),
+    "native_languages": gettext_noop("Your languages"),
+    "fluent_languages": gettext_noop("Your languages"),
 }
 SEVERAL_TITLE = gettext_noop("A few questions")  # for a questionnaire that joins some, or its own
 
+_LANGUAGES = [{"value": tag, "text": name} for tag, name in SPOKEN.items()]
 _AGE_BANDS = ("18–24", "25–34", "35–44", "45–54", "55–64")
 
 READY_MADE: dict[str, tuple[dict[str, Any], ...]] = {
@@ -102,10 +106,31 @@ READY_MADE: dict[str, tuple[dict[str, Any], ...]] = {
             ],
         },
     ),
+    "native_languages": (
+        {
+            "key": "native_languages",
+            "question": gettext_noop("Which languages did you grow up with?"),
+            "help": gettext_noop("Choose all that apply."),
+            "kind": "many",
+            "options": _LANGUAGES,
+            "prefer_not": True,
+        },
+    ),
+    "fluent_languages": (
+        {
+            "key": "fluent_languages",
+            "question": gettext_noop("Which languages do you speak fluently?"),
+            "help": gettext_noop("Choose all that apply, with those that you grew up with."),
+            "kind": "many",
+            "options": _LANGUAGES,
+            "prefer_not": True,
+        },
+    ),
 }
 
 
 PREFER_NOT = "prefer_not"
+UNTOLD = ("screen_out", "screen_out_unless")  # the rater's page must not betray them
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
 WRITTEN_NUMBER = re.compile(r"[-+]?\d{1,15}([.,]\d{1,15})?")
 THOUSANDS = re.compile(r"[-+]?\d+,\d{3}")
@@ -195,16 +220,50 @@ def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[st
     return accepted
 
 
-def screens_out(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> str:
-    """Which answers end the session, such as “hearing: loss”; "" when none does."""
+def screens_out(
+    questionnaire: Questionnaire, answers: Mapping[str, Any], language: str = ""
+) -> str:
+    """Which answers end the session, such as “hearing: loss”; "" when none does.
+
+    ``language`` is that of the rater's pages, which a question may ask for.
+    """
     reasons = []
     for question in visible(questionnaire["questions"], answers):
         answer = answers.get(question["key"])
-        choices = answer if isinstance(answer, list) else [answer]
-        screening_out = [str(each) for each in choices if str(each) in question["screen_out"]]
+        choices = [str(each) for each in (answer if isinstance(answer, list) else [answer])]
+        screening_out = [each for each in choices if each in question["screen_out"]]
         if screening_out:
             reasons.append(f"{question['key']}: {', '.join(screening_out)}")
+        elif (needed := needed_answers(question, language)) and not set(choices) & set(needed):
+            lacking = f"none of {', '.join(needed)}"
+            chosen = "no answer" if answer is None else ", ".join(choices)
+            reasons.append(f"{question['key']}: {chosen} ({lacking})")
     return "; ".join(reasons)
+
+
+def needed_answers(question: Question, language: str) -> list[str]:
+    """The answers of which a rater must give one to go on; none where all may go on."""
+    needed = list(question.get("screen_out_unless", ()))  # studies of before have no such field
+    if THIS_LANGUAGE not in needed:
+        return needed
+    values = [option["value"] for option in question["options"]]
+    own = spoken(language)
+    own = own if own in values or OTHER not in values else OTHER
+    return [own if each == THIS_LANGUAGE else each for each in needed]
+
+
+def may_screen_out(question: Question) -> bool:
+    """Whether an answer to this question may end the session."""
+    return bool(question["screen_out"] or question.get("screen_out_unless"))
+
+
+def refused_answers(question: Question, language: str) -> list[str]:
+    """The answers that end the session, where they are given alone."""
+    refused = list(question.get("screen_out", ()))
+    if needed := needed_answers(question, language):
+        values = [str(option["value"]) for option in question["options"]]
+        refused += [value for value in values if value not in needed]
+    return refused
 
 
 def next_part(questionnaire: Questionnaire, answered: Mapping[str, Any] | None) -> Questionnaire:
@@ -243,7 +302,7 @@ def _screening(questionnaire: Questionnaire) -> list[Question]:
     """Questions that may end the session, and those that lead to them; none if these are all."""
     wanted: set[str] = set()
     for question in reversed(questionnaire["questions"]):
-        if question["screen_out"] or question["key"] in wanted:
+        if may_screen_out(question) or question["key"] in wanted:
             wanted.add(question["key"])
             if question["show_if"]:
                 wanted.add(question["show_if"]["question"])
@@ -287,7 +346,7 @@ def default_title(use: Sequence[str]) -> str:
 
 
 def _question_on_page(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
-    shown = {name: value for name, value in question.items() if name != "screen_out"}
+    shown = {name: value for name, value in question.items() if name not in UNTOLD}
     shown |= {name: _translate(question[name], translate) for name in ("question", "help")}
     shown["options"] = [
         {"value": o["value"], "text": _translate(o["text"], ours if _declines(o) else translate)}

@@ -18,6 +18,7 @@ from listening.design.blocks import amount_of, sessions_of
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.connecting import client_of
+from listening.recruitment.filters import with_language_filters
 from listening.recruitment.ledger import fee_share
 from listening.recruitment.plan import FLOOR, Plan
 from listening.recruitment.prolific import ProlificError
@@ -145,7 +146,7 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         plan = replace(plan, hourly_minor=round(100 * payment["per_hour"]))
     last = Recruitment.objects.filter(connection=connection).exclude(study=study).first()
     if last is None or not last.plan or last.plan.get("currency") != currency:
-        return plans.with_fair_screen_out(plan)
+        return plans.with_fair_screen_out(with_language_filters(plan, study, connection))
     earlier_plan = Plan.from_dict(last.plan)
     plan = replace(
         plan,
@@ -157,7 +158,7 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         screened_out=earlier_plan.screened_out,
         secure=earlier_plan.secure,
     )
-    return plans.with_fair_screen_out(plan)
+    return plans.with_fair_screen_out(with_language_filters(plan, study, connection))
 
 
 def _default_description(study: Study) -> str:

@@ -49,9 +49,11 @@ from listening.selectors.reviews import (
     ClipReviewFacts,
     LeftOutFacts,
     ReasonReviewFacts,
+    VocalisationReviewFacts,
     clip_reviews,
     exclusion_facts,
     reason_reviews,
+    vocalisation_reviews,
 )
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
@@ -269,6 +271,7 @@ class StudyFacts(TypedDict):
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
     transcriptions: NotRequired[list[TranscriptionFacts]]
+    vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
 
 
 PEOPLE = f"""
@@ -346,6 +349,7 @@ def method_facts(study: str) -> StudyFacts:
             hypotheses=hypotheses(study),
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
             transcriptions=transcription_facts(row),
+            vocalisation_reviews=vocalisation_reviews(row),
         )
 
 

@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db import connection
 from django.http import Http404
 
-from listening.methods.vocalisation_types import marked
+from listening.methods.vocalisation_types import has_marks, marked
 from listening.models import LeftOut, ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.models.study import earlier_versions
 from listening.review import codebook
@@ -55,6 +55,7 @@ WHERE i.job_id = %s AND a.answered_at IS NOT NULL
 """
 KINDS = ("clips", "consistency")
 KIND, UNSURE = "events", "unsure"
+TARGET = "nvv_target"  # the attribute of a clip that says which vocalisations were asked for
 By = dict[int, list[Event]]  # number of a reviewer -> what they marked
 
 
@@ -432,8 +433,10 @@ class MarkedEvents(TypedDict):
 def marked_events(study: str, pk: int) -> MarkedEvents | None:
     """None where the study has no such review."""
     job = ReviewJob.objects.filter(study__key=study, pk=pk, kind=KIND).first()
-    if job is None:
-        return None
+    return None if job is None else _marked_events(job)
+
+
+def _marked_events(job: ReviewJob) -> MarkedEvents:
     first, third = _own_events(job, FIRST), _own_events(job, THIRD)
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
     words = _words(job)
@@ -468,6 +471,69 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
         tolerance=int(job.settings["tolerance"]),
         rule=job.rule,
         clips=sorted(clips, key=lambda clip: clip["stimulus"]),
+    )
+
+
+class VerifiedClip(TypedDict):
+    """A clip with the vocalisations that reviewers settled on, and those that were asked for."""
+
+    stimulus: str
+    item: str
+    condition: str
+    text: str  # without marks of what was asked for
+    language: str
+    target: str  # a list such as laugh@3, or a marked text; empty: nothing is known
+    heard: list[tuple[str, int | None]]  # type, and how many words (characters) come before
+
+
+class VocalisationReviewFacts(TypedDict):
+    """A review of vocalisations; of a blind one only that there is one."""
+
+    title: str
+    unblinded: bool
+    tolerance: int
+    rule: str
+    reviewed: int
+    clips: list[VerifiedClip]  # decided, and with the sound that was marked
+
+
+def vocalisation_reviews(study: Study) -> list[VocalisationReviewFacts]:
+    """Those in use that were opened, the oldest first."""
+    return [_verified(job) for job in jobs_in_use(study, KIND)]
+
+
+def _verified(job: ReviewJob) -> VocalisationReviewFacts:
+    marked_clips = _marked_events(job)
+    rows = Stimulus.objects.filter(study=job.study_id).values_list(
+        "key", "item__key", "item__text", "attributes"
+    )
+    known = {
+        key: (item, str(attributes.get(TARGET) or (text if has_marks(text) else "")))
+        for key, item, text, attributes in rows
+    }
+    clips = []
+    for clip in marked_clips["clips"] if marked_clips["unblinded"] else ():
+        if clip["settled"] is None or not clip["there"]:
+            continue
+        item, target = known[clip["stimulus"]]
+        clips.append(
+            VerifiedClip(
+                stimulus=clip["stimulus"],
+                item=item,
+                condition=clip["condition"],
+                text=clip["text"],
+                language=clip["language"],
+                target=target,
+                heard=[(each.type, each.position) for each in clip["settled"]],
+            )
+        )
+    return VocalisationReviewFacts(
+        title=marked_clips["title"],
+        unblinded=marked_clips["unblinded"],
+        tolerance=marked_clips["tolerance"],
+        rule=RULES[job.rule].title,
+        reviewed=len(marked_clips["clips"]),
+        clips=clips,
     )
 
 

@@ -241,7 +241,7 @@ def record_questionnaire(session: Session, key: str, answers: Mapping[str, Any])
         rest = next_part(questionnaire, locked.questionnaires[key])
         if rest["questions"]:
             locked.questionnaires[key]["partial"] = True
-    reason = screens_out(questionnaire, all_answers)
+    reason = screens_out(questionnaire, all_answers, locked.language or locked.study.language)
     if reason and locked.status == Session.Status.STARTED:
         _screen_out(locked, f"questionnaire {key}: {reason}")
     _save(locked, "questionnaires")

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from django.db.models import Count, Max, TextField
 from django.db.models.functions import Cast
 
-from metrics.core import vocalisations
+from metrics.core import texts, vocalisations
 from metrics.core.metric import (
     Material,
     Metric,
@@ -253,6 +253,48 @@ def scores_mark(study_slug: str) -> str:
 def type_name(name: str) -> str:
     """A type of vocalisation in the taxonomy's spelling ("laugh" of "Laughs")."""
     return vocalisations.canonical(name)
+
+
+class EventCounts(TypedDict):
+    """Vocalisations heard in a clip against those asked for, as `judge_nvv` counts them."""
+
+    tp: int
+    fp: int
+    fn: int
+    distance: float | None  # normalised tag distance of the matches
+    present: float  # share of the types asked for that were heard, at whatever place
+    units: int  # of the text: words, or characters in languages such as Chinese
+
+
+def count_events(
+    target: str,
+    heard: Sequence[tuple[str, int | None]],
+    text: str,
+    language: str,
+    tolerance: int,
+) -> EventCounts | None:
+    """Return the counts of a clip; None where ``target`` asks for nothing or cannot be read.
+
+    ``target`` is a list such as "laugh@3" or a marked text, ``heard`` types with their places.
+    """
+    try:
+        asked = vocalisations.parse(target, language)
+    except vocalisations.VocalisationError:
+        return None
+    if not asked:
+        return None
+    found = [vocalisations.Vocalisation(type_name(name), place) for name, place in heard]
+    units = len(texts.units(text, language))
+    compared = vocalisations.compare(asked, found, units, tolerance)
+    types = {each.type for each in asked}
+    return EventCounts(
+        tp=compared.hits,
+        fp=len(compared.spurious),
+        fn=len(compared.missed),
+        distance=compared.distance,
+        present=len(types & {each.type for each in found}) / len(types),
+        units=units,
+    )
 
 
 def coverage_of(types: Collection[str]) -> float:

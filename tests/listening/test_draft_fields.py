@@ -65,6 +65,17 @@ def test_who_is_screened_out_is_asked() -> None:
     assert (top["questionnaires"], field_value(top, "screen.loudspeaker")) == ([], False)
 
 
+def test_a_draft_can_ask_for_raters_of_its_own_language() -> None:
+    top = table()
+    put(top, "screen.not_fluent", True)
+    (form,) = top["questionnaires"]
+    assert form["use"] == ["fluent_languages"]
+    assert form["questions"] == [{"key": "fluent_languages", "screen_out_unless": ["{language}"]}]
+    put(top, "screen.not_fluent", False)
+    assert "questions" not in form
+    assert field_value(top, "forms.fluent_languages")
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -14,6 +14,7 @@ from listening.design.questionnaires import (
     TITLES,
     Incorrect,
     checked,
+    next_part,
     page,
     screens_out,
     visible,
@@ -194,6 +195,57 @@ def test_our_words_are_translated_and_the_study_s_are_not() -> None:
     assert ready["options"][1]["text"].startswith("NO, I HEAR")
     assert own["question"] == "Is your hearing normal?"
     assert [option["text"] for option in own["options"]] == ["Yes", "No", "I PREFER NOT TO SAY"]
+
+
+ONE_LANGUAGE = """
+[[questionnaires]]
+key = "languages"
+use = "fluent_languages"
+
+[[questionnaires.questions]]
+key = "fluent_languages"
+screen_out_unless = ["{language}"]
+"""
+
+
+def test_raters_must_speak_the_language_of_their_pages_and_the_page_does_not_say_so() -> None:
+    (form,), problems = read(ONE_LANGUAGE)
+    assert problems == []
+
+    def ends(answer: list[str], language: str) -> str:
+        return screens_out(form, checked(form, {"fluent_languages": answer}), language)
+
+    assert ends(["en", "zh"], "zh-Hans") == ends(["en", "zh"], "en-GB") == ""
+    assert ends(["en"], "zh-Hans") == "fluent_languages: en (none of zh)"
+    assert ends([PREFER_NOT], "en") == "fluent_languages: prefer_not (none of en)"
+    assert ends(["other"], "fi") == ""  # no answer of its own
+    assert ends(["en"], "fi") == "fluent_languages: en (none of other)"
+    assert "screen" not in json.dumps(page(form))
+    assert "{language}" not in json.dumps(page(form))
+    assert questionnaire_table(form)["questions"] == [
+        {"key": "fluent_languages", "screen_out_unless": ["{language}"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "words"),
+    [
+        ('screen_out_unless = ["klingon"]', "screen_out_unless", "none of the answers"),
+        ('kind = "text"\noptions = []\nscreen_out_unless = ["en"]', "", "are chosen can screen"),
+    ],
+)
+def test_an_answer_that_is_needed_must_be_one_of_those_offered(
+    line: str, where: str, words: str
+) -> None:
+    _, problems = read(ONE_LANGUAGE.replace('screen_out_unless = ["{language}"]', line))
+    assert any(where in str(each) and words in str(each) for each in problems)
+
+
+def test_who_must_give_an_answer_is_asked_first() -> None:
+    toml = ONE_LANGUAGE.replace('"fluent_languages"\n\n', '["fluent_languages", "device"]\n\n', 1)
+    (form,), problems = read(toml)
+    assert problems == []
+    assert [q["key"] for q in next_part(form, None)["questions"]] == ["fluent_languages"]
 
 
 @pytest.mark.parametrize("name", sorted(READY_MADE))

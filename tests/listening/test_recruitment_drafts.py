@@ -11,6 +11,7 @@ from django.db import connection as database
 from listening.models import BonusBatch, Connection, Recruitment, Study
 from listening.recruitment import connecting, drafting, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.filters import languages_unfiltered
 from listening.recruitment.places import first_plan, groups_of_earlier
 from listening.recruitment.prolific import NoReply, Prolific
 from listening.studies.length import session_length
@@ -23,6 +24,7 @@ from tests.listening.recruited import (
     make_recruitment,
     settle,
 )
+from tests.listening.sample_questionnaire import read
 from tests.play_money import TOKEN, Double
 
 pytestmark = pytest.mark.django_db
@@ -234,6 +236,45 @@ def test_places_are_added_and_the_study_paused_and_resumed(double: Double) -> No
     assert recruitment.status == "PAUSED"
     drafting.change_state(recruitment, "resume")
     assert recruitment.status == "ACTIVE"
+
+
+def asking(use: str, question: str, rule: str) -> list[dict[str, Any]]:
+    """The questionnaire with a ready-made set of which one question screens out."""
+    toml = f'[[questionnaires]]\nkey = "q"\nuse = "{use}"\n[[questionnaires.questions]]\n'
+    forms, problems = read(f'{toml}key = "{question}"\n{rule}')
+    assert problems == []
+    return list(forms)
+
+
+@pytest.mark.medium
+def test_raters_of_one_language_are_filtered_at_prolific(double: Double) -> None:
+    asked = asking("fluent_languages", "fluent_languages", 'screen_out_unless = ["{language}"]')
+    study = make_study(
+        completion_codes=CODES, language="zh-Hans", translations={"en": {}}, questionnaires=asked
+    )
+    connection = make_connection()
+    plan = first_plan(study, connection)
+    assert plan.filters == ({"filter_id": "fluent-languages", "selected_values": ["0", "4"]},)
+    assert plan.words == {"fluent-languages": "Fluent languages: English, Mandarin"}
+    assert languages_unfiltered(plan, study) == []
+    recruitment = make_recruitment(study, filters=plan.filters)
+    assert drafting.send_draft(recruitment) == []
+    there = double.state()["studies"][recruitment.prolific_study]["fields"]
+    assert there["filters"] == list(plan.filters)
+
+
+@pytest.mark.medium
+def test_a_language_that_the_filter_lacks_is_left_to_the_researcher(double: Double) -> None:
+    asked = asking("demographics", "native_speaker", 'screen_out = ["no"]')
+    study = make_study(completion_codes=CODES, language="fi", questionnaires=asked)
+    plan = first_plan(study, make_connection())
+    assert plan.filters == ()
+    assert languages_unfiltered(plan, study) == ["did not grow up with fi"]
+    study.language, study.translations = "de", {"fi": {}}
+    assert first_plan(study, Connection.objects.get()).filters == ()  # Finns are welcome, too
+    study.translations = {}
+    plan = first_plan(study, Connection.objects.get())
+    assert plan.filters == ({"filter_id": "first-language", "selected_values": ["2"]},)
 
 
 @pytest.mark.medium

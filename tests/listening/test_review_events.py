@@ -149,3 +149,22 @@ def test_nothing_shows_what_was_asked_for_and_bad_marks_are_refused(study):
     )
     sent = [{"key": str(uuid4()), "item": str(given[0].code), "answer": each} for each in wrong]
     assert len(review.store(who, sent).refused) == len(wrong)
+
+
+@pytest.mark.medium
+def test_reports_get_decided_clips_with_their_targets_after_unblinding(study):
+    from listening.selectors import method_facts
+
+    job = job_of(study)
+    for _ in range(3):
+        mark(reviewer(job), lambda _clip: [("laughter", 3)])
+    (blind,) = method_facts("nvv")["vocalisation_reviews"]
+    assert (blind["unblinded"], blind["reviewed"], blind["clips"]) == (False, 6, [])
+    review.set_state(job, "closed", by="ada")
+    review.unblind(job, by="ada")
+    (known,) = method_facts("nvv")["vocalisation_reviews"]
+    first = known["clips"][0]
+    assert len(known["clips"]) == 6
+    assert first["heard"] == [("laugh", 3)]
+    assert first["target"] == "so that is [laugh] what you call a good one"
+    assert (first["text"], first["language"]) == ("so that is what you call a good one", "en")

@@ -13,6 +13,7 @@ from listening.models import Block, Session, Study
 from listening.selectors import SessionRow, session_columns, session_rows
 from listening.sessions import lifecycle, stages
 from tests.factories import FACTS, an_answer, answer_all, arrive, current, make_study, make_user
+from tests.listening.sample_questionnaire import read
 
 pytestmark = pytest.mark.django_db
 
@@ -231,3 +232,21 @@ def test_the_export_writes_it_beside_the_ratings(study, tmp_path, capsys):
     )
     assert (tmp_path / "sessions.csv").read_bytes().decode() == "".join(sessions_csv("asked"))
     assert str(tmp_path / "sessions.csv") in capsys.readouterr().out
+
+
+@pytest.mark.medium
+def test_who_does_not_speak_the_language_of_the_chosen_pages_is_screened_out() -> None:
+    toml = '[[questionnaires]]\nkey = "about"\nuse = "fluent_languages"\n'
+    toml += '[[questionnaires.questions]]\nkey = "fluent_languages"\n'
+    forms, problems = read(toml + 'screen_out_unless = ["{language}"]')
+    assert problems == []
+    study = make_study(key="two", questionnaires=list(forms), translations={"zh-Hans": {}})
+    english, chinese = arrive(study), arrive(study, language="zh-Hans")
+    for session in (english, chinese):
+        stages.record_questionnaire(session, "about", {"fluent_languages": ["en", "de"]})
+    row, out = row_of(english), row_of(chinese)
+    assert (row["status"], row["question_about_fluent_languages"]) == ("started", "en; de")
+    assert (out["status"], out["question_about_fluent_languages"]) == ("screened", "en; de")
+    chinese.refresh_from_db()
+    assert "none of zh" in chinese.rejected_because
+    assert not chinese.trials.exclude(state="gone").exists()

@@ -24,6 +24,7 @@ _FILES = {  # package and file of each family, in the order in which they are as
     ),
 }
 TRUETYPE = {LATIN, "Noto Sans Thai", "Noto Sans Devanagari"}  # others may have other outlines
+LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")
 _UNSEEN = {"\n", "\t", " ", "\u2066", "\u2067", "\u2068", "\u2069", "\u200d", "\u200e", "\u200f"}
 
 
@@ -43,6 +44,22 @@ def no_warning_of_missing_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
         yield
+
+
+@contextmanager
+def without_layout_tables() -> Iterator[None]:
+    """Fonts are embedded without their tables for shaping words, which are shaped already.
+
+    Reading these tables is most of the work of writing a PDF.
+    """
+    from fontTools.subset import Options  # type: ignore[import-untyped]
+
+    before = Options._drop_tables_default
+    Options._drop_tables_default = [*before, *LAYOUT_TABLES]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = before
 
 
 @cache

@@ -203,7 +203,8 @@ def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
     import matplotlib
 
     families = fonts.families_for(text for figure in figures for text in _texts(figure))
-    with matplotlib.rc_context(_settings(families)), _quiet_about_fonts():
+    settings = matplotlib.rc_context(_settings(families))
+    with settings, _quiet_about_fonts(), fonts.without_layout_tables():
         yield
 
 

@@ -531,7 +531,10 @@ MOST_KEPT = 400  # rows per table on the page to keep
 GROUPS = {
     "voices": ("Cloned and converted voices", ("voice_cloning", "voice_conversion")),
     "intelligibility": ("Intelligibility", ("transcription",)),
-    "papers": ("Tables of the paper", ("att", "long_form", "lfs", "nvv", "recommendation")),
+    "papers": (
+        "Tables of the paper",
+        ("att", "long_form", "lfs", "nvv", "vocalisations", "recommendation"),
+    ),
     "metrics": (
         "Metrics against people",
         ("against_people", "trap_detection", "prediction_powered"),

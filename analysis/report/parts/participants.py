@@ -20,6 +20,8 @@ CALLED = {  # ready-made questions, by their keys, in a paper's words and order
     "age": "Age",
     "native_speaker": "First language is that of the study",
     "first_language": "First language",
+    "native_languages": "First languages",
+    "fluent_languages": "Fluent languages",
     "hearing": "Normal hearing",
     "listening_device": "Listened with",
     "place": "How quiet it was",

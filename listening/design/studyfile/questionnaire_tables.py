@@ -13,7 +13,8 @@ from listening.design.occasions import (
     columns_of,
     occasions_of,
 )
-from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE
+from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE, UNTOLD
+from listening.design.spoken_languages import THIS_LANGUAGE
 from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.reader import fields_of, read_table
@@ -144,9 +145,10 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
     questions: list[dict[str, Any]] = []
     for place, raw in _joined(ready, own, where):
         question = _question(raw, place, questions, notes)
-        if fields["when"] != "before" and question["screen_out"]:
-            what = "Once the trials have begun, nobody can be screened out any more."
-            notes.toml(f"{place}.screen_out", what, 'Remove it, or ask with when = "before".')
+        for name in UNTOLD:
+            if fields["when"] != "before" and question[name]:
+                what = "Once the trials have begun, nobody can be screened out any more."
+                notes.toml(f"{place}.{name}", what, 'Remove it, or ask with when = "before".')
         questions.append(question)
     if not questions:
         remedy = "Add [[questionnaires.questions]], or use = " + " | ".join(
@@ -229,7 +231,7 @@ def _normal(fields: Mapping[str, Any]) -> dict[str, Any]:
     declining = [{"value": PREFER_NOT, "text": PREFER_NOT_TEXT}] if fields["prefer_not"] else []
     question = {name: value for name, value in fields.items() if name != "prefer_not"}
     question["options"] = [*fields["options"], *declining]
-    question["screen_out"] = list(fields["screen_out"])
+    question |= {name: list(fields[name]) for name in UNTOLD}
     question["longest"] = fields["longest"] or DEFAULT_LONGEST
     return question
 
@@ -300,11 +302,13 @@ def _rule(
 
 def _check_screening(question: Mapping[str, Any], where: str, notes: Notebook) -> None:
     values = [option["value"] for option in question["options"]]
-    if question["screen_out"] and question["kind"] in ("text", "number"):
-        what = "Only answers that are chosen can screen out."
-        notes.toml(f"{where}.screen_out", what, "Ask with the kind one, many or scale.")
-    elif values:
-        _check_values(question["screen_out"], values, f"{where}.screen_out", notes)
+    for name in UNTOLD:
+        if question[name] and question["kind"] in ("text", "number"):
+            what = "Only answers that are chosen can screen out."
+            notes.toml(f"{where}.{name}", what, "Ask with the kind one, many or scale.")
+        elif values:
+            named = [value for value in question[name] if value != THIS_LANGUAGE]
+            _check_values(named, values, f"{where}.{name}", notes)
 
 
 def _check_values(answers: Iterable[str], values: list[str], where: str, notes: Notebook) -> None:

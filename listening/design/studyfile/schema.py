@@ -837,6 +837,15 @@ class Question(Table):
         [],
         "none",
     )
+    screen_out_unless: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
+        PLAN,
+        "Screened out unless",
+        "answers of which a rater must give at least one; everybody else is screened out. "
+        '`"{language}"` stands for the language of the rater\'s pages: see [raters of one '
+        "language](#raters-of-one-language)",
+        [],
+        "none",
+    )
 
 
 class Questionnaire(Table):
@@ -872,8 +881,8 @@ class Questionnaire(Table):
         PLAN,
         "Ready-made questions",
         'one ready-made set or a list: `"demographics"` (`gender`, `age`, `native_speaker`, '
-        '`first_language`), `"hearing"` (`hearing`), `"device"` (`listening_device`, `place`); '
-        "their questions come first",
+        '`first_language`), `"hearing"` (`hearing`), `"device"` (`listening_device`, `place`), '
+        '`"native_languages"`, `"fluent_languages"`; their questions come first',
         [],
         "none",
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from listening import audio
+from listening.design.questionnaires import refused_answers
 from listening.methods import method_named
 from listening.methods.method import CORRECT_ANSWER
 from listening.methods.transcript_scores import spoken_units
@@ -30,7 +31,7 @@ def rater_knowledge(study: Study) -> RaterKnowledge:
         return [trial.truth for trial in check.plan(settings, check_seed(code, key, attempt))]
 
     avoided = {
-        each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}
+        each["key"]: {q["key"]: refused_answers(q, language) for q in each["questions"]}
         for each in study.questionnaires
     }
     clips = clips_by_copy(study)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
+from listening.design.questionnaires import refused_answers
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, Playback, Scale, Step
 from listening.methods.rubrics import KIND
@@ -45,7 +46,7 @@ def _headphones(study: Any) -> str:
         for questionnaire in study.questionnaires
         for question in questionnaire["questions"]
         if question["key"] == "listening_device"
-        for device in question.get("screen_out", ())
+        for device in refused_answers(question, language="")
     }
     tested = any(
         check["key"] in HEADPHONE_CHECKS and check.get("on_fail", "screen_out") == "screen_out"

@@ -9,7 +9,7 @@ from typing import Any
 from listening.checks import check_named
 from listening.checks.check import CheckSettings
 from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
-from listening.design.questionnaires import default_title
+from listening.design.questionnaires import default_title, may_screen_out
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Study, Task
@@ -95,7 +95,7 @@ def _questionnaires(study: Study) -> list[dict[str, Any]]:
                 "questions": len(questionnaire["questions"]),
                 "answered": count.answered if count else 0,
                 "screened": count.screened if count else 0,
-                "screens": any(q.get("screen_out") for q in questionnaire["questions"]),
+                "screens": any(may_screen_out(q) for q in questionnaire["questions"]),
             }
         )
     return rows

@@ -36,6 +36,7 @@ SCREEN_OUT_WORDS = {
     "screen.loudspeaker": "raters with loudspeakers",
     "screen.loss": "raters with a hearing loss",
     "screen.not_native": "non-native listeners of the study’s language",
+    "screen.not_fluent": "people who do not speak the study’s language fluently",
     "screen.under_18": "people under 18",
 }
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each

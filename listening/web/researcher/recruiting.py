@@ -6,7 +6,6 @@ Every button posts an action; what it says stands above the page after it is loa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 from typing import Any
@@ -14,14 +13,12 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.cache import cache
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
-from redis.exceptions import RedisError
 
 from listening.access.rights import EDIT, study_for
 from listening.common.addresses import public_route
@@ -31,6 +28,7 @@ from listening.models.study_log import note
 from listening.recruitment import connecting, deciding, drafting, ledger, paying, syncing
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
+from listening.recruitment.filters import filters_of, languages_unfiltered
 from listening.recruitment.places import (
     HourlyRates,
     first_plan,
@@ -52,7 +50,6 @@ from listening.web.researcher.study_page import who
 
 SHOWN_CHOICES = 400  # of a filter: more are a list that nobody reads
 ROWS_PER_PAGE = 50
-FILTERS_CACHE_S = 3600
 SHOWN = {"": "all", "todo": "to decide", "mismatch": "mismatches"}
 HELD = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")  # places that are filled
 State = Recruitment.State
@@ -211,6 +208,7 @@ def plan_facts(
         "filters": filter_titles(filters),
         "new_filter": filter_facts(filters, chosen) if chosen else None,
         "used_filters": filters_in_words(plan),
+        "unfiltered": languages_unfiltered(plan, study),
         "groups": [
             (group, title, group in plan.keep_out)
             for group, title in groups_of_earlier(study, connection).items()
@@ -243,23 +241,6 @@ def source_facts(study: Study) -> list[dict[str, Any]]:
         }
         for counts in counts_of(study)
     ]
-
-
-def filters_of(connection: Connection) -> list[Json]:
-    """What participants can be chosen by, kept for an hour; none while Prolific is away."""
-    name = f"prolific/filters/{connection.pk}/{connection.workspace}"
-    with suppress(RedisError):
-        cached: list[Json] | None = cache.get(name)
-        if cached is not None:
-            return cached
-    try:
-        with connecting.client_of(connection) as prolific:
-            filters: list[Json] = [dict(each) for each in prolific.filters(connection.workspace)]
-    except ProlificError:
-        return []
-    with suppress(RedisError):
-        cache.set(name, filters, timeout=FILTERS_CACHE_S)
-    return filters
 
 
 def reread_study(recruitment: Recruitment) -> str:

@@ -12,10 +12,10 @@ from analysis.formatting import listed
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import name_of
-from analysis.ratings.metric_scores import metrics_of, reasons
+from analysis.ratings.metric_scores import reasons
 from analysis.report.content import Content, Figure, add_family_titles, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores
+from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores, metrics_in
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
     NAMES,
@@ -74,7 +74,7 @@ class AgainstPeople(Part):
     order = 45
 
     def applies(self, inputs: PartInput) -> bool:
-        return len(inputs.ratings) > 0 and bool(metrics_of(inputs.scores))
+        return len(inputs.ratings) > 0 and bool(metrics_in(inputs))
 
     def make(self, inputs: PartInput) -> Content:
         every = list(families(inputs.ratings))
@@ -279,7 +279,7 @@ def _goes_against(first: MetricCorrelation, rises: bool) -> bool:
 def unscored_metrics(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Metrics that have no value for anything that was rated here."""
     missing: dict[str, list[str]] = {}  # by why
-    for metric in metrics_of(inputs.scores):
+    for metric in metrics_in(inputs):
         if metric.name not in scores.values:
             why = _reasons(scores, metric.metric, inputs)
             missing.setdefault(f" ({why})" if why else "", []).append(metric.title)

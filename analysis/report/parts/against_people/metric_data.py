@@ -75,10 +75,20 @@ def family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     return data
 
 
+def metrics_in(inputs: PartInput) -> tuple[Metric, ...]:
+    """Every metric of the report's scores, found once for all families and parts."""
+    key = ("against", "metrics")
+    if key not in inputs.shared:
+        inputs.shared[key] = metrics_of(inputs.scores)
+    metrics: tuple[Metric, ...] = inputs.shared[key]
+    return metrics
+
+
 def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     units = units_of(family)
-    metrics = metrics_of(inputs.scores)
-    values = {each.name: _values(units, inputs.scores, each) for each in metrics}
+    metrics = metrics_in(inputs)
+    means = _means_of_clips(inputs)
+    values = {each.name: units.values(means[each.metric, each.version]) for each in metrics}
     known = {name: numbers for name, numbers in values.items() if np.isfinite(numbers).any()}
     same = _on_the_scale(units, known, metrics)
     options = inputs.options
@@ -97,10 +107,18 @@ def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     return FamilyScores(family, title, units, scored, known, correlated, same, options.level)
 
 
-def _values(units: Units, scores: pd.DataFrame | None, metric: Metric) -> Floats:
-    assert scores is not None
-    own = scores[(scores["metric"] == metric.metric) & (scores["version"] == metric.version)]
-    return units.values(own.groupby("stimulus")["value"].mean())
+def _means_of_clips(inputs: PartInput) -> Mapping[tuple[str, str], pd.Series]:
+    """By metric and version the mean value of each clip, computed once for all families."""
+    key = ("against", "means")
+    if key not in inputs.shared:
+        scores = inputs.scores
+        assert scores is not None
+        inputs.shared[key] = {
+            (str(metric), str(version)): own.groupby("stimulus")["value"].mean()
+            for (metric, version), own in scores.groupby(["metric", "version"], sort=False)
+        }
+    means: Mapping[tuple[str, str], pd.Series] = inputs.shared[key]
+    return means
 
 
 def _steps(units: Units) -> tuple[float, ...]:
