@@ -474,7 +474,7 @@ def test_an_option_of_another_method_is_a_mistake(tmp_path: Path) -> None:
     ("more", "text", "keywords", "said"),
     [
         ("show_text = true\n", "Glue the sheet.", "", "show_text would show it"),
-        ("", "[laugh]", "", "has no text, and answers are compared with it"),
+        ("", "[laugh]", "", "has no text, and answers are scored with it"),
         ("", "Glue the sheet.", "glue sheets", "the keyword “sheets” is not in the text"),
     ],
 )

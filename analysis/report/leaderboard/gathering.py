@@ -102,7 +102,7 @@ def _why_not(study: StudyInput, question: BoardQuestion) -> str:
     where = f"{study.facts['key']}, {question['task']}, {question['criterion']}"
     if estimand.in_pairs:
         return f"{where} ({estimand.name}): scores are of two clips, not of one system."
-    if estimand.lowest_is_best:
+    if estimand.in_places:
         return f"{where} ({estimand.name}): a place depends on who else was ordered."
     if estimand.maybe_without_score:
         return f"{where} ({estimand.name}): answers have no score."
