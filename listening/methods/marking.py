@@ -45,7 +45,7 @@ class Marking(Method):
         "errors, marked by listeners without training"
     )
     default_question = gettext_noop("Which words sound wrong?")
-    default_criteria = (("errors", default_question, {}),)
+    default_criteria = (("marked_words", default_question, {}),)
     scores_by_text = True
     labels_refused = gettext_noop("A mark is outside the text. Please mark the words again.")
 

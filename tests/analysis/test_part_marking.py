@@ -157,6 +157,30 @@ def test_agreement_is_that_of_the_published_example_and_of_a_count_over_pairs():
     assert found.alpha_bounds[0] < found.alpha < found.alpha_bounds[1]
 
 
+@pytest.mark.slow
+@sizes(60, 1000)
+def test_intervals_of_agreement_hold_that_of_many_clips(runs):
+    """8 raters, 15 clips of 12 words; a clip's share of wrong words is beta(1, 8)."""
+    rng = np.random.default_rng(1)
+
+    def drawn(clips):
+        wrong = rng.random((clips, 12)) < rng.beta(1, 8, clips)[:, None]
+        marked = rng.binomial(8, np.where(wrong, 0.8, 0.03))
+        counts = np.stack([8 - marked, marked], axis=2).reshape(-1, 2).astype(float)
+        return counts, np.repeat(np.arange(clips), 12)
+
+    truth = agreement_of_marks(*drawn(100_000), replicates=0)
+    held = [0, 0]
+    for _ in range(runs):
+        found = agreement_of_marks(*drawn(15), replicates=200)
+        of_alpha, of_share = found.alpha_bounds, found.positive_bounds
+        held[0] += bool(of_alpha) and of_alpha[0] <= truth.alpha <= of_alpha[1]
+        held[1] += bool(of_share) and of_share[0] <= truth.positive <= of_share[1]
+    low, high = bounds(0.92, 0.975, of=1000, runs=runs)
+    assert low <= held[0] / runs <= high
+    assert low <= held[1] / runs <= high
+
+
 def test_what_a_recogniser_heard_stands_at_each_word_as_it_was_shown():
     shown = ["The", "dark-blue", "well,", "he", "said."]
     assert words_heard(shown, "a dark blue well he", "en") == ["a", None, None, None, ""]

@@ -55,7 +55,8 @@ _MAP_NOTE = (
 _AGREEMENT_NOTE = (
     "Alpha: Krippendorff's nominal alpha over words, marked or not; 0 is chance, 1 full agreement. "
     "Alpha of kinds: the same over no mark and each kind. Positive agreement: of a word that one "
-    "rater marked, the share of the other raters who marked it. Intervals resample clips."
+    "rater marked, the share of the other raters who marked it. Intervals resample clips; fewer "
+    "than 8 clips have none."
 )
 _RECOGNISER_NOTE = (
     "Words that wer or cer substituted or left out. Marked: share of raters who marked a word, "
@@ -64,7 +65,7 @@ _RECOGNISER_NOTE = (
 _METHOD = (
     "Raters read the text of each clip and marked the words that sounded wrong, with the kind of "
     "error (error marking, after {gutierrez}). The score is the number of marks per 100 words. "
-    "Agreement on words is Krippendorff's nominal alpha ({krippendorff}), with percentiles of a "
+    "Agreement on words is Krippendorff's nominal alpha ({krippendorff}), with an interval by a "
     "bootstrap over clips."
 )
 
@@ -405,7 +406,7 @@ def agreement_rows(
         marked: MarkAgreement = agreement_of_marks(
             both, clip, level=level, replicates=options.replicates, seed=options.seed
         )
-        of_kinds = agreement_of_marks(every, clip, replicates=1)
+        of_kinds = agreement_of_marks(every, clip, replicates=0)
         alpha, positive = marked.alpha_bounds or (None, None), marked.positive_bounds
         yield AgreementRow(
             condition=name,

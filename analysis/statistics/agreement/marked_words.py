@@ -9,9 +9,10 @@ import numpy as np
 from analysis.arrays import Codes, Floats
 from analysis.statistics.agreement.agreement_result import Bounds
 from analysis.statistics.agreement.krippendorff import REPLICATES
-from analysis.statistics.intervals import percentile_interval
+from analysis.statistics.intervals import t_interval
 
-FEWEST_CLIPS = 5  # for an interval
+FEWEST_CLIPS = 8  # for an interval
+_LEAST_FILLED = 0.9  # of the replicates
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ def agreement_of_marks(
 
     ``counts`` (W, K): of each word, the raters who did not mark it (category 0) and those who
     marked it, in one category or one for each kind of error. ``clip`` (W,) is the clip of each
-    word. Words with fewer than two raters do not count. The intervals are percentiles of a
-    bootstrap over clips, since the words of a clip share its raters; fewer than 5 clips have none.
+    word. Words with fewer than two raters do not count. The intervals resample whole clips,
+    since the words of a clip share its raters and its quality: log(1 - alpha), or the log odds of
+    the positive agreement, ± t(clips - 1) × the bootstrap SD. Fewer than 8 clips have none.
 
     Krippendorff (2019), ch. 12, nominal data. Positive agreement: Σ m (m - 1) / Σ m (n - 1) over
     words with n raters, of whom m marked them.
@@ -58,13 +60,13 @@ def agreement_of_marks(
     ones = np.ones((1, n_clips))
     alpha, positive = float(_alpha(ones, sums)[0]), float(_positive(ones, sums)[0])
     bounds: tuple[Bounds, Bounds] = (None, None)
-    if n_clips >= FEWEST_CLIPS:
+    if n_clips >= FEWEST_CLIPS and replicates > 1:
         rng = np.random.default_rng(seed)
         drawn = rng.multinomial(n_clips, np.full(n_clips, 1 / n_clips), size=replicates)
         weight = drawn.astype(np.float64)
         bounds = (
-            percentile_interval(_alpha(weight, sums), level),
-            percentile_interval(_positive(weight, sums), level),
+            _bounds_of_alpha(alpha, _alpha(weight, sums), n_clips, level),
+            _bounds_of_share(positive, _positive(weight, sums), n_clips, level),
         )
     known = [None if np.isnan(value) else value for value in (alpha, positive)]
     return MarkAgreement(len(counts), n_clips, known[0], bounds[0], known[1], bounds[1])
@@ -96,3 +98,24 @@ def _positive(weight: Floats, sums: Floats) -> Floats:
     total = weight @ sums
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(total[:, 2] > 0, total[:, 1] / total[:, 2], np.nan)
+
+
+def _bounds_of_alpha(value: float, drawn: Floats, n_clips: int, level: float) -> Bounds:
+    inside = drawn[drawn < 1 - 1e-12]
+    if not value < 1 - 1e-12 or len(inside) < _LEAST_FILLED * len(drawn):
+        return None
+    low, high = _around(np.log(1 - value), np.log(1 - inside), n_clips, level)
+    return 1 - float(np.exp(high)), 1 - float(np.exp(low))
+
+
+def _bounds_of_share(value: float, drawn: Floats, n_clips: int, level: float) -> Bounds:
+    inside = drawn[(drawn > 1e-12) & (drawn < 1 - 1e-12)]
+    if not 0 < value < 1 or len(inside) < _LEAST_FILLED * len(drawn):
+        return None
+    odds = np.log(inside / (1 - inside))
+    low, high = _around(np.log(value / (1 - value)), odds, n_clips, level)
+    return 1 / (1 + float(np.exp(-low))), 1 / (1 + float(np.exp(-high)))
+
+
+def _around(value: float, drawn: Floats, n_clips: int, level: float) -> tuple[float, float]:
+    return t_interval(float(value), float(np.std(drawn, ddof=1)), n_clips - 1, level)
