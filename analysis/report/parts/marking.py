@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.citations import citation
 from analysis.formatting import ci_words, percent
-from analysis.name_spans import condition_span, family_prefix
+from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
@@ -187,7 +187,7 @@ class Marking(FamilyPart):
                 about=each.title,
             )
         ]
-        sentences = [f"{family_prefix(each.title)}{one}" for one in _extremes(rates, level)]
+        sentences = list(_extremes(rates, level))
         figures = [_figure(rates, each)]
         method = _METHOD.format(
             gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
@@ -531,7 +531,7 @@ def _extremes(rates: Sequence[RateRow], level: float) -> Iterator[str]:
     if len(known) > 1:
         few, many = min(known, key=lambda r: r.errors), max(known, key=lambda r: r.errors)
         yield (
-            f"raters marked {_rate(few, level)} in {condition_span(few.condition)} and "
+            f"Raters marked {_rate(few, level)} in {condition_span(few.condition)} and "
             f"{_rate(many, level)} in {condition_span(many.condition)}."
         )
     total: Counter[str] = Counter()
@@ -540,7 +540,7 @@ def _extremes(rates: Sequence[RateRow], level: float) -> Iterator[str]:
             total[row.kind] += row.marks
     if total.total():
         kind, count = total.most_common(1)[0]
-        yield f"the most frequent kind is {kind}: {percent(count / total.total())} of the marks."
+        yield f"The most frequent kind is {kind}: {percent(count / total.total())} of the marks."
 
 
 def _rate(row: RateRow, level: float) -> str:
