@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from listening.methods.marks import Mark, finds_marks, read_marks, write_marks
 from listening.methods.method import Scale, Step
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
@@ -349,10 +351,38 @@ def test_words_are_marked_by_a_finger_and_no_errors_must_be_said(
     expect(page.locator(".mark-entry")).to_have_count(1)
     can_be_seen_and_reached(page, "marks") if width == 390 else None
     assert page.evaluate(TOO_WIDE) <= 0
-    page.screenshot(path=f"/tmp/marks-{width}.png", full_page=True)
     page.get_by_role("button", name="Delete the mark on “was” to “ill-disposed”").click()
     missing(page, "Mark the words that sound wrong, or say that you hear no errors.")
     page.reload()
     hear(page)
     page.get_by_role("checkbox", name="I hear no errors").check()
     assert answers(page, server) == {"0": "[no errors]"}
+
+
+def test_previews_judge_marks_as_the_server_does(serve: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve(marks_story())
+    enter(page, server)
+    rng, kinds = Random(8), ("glitch", "pause")
+    cases = []
+    for _ in range(300):
+        label, expected = (
+            write_marks(
+                [
+                    Mark(place, place + rng.randint(0, 1), rng.choice(kinds))
+                    for place in range(1, 12, 2)
+                    if rng.random() < share
+                ]
+            )
+            for share in (0.5, 0.3)
+        )
+        cases.append((label, expected))
+    passes = page.evaluate(
+        """async (cases) => {
+          const link = document.querySelector('link[href*="rater/marks"]');
+          const { findsMarks } = await import(link.href);
+          return cases.map(([label, expected]) => findsMarks(label, [expected]));
+        }""",
+        cases,
+    )
+    assert passes == [finds_marks(read_marks(label), read_marks(e)) for label, e in cases]
+    assert 0 < sum(passes) < len(cases)

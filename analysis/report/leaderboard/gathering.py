@@ -104,6 +104,8 @@ def _why_not(study: StudyInput, question: BoardQuestion) -> str:
         return f"{where} ({estimand.name}): scores are of two clips, not of one system."
     if estimand.in_places:
         return f"{where} ({estimand.name}): a place depends on who else was ordered."
+    if estimand.lowest_is_best:
+        return f"{where} ({estimand.name}): low is good, and a leaderboard ranks high scores first."
     if estimand.maybe_without_score:
         return f"{where} ({estimand.name}): answers have no score."
     return ""
