@@ -53,6 +53,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from noisy_and_cleaned()
     yield from enhanced_and_references()
     yield from masked()
+    yield from stuttered()
     yield from vocalised()
     yield from spoken_instructions()
     yield from spoiled_chinese()
@@ -241,6 +242,29 @@ def speech_shaped(count: int, name: str) -> Wave:
     spectrum = np.fft.rfft(random_of(name).standard_normal(count))
     gain = np.sqrt(np.interp(np.fft.rfftfreq(count, 1 / RATE_HZ), hz, power))
     return np.asarray(np.fft.irfft(spectrum * gain, count))
+
+
+# --- Marked errors: a glitch in the last word, for practice and traps -----------------------------
+
+GLITCH_S, REPEATED_S = 0.25, 0.05
+
+
+def stuttered() -> Iterator[Recipe]:
+    for voice, item in (("flite-slt", "s0880"), ("flite-rms", "s0930")):
+        yield Recipe(
+            f"stuttered-{voice}_{item}",
+            f"{voice}_{item}",
+            f"the last {GLITCH_S:g} s of speech are {REPEATED_S:g} s, repeated",
+            partial(with_glitch, f"{voice}_{item}"),
+        )
+
+
+def with_glitch(name: str) -> Wave:
+    speech = sound(name).copy()
+    end = int(np.flatnonzero(np.abs(speech) > 0.05 * np.abs(speech).max())[-1])
+    start, step = end - int(GLITCH_S * RATE_HZ), int(REPEATED_S * RATE_HZ)
+    speech[start:end] = np.resize(speech[start : start + step], end - start)
+    return speech
 
 
 # --- NVV: stand-ins for recordings with breaths and laughter, which the demo does not have -------

@@ -167,6 +167,8 @@ def labels_of(trial: State, task: State) -> Iterator[tuple[str, str]]:
 def first_label(scale: State, place: int) -> str:
     if scale["widget"] in ("text", "transcript"):
         return "A word."
+    if scale["widget"] == "marks":
+        return "1:glitch"
     if scale["widget"] == "ranking":
         return str(place + 1)
     return f"{scale['span'][0]:g}" if scale["span"] else scale["steps"][0]["label"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
+HYPOTHESIS = "hypothesis"  # what a recogniser heard, of wer and cer
 ENDS = ("low", "high")
 NO_METRICS = frozenset(  # outputs that say what a clip holds, not how good it is
     {
@@ -71,7 +72,7 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]], also: Sequence[str] = ()
     if any(row.get(end) is not None for row in rows for end in ENDS):
         for end in ENDS:
             table[end] = pd.Series([row.get(end) for row in rows], dtype="float64")
-    for name in (*FACTS, *also):
+    for name in (*FACTS, HYPOTHESIS, *also):
         if any(row.get(name) for row in rows):
             values = [str(row.get(name) or "") for row in rows]
             table[name] = pd.Series(pd.Categorical(values))

@@ -30,14 +30,23 @@ class WordRow(TypedDict):
 def study_scores(slug: str) -> list[dict[str, Any]]:
     """Every score of a study of this installation as plain rows, metrics first.
 
-    Each with what is known of its clip (`listening.selectors.ClipFacts`).
+    Each with what is known of its clip (`listening.selectors.ClipFacts`), and of wer and cer with
+    what the recogniser heard.
     """
     from listening.selectors import clip_facts, stimulus_rows
-    from metrics.scoring.selectors import score_rows
+    from metrics.scoring.selectors import recognised_texts, score_rows
 
     known = clip_facts(slug)
     rows = [*score_rows(slug), *word_rows(stimulus_rows(slug))]
-    return [{**row, **known.get(row["stimulus"], {})} for row in rows]
+    texts = recognised_texts(slug)
+    return [
+        {
+            **row,
+            **known.get(row["stimulus"], {}),
+            "hypothesis": texts.get((row["stimulus"], row["metric"]), ""),
+        }
+        for row in rows
+    ]
 
 
 def word_rows(stimuli: Iterable[StimulusRow]) -> list[WordRow]:

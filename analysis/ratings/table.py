@@ -551,7 +551,7 @@ def _scales() -> dict[str, Scale]:
 
 def _ranking() -> list[str]:
     """The methods whose scores are places, the first one the best."""
-    return [key for key, m in sorted(Method.registry.items()) if m.estimand.lowest_is_best]
+    return [key for key, m in sorted(Method.registry.items()) if m.estimand.in_places]
 
 
 def _free() -> str:
@@ -562,6 +562,8 @@ def _free() -> str:
 def _ends(scale: Scale) -> tuple[float, float] | None:
     if scale.widget == "transcript":
         return 0.0, 1.0  # the share of words right
+    if scale.widget == "marks":
+        return 0.0, 100.0  # errors per 100 words
     if scale.span:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]
@@ -694,7 +696,7 @@ def check_ranks(
     comparable and are refused, as are places that are missing. ``numbers`` (n,) are those of the
     rows in the file; ``own`` marks rows of a study of Earnest.
     """
-    ranked = table["estimand"].isin(keys_where("lowest_is_best")) & (table["trap"] == "")
+    ranked = table["estimand"].isin(keys_where("in_places")) & (table["trap"] == "")
     rows = np.flatnonzero(np.asarray(ranked & table["score"].notna(), dtype=bool) & ~own)
     if not len(rows):
         return table, [], []

@@ -59,6 +59,9 @@ def scale_words(criterion: Mapping[str, Any]) -> str:
         return "by ranking the clips, 1 the best"
     if criterion["widget"] == "transcript":
         return "by typing the words"
+    if criterion["widget"] == "marks":
+        kinds = [f"“{text or label}”" for label, text in steps[:-1]]
+        return f"by marking words of the text as {enumerated(kinds, 'or')}"
     if not steps:
         return "in their own words"
     labels = [text or label for label, text in steps]

@@ -26,6 +26,7 @@ WIDGETS = {
     "ranking": "a place for each clip, 1 the best",
     "text": "words",
     "transcript": "the words of the clip, typed; or",
+    "marks": "words of the text, each marked as one of",
 }
 
 

@@ -32,7 +32,7 @@ LISTENED_AGAIN = 1.1  # a clip is heard so often where each is heard out once
 COMPARED = 2.0  # and where the clips of a screen are compared with one another
 ANSWER_S = 4.0  # the first answer of a screen, and the way to the next one
 FURTHER_S = 3.0  # each answer more
-TRANSCRIPT_S = 15.0  # a sentence of some 10 words, typed
+TEXT_S = 15.0  # a sentence of some 10 words, typed or with its errors marked
 REASON_S = 15.0  # a reason in a few words
 TYPED_PER_S = 3.0  # characters
 BREAK_S = 30.0
@@ -155,8 +155,8 @@ def trial_s(task: TaskEntry, shown: Sequence[ShownTrial], clip_s: float) -> floa
     method = method_named(task.method)
     heard_s = clips * clip_s * (COMPARED if method.screen == "parallel" else LISTENED_AGAIN)
     criteria = max(len(task.criteria), 1)
-    if method.compares_text:
-        heard_s += TRANSCRIPT_S
+    if method.scores_by_text:
+        heard_s += TEXT_S
     return heard_s + ANSWER_S + FURTHER_S * (answers * criteria - 1) + reason_s(task.justification)
 
 

@@ -11,7 +11,7 @@ from listening.checks.check import at_least
 from listening.design.preview_trials import scales_of
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.traps import TrapKind, TrapPlan, passing_labels
-from listening.methods.method import TEXTS, Scale
+from listening.methods.method import OPEN, Scale
 
 
 def through_checks(study: StudyFile) -> float | None:
@@ -122,7 +122,7 @@ def _one_label_passes(guessed: Accepted, accepted: Accepted, criterion: str) -> 
 
 def _choices(scale: Scale) -> float:
     """How many different answers the scale takes."""
-    if scale.widget in TEXTS:
+    if scale.widget in OPEN:
         return inf
     if scale.widget == "many":
         return 2.0 ** len(scale.labels) - 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from listening.methods.method import TEXTS, Method, Scale
+from listening.methods.method import OPEN, Method, Scale
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def passing_labels(
     else:
         labels = list(scale.labels)
     wanted = [scale.score(label) for label in expected]
-    if scale.widget in ("many", *TEXTS) or None in wanted:
+    if scale.widget in ("many", *OPEN) or None in wanted:
         return list(expected)
     passing = []
     for label in labels:
@@ -146,18 +146,23 @@ def _share(total: int, parts: int, k: int) -> int:
 
 
 def trap_passed(
-    plan: TrapPlan, kind: str, expected: Sequence[str], labels: Mapping[str, Sequence[str]]
+    plan: TrapPlan,
+    kind: str,
+    expected: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+    passes: Callable[[str, str, Sequence[str]], bool] = lambda _, label, known: label in known,
 ) -> bool | None:
     """Whether an answer passes: its labels are expected ones, on the criterion that the kind names.
 
     `labels` are those of each criterion, by its key, in the task's order; without a named
-    criterion the first is judged. None: nothing is expected, as where training only shows a clip.
+    criterion the first is judged. `passes` says whether an answer to a criterion is an expected
+    one. None: nothing is expected, as where training only shows a clip.
     """
     if not expected:
         return None
     named = next((k.criterion for k in plan.kinds if k.kind == kind), "")
-    judged = labels[named] if named in labels else next(iter(labels.values()))
-    return all(label in expected for label in judged)
+    judged = named if named in labels else next(iter(labels))
+    return all(passes(judged, label, expected) for label in labels[judged])
 
 
 @dataclass(frozen=True)

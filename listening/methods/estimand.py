@@ -39,6 +39,7 @@ class Estimand:
     decimals: int = 2
     equivalence: float | None = None
     lowest_is_best: bool = False
+    in_places: bool = False  # scores are places among other clips, 1 the best
     continuous: bool = False  # so many steps that the score is a number, not a category
     ceilings: bool = True  # whether many ratings at an end of the scale are worth a warning
     scores: tuple[float, ...] = ()
@@ -82,29 +83,34 @@ class Estimand:
 
     @property
     def higher(self) -> str:
-        """What a better system scores, or where it is ranked: higher, or better."""
-        return "better" if self.lowest_is_best else "higher"
+        """What a better system scores, or where it is ranked: higher, lower or better."""
+        if self.in_places:
+            return "better"
+        return "lower" if self.lowest_is_best else "higher"
 
     @property
     def lower(self) -> str:
-        """What a worse system scores, or where it is ranked: lower, or worse."""
-        return "worse" if self.lowest_is_best else "lower"
+        """What a worse system scores, or where it is ranked: lower, higher or worse."""
+        if self.in_places:
+            return "worse"
+        return "higher" if self.lowest_is_best else "lower"
 
     def verb(self, systems: int = 1) -> str:
         """What so many systems do before `higher` or `lower`: score, or are ranked."""
-        if self.lowest_is_best:
+        if self.in_places:
             return "is ranked" if systems == 1 else "are ranked"
         return "scores" if systems == 1 else "score"
 
     def verb_denied(self, systems: int = 1) -> str:
         """What so many systems do not do: does not score, or are not ranked."""
-        if self.lowest_is_best:
+        if self.in_places:
             return "is not ranked" if systems == 1 else "are not ranked"
         return "does not score" if systems == 1 else "do not score"
 
     def leads(self, systems: int = 1) -> str:
-        """What the best one or several do: score highest, or are ranked first."""
-        return f"{self.verb(systems)} {'first' if self.lowest_is_best else 'highest'}"
+        """What the best one or several do: score highest or lowest, or are ranked first."""
+        best = "lowest" if self.lowest_is_best else "highest"
+        return f"{self.verb(systems)} {'first' if self.in_places else best}"
 
     def centred(self, score: Any) -> Any:
         """Score(s) around 0 as the one that favours neither side."""
@@ -139,6 +145,6 @@ class Estimand:
         if self.neutral is not None and self.ends is None:
             reach = max(abs(low - self.neutral), abs(high - self.neutral)) or self.reach or 0.0
             return (self.neutral - reach, self.neutral + reach) if reach else None
-        if self.lowest_is_best:
+        if self.in_places:
             return (min(1.0, low), high) if high > 1 else None
         return None if self.ends is None else (min(low, self.ends[0]), max(high, self.ends[1]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
 from listening.methods.estimand import Estimand
+from listening.methods.marks import NO_ERRORS, read_marks
 
 if TYPE_CHECKING:
     from listening.methods.transcript_scores import SpokenText
@@ -21,6 +22,8 @@ BETRAYS = (
 LONGEST_LABEL = 2000
 PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
 TEXTS = ("text", "transcript")  # widgets in which raters type
+MARKS = "marks"  # the widget in which raters mark words of the text
+OPEN = (*TEXTS, MARKS)  # widgets whose answers are too many to list
 JOINT = "|"  # between the labels of an answer that holds several
 # Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
 CORRECT_ANSWER = "correct_answer"
@@ -170,6 +173,7 @@ class Scale:
     `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
     `alternatives`: one of those that the clip brings; see `of_clip`.
     `transcript`: the same, or the step that says that nothing was understood.
+    `marks`: words of the text, each with one of the steps as its kind; or the step apart.
     """
 
     steps: tuple[Step, ...] = ()
@@ -182,6 +186,9 @@ class Scale:
         if self.widget in TEXTS and label not in self.labels:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
+        elif self.widget == MARKS and label != NO_ERRORS:
+            self._check_marks(label)
+            return None
         elif self.widget == "many":
             chosen = label.split(JOINT)
             if chosen == [s.label for s in self.steps if s.label in chosen]:
@@ -192,6 +199,12 @@ class Scale:
             if step.label == label:
                 return step.score
         raise ValueError(f"“{label[:80]}” is not on this scale")
+
+    def _check_marks(self, label: str) -> None:
+        try:
+            read_marks(label, [step.label for step in self.steps if not step.apart])
+        except ValueError as error:
+            raise ValueError(f"“{label[:80]}” is not on this scale: {error}") from None
 
     def _number(self, label: str) -> float:
         low, high, step = self.span or (0.0, 0.0, 1.0)
@@ -295,7 +308,8 @@ class Method:
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     offers_choices: ClassVar[bool] = False  # whether an answer may be the right one of several
-    compares_text: ClassVar[bool] = False  # is an answer scored against the text of its clip?
+    compares_text: ClassVar[bool] = False  # do raters type the text of a clip, which is hidden?
+    scores_by_text: ClassVar[bool] = False  # is an answer scored with the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
 
@@ -364,8 +378,23 @@ class Method:
     def text_score(
         self, label: str, spoken: SpokenText, options: Mapping[str, Any]
     ) -> float | None:
-        """The number of a typed answer about a clip that says this; see `compares_text`."""
+        """The number of an answer about a clip that says this; see `scores_by_text`.
+
+        ValueError where the answer does not fit the text.
+        """
         raise NotImplementedError
+
+    def words_to_mark(self, spoken: SpokenText) -> list[str] | None:
+        """The words of a clip's text as the page shows them to be marked; None: it shows none."""
+        return None
+
+    def passes(self, label: str, expected: Sequence[str], scale: Scale) -> bool:
+        """Whether an answer to a trap or in training is one of the expected ones."""
+        return label in expected
+
+    def in_words(self, label: str, scale: Scale, spoken: SpokenText) -> str:
+        """An expected answer about the text of a clip, as the feedback of training says it."""
+        return label
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         """The clips of a trial in the order in which the rater meets them."""

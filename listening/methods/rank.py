@@ -31,6 +31,7 @@ class Rank(Method):
         phrase="the mean rank",
         axis="Rank: mean place, 1 is the best",
         lowest_is_best=True,
+        in_places=True,
         ceilings=False,
     )
     standard = "Ranking (ISO 8587): the place, 1 is the best"

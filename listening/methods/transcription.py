@@ -44,6 +44,7 @@ class Transcription(Method):
     default_question = gettext_noop("Type the words that you heard.")
     default_criteria = (("words_heard", default_question, {}),)
     compares_text = True
+    scores_by_text = True
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         longest = options.get("longest", 500)

@@ -42,7 +42,12 @@ from listening.selectors.definitions import (
     version_match,
 )
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
-from listening.selectors.method_facts import StudyFacts, TranscriptionFacts, method_facts
+from listening.selectors.method_facts import (
+    MarkingFacts,
+    StudyFacts,
+    TranscriptionFacts,
+    method_facts,
+)
 from listening.selectors.pay_of_sessions import pay_of_sessions
 from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
@@ -144,6 +149,7 @@ __all__ = [
     "InterimQuestion",
     "MarkedClip",
     "MarkedEvents",
+    "MarkingFacts",
     "PlannedColumn",
     "PlannedTrap",
     "QuestionnaireRow",

@@ -7,6 +7,7 @@ from typing import TypedDict
 from django.db import connection
 
 from listening.methods import Scale, method_named
+from listening.methods.method import MARKS
 from listening.models import Criterion, Session, Study
 
 
@@ -144,6 +145,8 @@ def _ends(scale: Scale) -> tuple[float, float] | None:
         return None
     if scale.widget == "transcript":  # the share of words right
         return 0.0, 1.0
+    if scale.widget == MARKS:  # errors per 100 words
+        return 0.0, 100.0
     if scale.span is not None:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]

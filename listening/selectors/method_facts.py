@@ -22,7 +22,7 @@ from listening.design.questionnaires import default_title
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
-from listening.methods import method_named
+from listening.methods import Scale, method_named
 from listening.methods.transcription import spelling_rules
 from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan, whole_minor
@@ -231,6 +231,14 @@ class TranscriptionFacts(TypedDict):
     spoken: dict[str, tuple[str, str, str]]  # by stimulus: text, language, keywords
 
 
+class MarkingFacts(TypedDict):
+    """What raters of a task mark: the words of its clips, and the kinds of errors."""
+
+    task: str
+    kinds: dict[str, dict[str, str]]  # by criterion: the kinds and their words
+    words: dict[str, list[str]]  # by stimulus: the words as they were shown
+
+
 class StudyFacts(TypedDict):
     """All that a report card of the method says of a study; dates are days in UTC."""
 
@@ -272,6 +280,7 @@ class StudyFacts(TypedDict):
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
     transcriptions: NotRequired[list[TranscriptionFacts]]
     vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
+    markings: NotRequired[list[MarkingFacts]]
 
 
 PEOPLE = f"""
@@ -350,6 +359,7 @@ def method_facts(study: str) -> StudyFacts:
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),
+            markings=marking_facts(row),
         )
 
 
@@ -377,6 +387,28 @@ def transcription_facts(study: Study) -> list[TranscriptionFacts]:
                 spoken=spoken,
             )
         )
+    return facts
+
+
+def marking_facts(study: Study) -> list[MarkingFacts]:
+    """The tasks of a study in which raters mark words."""
+    facts = []
+    for task in study.tasks.order_by("order"):
+        method = method_named(task.method)
+        if not method.scores_by_text or method.compares_text:
+            continue
+        keys = dict(study.stimuli.values_list("pk", "key"))
+        words = {keys[pk]: method.words_to_mark(each) for pk, each in spoken_texts(study).items()}
+        kinds = {
+            each.key: {
+                step.label: step.text or step.label
+                for step in Scale.from_dict(each.scale).steps
+                if not step.apart
+            }
+            for each in task.criteria.order_by("order")
+        }
+        known = {key: own for key, own in words.items() if own}
+        facts.append(MarkingFacts(task=task.key, kinds=kinds, words=known))
     return facts
 
 

@@ -19,6 +19,7 @@ from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
 from listening.design.traps import TRAINING, trap_passed
 from listening.methods import Method, Scale
+from listening.methods.transcript_scores import SpokenText
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
@@ -47,6 +48,7 @@ from listening.sessions.task_rules import (
     SESSION_OVER,
     UNKNOWN_TRIAL,
     WRONG_ORDER,
+    Refusal,
     Refused,
     TaskRules,
     parts_of,
@@ -73,15 +75,27 @@ def training_feedback(
     names = words.get("criteria", {}).get(first.key, {}).get("names", {})
     scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
     scale = scale.of_clip(rules.attributes.get(trial.stimulus_id, {}))
-    return feedback_on(entry, json.loads(trial.expected), scale, right)
+    spoken = rules.spoken.get(trial.stimulus_id)
+    return feedback_on(entry, json.loads(trial.expected), scale, right, (rules.method, spoken))
 
 
 def feedback_on(
-    entry: Mapping[str, Any], expected: Sequence[str], scale: Scale, right: bool
+    entry: Mapping[str, Any],
+    expected: Sequence[str],
+    scale: Scale,
+    right: bool,
+    about: tuple[Method, SpokenText | None],
 ) -> dict[str, Any]:
-    """The same for an entry of a task's training; without an expected answer none is right."""
+    """The same for an entry of a task's training; without an expected answer none is right.
+
+    ``about``: the method, and what the clip says where answers are about its text.
+    """
     text = entry.get("right" if right or not expected else "wrong", "")
-    words = [s.text or s.label for s in scale.steps if s.label in expected]
+    method, spoken = about
+    if spoken is None or method.compares_text:
+        words = [s.text or s.label for s in scale.steps if s.label in expected]
+    else:
+        words = [method.in_words(label, scale, spoken) for label in expected]
     return {"right": right if expected else None, "text": text, "expected": words or expected}
 
 
@@ -321,7 +335,7 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
             ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
             continue
         for (_, stimulus), label, given in zip(rated, chosen, scores, strict=True):
-            score = rules.score_text(stimulus, label) if given is None else given
+            score = _text_score(rules, stimulus, label) if given is None else given
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )
@@ -329,6 +343,18 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     if len(labels) != len(rated) * len(rules.criteria):
         raise Refused(MORE_THAN_ASKED)
     return ratings
+
+
+def _text_score(rules: TaskRules, stimulus: int, label: str) -> float | None:
+    try:
+        return rules.score_text(stimulus, label)
+    except ValueError:
+        raise Refused(_refusal_of(rules.method)) from None
+
+
+def _refusal_of(method: Method) -> Refusal:
+    """Why labels that the scale has are refused, in the words of the method."""
+    return replace(OUTSIDE_SCALE, message=method.labels_refused or OUTSIDE_SCALE.message)
 
 
 def _chosen(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
@@ -345,8 +371,7 @@ def _scores(method: Method, scales: Sequence[Scale], chosen: Sequence[str]) -> l
     try:
         method.check_labels(chosen)
     except ValueError:
-        refusal = replace(OUTSIDE_SCALE, message=method.labels_refused or OUTSIDE_SCALE.message)
-        raise Refused(refusal) from None
+        raise Refused(_refusal_of(method)) from None
     return scores
 
 
@@ -379,4 +404,9 @@ def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRati
     if not trial.trap:
         return None
     labels = {c.key: [r.label for r in ratings if r.criterion == c.pk] for c in rules.criteria}
-    return trap_passed(rules.traps, trial.trap, json.loads(trial.expected), labels)
+    scales = {c.key: c.scale for c in rules.criteria}
+
+    def passes(criterion: str, label: str, expected: Sequence[str]) -> bool:
+        return rules.method.passes(label, expected, scales[criterion])
+
+    return trap_passed(rules.traps, trial.trap, json.loads(trial.expected), labels, passes)

@@ -105,12 +105,20 @@ class TaskRules:
     attributes: Mapping[int, Mapping[str, Any]]  # by stimulus, of those that bring alternatives
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
-    spoken: Mapping[int, SpokenText] = field(default_factory=dict)  # by stimulus; never sent
+    spoken: Mapping[int, SpokenText] = field(default_factory=dict)  # by stimulus
 
     def score_text(self, stimulus: int, label: str) -> float | None:
-        """The score of a typed answer; None where the task compares none with the clip's text."""
+        """The score of an answer with the text of its clip; None where the task takes no text.
+
+        ValueError where the answer does not fit the text.
+        """
         spoken = self.spoken.get(stimulus)
         return None if spoken is None else self.method.text_score(label, spoken, self.options)
+
+    def words_of(self, stimulus: int) -> list[str] | None:
+        """The words of this clip that raters mark; None where they mark none."""
+        spoken = self.spoken.get(stimulus)
+        return None if spoken is None else self.method.words_to_mark(spoken)
 
     @property
     def judges_blocks(self) -> bool:
@@ -152,7 +160,7 @@ def task_rules(task: int) -> TaskRules:
         _attributes(row.study_id, criteria),
         row.order + 1,
         asks_between(row.study.questionnaires),
-        spoken_texts(row.study) if method.compares_text else {},
+        spoken_texts(row.study) if method.scores_by_text else {},
     )
 
 

@@ -119,6 +119,23 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     return rows
 
 
+def recognised_texts(study_slug: str) -> dict[tuple[str, str], str]:
+    """What wer and cer heard in a study's stimuli, by (stimulus, metric)."""
+    stimuli = study_stimuli(study_slug)
+    keys = Keys(study_slug, stimuli)
+    texts = {}
+    for name in ("wer", "cer"):
+        metric = Metric.registry[name]
+        places = keys.by_needs(tuple(sorted(metric.needs)))
+        own = {place: row["stimulus"] for (row, _), place in zip(stimuli, places, strict=True)}
+        for stored in _chunks({sha256 for sha256, _ in places}):
+            rows = stored.filter(metric=name, version=metric.version, failed=False)
+            for sha256, given, text in rows.values_list("sha256", "given", "details__hypothesis"):
+                if (sha256, given) in own and text:
+                    texts[own[sha256, given], name] = str(text)
+    return texts
+
+
 def stored_series(study: str, hashes: Collection[str], label: str | None = None) -> list[Series]:
     """Every output with scores of these audio files, failed ones too, in the registry's order.
 

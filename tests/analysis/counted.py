@@ -109,7 +109,7 @@ def _screens(
     if estimand.maybe_without_score:
         for row in together:
             row |= {"label": rng.choice(WORDS), "score": None}
-    elif estimand.lowest_is_best:
+    elif estimand.in_places:
         places = sorted(names, key=lambda name: -level_of(name) + rng.gauss(0, 0.3))
         for row in together:
             row["score"] = 1.0 + places.index(row["condition"])

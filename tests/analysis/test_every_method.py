@@ -20,7 +20,7 @@ RATERS, ITEMS = 10, 12
 
 def ends_of(method: type[Method]) -> tuple[float, float]:
     """The lowest and the highest score that the method itself gives."""
-    if method.estimand.lowest_is_best:
+    if method.estimand.in_places:
         return 1.0, 2.0  # places of two clips
     try:
         scale = method().scale({})
@@ -28,6 +28,8 @@ def ends_of(method: type[Method]) -> tuple[float, float]:
         return 1.0, 7.0
     if method.compares_text:
         return 0.0, 1.0
+    if method.scores_by_text:
+        return 0.0, 100.0
     if method.estimand.continuous and method.estimand.ends:
         return method.estimand.ends  # of a difference of grades
     if not scale.span and not scale.steps:  # each clip's own

@@ -45,6 +45,7 @@ MEANS: dict[str, dict[str, float]] = {
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "transcription": {"cond-0": 0.2, "cond-1": 0.6, "cond-2": 1.0},
     "free_choice": {},
+    "marking": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
     "closed_response": {"cond-0": 0, "cond-1": 1, "cond-2": 1},
 }
 WORDS = ["glue", "the", "sheet", "to", "wood"]  # that raters type: as many as their level
@@ -108,6 +109,8 @@ def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
         return "A" if parts[2].stimulus == parts[0].stimulus else "B"
     if key == "mushra":
         return f"{20 * level}"
+    if key == "marking":
+        return " ".join(f"{place}:glitch" for place in range(1, level + 1))
     if key == "transcription":
         return " ".join(WORDS[:level])
     if key == "rank":

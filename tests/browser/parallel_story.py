@@ -87,6 +87,34 @@ TRANSCRIPT: dict[str, Any] = {
     ],
 }
 
+ERRORS: dict[str, Any] = {
+    "title": "Mark errors",
+    "instructions": "You hear a sentence. Mark the words that sound wrong.",
+    "clip_names": ["Clip"],
+    "justification": None,
+    "criteria": [
+        criterion(
+            0,
+            "Which words sound wrong?",
+            "marks",
+            steps=[
+                step("mispronounced", "Mispronounced", "1"),
+                step("pause", "Unnatural pause", "2"),
+                step("glitch", "Glitch", "3"),
+                step("[no errors]", "I hear no errors", "0", apart=True),
+            ],
+        )
+    ],
+}
+MARKED_WORDS = ["He", "was", "not", "an", "ill-disposed", "young", "man,"]
+
+
+def marks_story(clips: int = 1) -> Story:
+    """Clips whose words are marked."""
+    extras = {place: {"words": MARKED_WORDS} for place in range(clips)}
+    return Story([ERRORS], [(0, [0.3], None)] * clips, extras=extras)
+
+
 SCALES: dict[str, Any] = {
     "title": "All scales",
     "instructions": "One clip, many questions.",

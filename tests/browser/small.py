@@ -20,6 +20,7 @@ SMALLER: dict[str, dict[str, str]] = {
     "lfs": {"block_size": "1", "break_every": "1"},
     "nvv": {"block_size": "1", "per": "1", "break_every": "3"},
     "mushra": {"block_size": "1"},
+    "error_marking": {},
     "codec": {"block_size": "1", "task_plan": '"all"'},
     "mushra_nmr": {"block_size": "1"},
     "p808": {"block_size": "1", "per": "1", "break_every": "5"},

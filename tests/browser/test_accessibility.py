@@ -16,7 +16,7 @@ from tests.browser.driver import begin, choose, enter, hear, rate
 from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
 from tests.browser.forms import HUGGINS, Requirements
-from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
+from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, marks_story, mushra_story
 from tests.browser.researcher import PASSWORD, hashed
 from tests.browser.story import CMOS, Story, short_story
 from tests.factories import answer_all, arrive, make_study
@@ -129,6 +129,17 @@ def test_every_kind_of_scale(serve: Serve, new_page: NewPage, report: Report) ->
     page.get_by_role("checkbox", name="A cough").check()
     page.locator("[data-part=next]").click(force=True)  # aria-disabled: it says what is missing
     report.look_in_both_schemes(page, "with what is missing")
+
+
+def test_words_that_are_marked(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light", reduced_motion="reduce")
+    enter(page, serve(marks_story()))
+    report.look_in_both_schemes(page, "locked")
+    hear(page)
+    page.locator(".mark-word").first.click()
+    report.look_in_both_schemes(page, "a word chosen")
+    page.get_by_role("button", name="Glitch").click()
+    report.look_in_both_schemes(page, "a word marked")
 
 
 def test_between_trials(serve: Serve, new_page: NewPage, report: Report) -> None:

@@ -20,6 +20,7 @@ from tests.browser.parallel_story import (
     SCALES,
     TRANSCRIPT,
     alternatives_story,
+    marks_story,
     mushra_story,
     step,
 )
@@ -88,6 +89,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     long = Story([CONTEXT], [(0, [0.3, 0.3], None)], extras={0: {"lines": [lines, lines[1:]]}})
     yield "context", long, hear
     yield "alternatives", alternatives_story(), lambda page: heard_then(page, "veal")
+    yield "marks", marks_story(), hear_and_mark
     yield "mushra", mushra_story(0.4, {"justification": REASON}), hear_together
     first = {"playback": {"share": 1.0, "reference_first": True, "waveform": True}}
     wide = [step(label, f"{text}, at length") for label, text in (("0", "Worst"), ("100", "Best"))]
@@ -101,6 +103,12 @@ def answer_att(page: Page) -> None:
     hear(page)
     choose(page, "Human")
     page.locator("textarea").fill("A breath before it.")
+
+
+def hear_and_mark(page: Page) -> None:
+    hear(page)
+    page.locator(".mark-word").first.click()
+    page.get_by_role("button", name="Glitch").click()
 
 
 def hear_and_type(page: Page) -> None:

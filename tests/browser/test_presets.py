@@ -71,6 +71,21 @@ def test_mushra_without_a_reference_asks_for_three_scales(take: Take) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("phone", [False, True])
+def test_error_marking_takes_marks_and_says_in_practice_which_word_is_wrong(
+    take: Take, phone: bool
+) -> None:
+    walk, session = take("error_marking", **(PHONE if phone else {}))
+    everything_is_stored(walk, session)
+    marks = [label for given in walk.answered for label in given.labels.values()]
+    assert len(marks) == 5  # practice, three clips, a trap
+    assert set(marks) == {"1:mispronounced 2-3:mispronounced"}
+    assert "last word stutters" in walk.feedback[0]
+    assert session.trials.get(trap="training").trap_passed is False
+    assert session.trials.get(trap="glitch").trap_passed is False
+
+
+@pytest.mark.soak
 def test_codec_is_graded_by_mushra_and_by_bs1116(take: Take) -> None:
     walk, session = take("codec")
     everything_is_stored(walk, session)

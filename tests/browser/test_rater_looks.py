@@ -282,7 +282,8 @@ def test_the_session_page_fetches_all_its_modules_at_once() -> None:
     needed = imported_by("rater/session.js", set())
     later = later_imports(needed | {"rater/session.js"})
     assert later == {
-        f"rater/{name}.js" for name in ("checks", "questionnaire", "parallel", "preview", "ending")
+        f"rater/{name}.js"
+        for name in ("checks", "questionnaire", "parallel", "preview", "ending", "marks")
     }
     assert set(re.findall(r"js/(\w+/\w+\.js)", always)) == needed | {"rater/session.js"}
     reached = later.union(*(imported_with(name) for name in later))

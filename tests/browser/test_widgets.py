@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from listening.methods.marks import Mark, finds_marks, read_marks, write_marks
 from listening.methods.method import Scale, Step
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.moments import note_states, was
 from tests.browser.parallel_story import (
+    MARKED_WORDS,
     SCALES,
     TRANSCRIPT,
     WORDS,
     alternatives_story,
     criterion,
+    marks_story,
     step,
 )
 from tests.browser.story import Story, short_story
@@ -299,3 +303,86 @@ def test_a_clip_is_played_as_often_as_the_task_allows(serve: Serve, new_page: Ne
     page.get_by_role("textbox").fill("two plays")
     answers(page, server)
     assert server.house.stored["t0"]["plays"] == 2
+
+
+def test_words_are_marked_by_keys_alone(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, marks_story())
+    missing(page, "Mark the words that sound wrong, or say that you hear no errors.")
+    words = page.locator(".mark-words").get_by_role("button")
+    expect(words).to_have_count(len(MARKED_WORDS))
+    words.first.focus()
+    for key in ("ArrowRight", "ArrowRight", "3"):  # a glitch on word 3
+        page.keyboard.press(key)
+    expect(words.nth(2)).to_be_focused()
+    expect(page.locator("[data-part=prompt]")).to_have_text("“not”: Glitch")
+    expect(words.nth(2)).to_have_accessible_name("not , Glitch")
+    for key in ("End", "Shift+ArrowLeft", "Shift+ArrowLeft"):  # words 5 to 7
+        page.keyboard.press(key)
+    expect(page.locator(".mark-word[aria-pressed=true]")).to_have_count(3)
+    page.keyboard.press("2")
+    page.keyboard.press("Home")
+    for key in ("Space", "Space", "1"):  # chosen, not chosen, and marked as it has the focus
+        page.keyboard.press(key)
+    page.keyboard.press("Delete")
+    expect(page.locator(".mark-entry > span")).to_have_text(
+        ["“not”: Glitch", "“ill-disposed” to “man,”: Unnatural pause"]
+    )
+    page.keyboard.press("0")  # not with marks
+    expect(page.get_by_role("checkbox", name="I hear no errors")).to_be_disabled()
+    label = answers(page, server)["0"]
+    assert label == "3:glitch 5-7:pause"
+    steps = tuple(Step(each, None) for each in ("glitch", "pause"))
+    Scale(steps, "marks").score(label)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_words_are_marked_by_a_finger_and_no_errors_must_be_said(
+    serve: Serve, new_page: NewPage, width: int
+) -> None:
+    options = {**PHONE} if width == 390 else {"viewport": {"width": width, "height": 800}}
+    page, server = heard(serve, new_page, marks_story(2), **options)
+    words = page.locator(".mark-words button")
+    for place in (1, 4):
+        words.nth(place).tap() if width == 390 else words.nth(place).click()
+    page.get_by_role("button", name="Glitch").click()
+    words.nth(3).click()  # a marked word stands for its mark
+    expect(page.locator(".mark-word[aria-pressed=true]")).to_have_count(4)
+    page.get_by_role("button", name="Mispronounced").click()
+    expect(page.locator(".mark-entry")).to_have_count(1)
+    can_be_seen_and_reached(page, "marks") if width == 390 else None
+    assert page.evaluate(TOO_WIDE) <= 0
+    page.get_by_role("button", name="Delete the mark on “was” to “ill-disposed”").click()
+    missing(page, "Mark the words that sound wrong, or say that you hear no errors.")
+    page.reload()
+    hear(page)
+    page.get_by_role("checkbox", name="I hear no errors").check()
+    assert answers(page, server) == {"0": "[no errors]"}
+
+
+def test_previews_judge_marks_as_the_server_does(serve: Serve, new_page: NewPage) -> None:
+    page, server = new_page(), serve(marks_story())
+    enter(page, server)
+    rng, kinds = Random(8), ("glitch", "pause")
+    cases = []
+    for _ in range(300):
+        label, expected = (
+            write_marks(
+                [
+                    Mark(place, place + rng.randint(0, 1), rng.choice(kinds))
+                    for place in range(1, 12, 2)
+                    if rng.random() < share
+                ]
+            )
+            for share in (0.5, 0.3)
+        )
+        cases.append((label, expected))
+    passes = page.evaluate(
+        """async (cases) => {
+          const link = document.querySelector('link[href*="rater/marks"]');
+          const { findsMarks } = await import(link.href);
+          return cases.map(([label, expected]) => findsMarks(label, [expected]));
+        }""",
+        cases,
+    )
+    assert passes == [finds_marks(read_marks(label), read_marks(e)) for label, e in cases]
+    assert 0 < sum(passes) < len(cases)

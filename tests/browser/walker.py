@@ -352,6 +352,25 @@ class Walker:
         fieldset.locator("textarea").fill(words)
         return {"": words}
 
+    def mark(self, fieldset: Locator) -> dict[str, str]:
+        """Mark the first word by key or by pointing, and words 2 to 3 as one."""
+        words = fieldset.locator(".mark-word").all()
+        kind = fieldset.locator(".mark-kind").first
+        if self.touch:
+            self.press(words[0])
+            self.press(kind)
+        else:
+            words[0].focus()
+            self.page.keyboard.press("1")
+        marked = [f"1:{kind.get_attribute('value')}"]
+        if len(words) > 2:
+            self.press(words[1])
+            self.press(words[2])
+            self.press(kind)
+            marked.append(f"2-3:{kind.get_attribute('value')}")
+        expect(fieldset.locator(".mark-entry")).to_have_count(len(marked))
+        return {"": " ".join(marked)}
+
     # --- The end -------------------------------------------------------------------------------
 
     def end(self) -> None:
@@ -395,6 +414,7 @@ WIDGETS: Mapping[str, Callable[[Walker, Locator], dict[str, str]]] = {
     "slider": Walker.move,
     "text": Walker.write,
     "transcript": Walker.write,
+    "marks": Walker.mark,
     "sliders": Walker.move_all,
     "ranking": Walker.place_all,
 }

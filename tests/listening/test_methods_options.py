@@ -474,7 +474,7 @@ def test_an_option_of_another_method_is_a_mistake(tmp_path: Path) -> None:
     ("more", "text", "keywords", "said"),
     [
         ("show_text = true\n", "Glue the sheet.", "", "show_text would show it"),
-        ("", "[laugh]", "", "has no text, and answers are compared with it"),
+        ("", "[laugh]", "", "has no text, and answers are scored with it"),
         ("", "Glue the sheet.", "glue sheets", "the keyword “sheets” is not in the text"),
     ],
 )
@@ -489,3 +489,29 @@ def test_a_transcription_needs_texts_that_raters_do_not_see(
     found = problems_of(tmp_path, study, table)
     assert found
     assert all(said in problem.what for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected", "said"),
+    [
+        ('kinds = ["glitch", "noise"]', "Glue the sheet.", "3:noise", ""),
+        ('kinds = { flat = "Flat melody" }', "Glue the sheet.", "2-3:flat", ""),
+        ("", "Glue the sheet.", "[no errors]", ""),
+        ("", "Glue the sheet.", "4:glitch", "the text has 3 words, and a mark is on word 4"),
+        ('kinds = ["noise"]', "Glue the sheet.", "3:glitch", "is not on the scale"),
+        ("kinds = []", "Glue the sheet.", "[no errors]", "kinds is a list of 1 to 9"),
+        ('kinds = { "A b" = "x" }', "Glue the sheet.", "[no errors]", "needs a name of letters"),
+    ],
+)
+def test_marks_that_traps_expect_are_of_a_kind_and_within_the_text(
+    tmp_path: Path, options: str, text: str, expected: str, said: str
+) -> None:
+    traps = '\n[tasks.traps]\nper = 1\n[[tasks.traps.kinds]]\nkind = "known"\ncount = 1\n'
+    trap = '\n[[conditions]]\nkey = "traps"\nrole = "trap"\n'
+    study = toml("marking", options, CONDITIONS + trap) + traps + "pass_at_least = 1\n"
+    rows = [f"{s}{i},sys-{s},i{i},audio/{s}{i}.wav,{text},," for s in "ab" for i in "12"]
+    rows.append(f"t,traps,it,audio/a1.wav,{text},known,{expected}")
+    table = csv_with(*rows, header="stimulus,condition,item,file,text,trap,expected")
+    found = [problem.what for problem in problems_of(tmp_path, study, table)]
+    assert bool(found) == bool(said)
+    assert all(said in what for what in found[:1])

@@ -523,7 +523,7 @@ def test_a_line_that_cannot_be_made_here_says_what_it_takes(monkeypatch, tmp_pat
 
 DERIVED = (
     *("anchor", "begun", "masked", "noisy", "denoised", "mp3", "nvv", "opus", "spoken"),
-    *("stripped", "noise", "mnru", "flawed-zh", "effect", "word", "excited", "tired"),
+    *("stripped", "noise", "mnru", "flawed-zh", "effect", "word", "excited", "tired", "stuttered"),
 )
 
 

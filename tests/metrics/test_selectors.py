@@ -150,3 +150,19 @@ def test_metrics_compare_with_what_is_spoken_whatever_raters_see():
     assert material_of(row).attribute("nvv_target") == ""
     tagged = material_of({"text": "Good morning", "shown_text": "Good [laugh] morning"})
     assert (tagged.text, tagged.attribute("nvv_target")) == ("Good morning", "Good [laugh] morning")
+
+
+def test_what_a_recogniser_heard_stands_with_the_study_and_leaves_with_its_text(rows, monkeypatch):
+    from analysis.ratings.study_scores import study_scores as rows_of_study
+
+    monkeypatch.setattr("listening.selectors.clip_facts", lambda slug: {})
+    rows[0] |= {"text": "Good morning, all.", "language": "en"}
+    metric = make_metric("wer")
+    score = metric.of_texts(rows[0]["text"], "good evening all", "en")
+    clip = Clip(rows[0]["path"], rows[0]["sha256"], material=material_of(rows[0]))
+    study_scores.store(ScoredBatch(metric, [ScoredClip(clip, score)]), "cpu")
+    assert selectors.recognised_texts("demo") == {("s", "wer"): "good evening all"}
+    heard = {row["metric"]: row["hypothesis"] for row in rows_of_study("demo")}
+    assert heard["wer"] == "good evening all"
+    rows[0]["text"] = "Good evening, all."
+    assert selectors.recognised_texts("demo") == {}

@@ -531,6 +531,7 @@ MOST_KEPT = 400  # rows per table on the page to keep
 GROUPS = {
     "voices": ("Cloned and converted voices", ("voice_cloning", "voice_conversion")),
     "intelligibility": ("Intelligibility", ("transcription",)),
+    "errors": ("Marked errors", ("marking",)),
     "papers": (
         "Tables of the paper",
         ("att", "long_form", "lfs", "nvv", "vocalisations", "recommendation"),

@@ -147,7 +147,7 @@ class _Scores:
 
 def _scores_of(question: Question) -> _Scores:
     """The scores of a question's systems; Undefined where no study gives any."""
-    if question.estimand.in_pairs or question.estimand.lowest_is_best:
+    if question.estimand.in_pairs or question.estimand.in_places:
         link = link_pairs if question.estimand.in_pairs else link_rankings
         linked = link(question.ratings, question.units)
         note = f"Strengths: {linked.model}; {linked.scale}; the mean of all systems is 0."

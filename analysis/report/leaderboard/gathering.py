@@ -102,6 +102,8 @@ def _why_not(study: StudyInput, question: BoardQuestion) -> str:
     where = f"{study.facts['key']}, {question['task']}, {question['criterion']}"
     if estimand.in_pairs and not estimand.prefers:
         return f"{where} ({estimand.name}): answers prefer neither of two clips."
+    if estimand.lowest_is_best and not estimand.in_places:
+        return f"{where} ({estimand.name}): low is good, and a leaderboard ranks high scores first."
     if estimand.maybe_without_score:
         return f"{where} ({estimand.name}): answers have no score."
     return ""

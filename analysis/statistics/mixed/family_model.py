@@ -104,7 +104,7 @@ def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
 
 def comparable(family: Family) -> bool:
     """Whether each rating is about one condition: of pairs and ranks it is not."""
-    return not family.in_pairs and not estimand_of(family.estimand).lowest_is_best
+    return not family.in_pairs and not estimand_of(family.estimand).in_places
 
 
 def model_effects(modelled: Modelled, most: float = PATIENT) -> Effects:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
@@ -13,9 +14,10 @@ from listening.design.studyfile.study_toml import OPTION
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
-from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER
+from listening.methods.marks import NO_ERRORS, read_marks
+from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS
 from listening.methods.paired import BETWEEN
-from listening.methods.transcript_scores import keyword_places, spoken_units
+from listening.methods.transcript_scores import SpokenText, keyword_places, spoken_units
 
 
 class WatchedOptions(dict[str, Any]):
@@ -156,8 +158,10 @@ class TaskFit:
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
-        if self.method.compares_text:
+        if self.method.scores_by_text:
             self._check_spoken()
+        if any(scale.widget == MARKS for scale in scales.values()):
+            self._check_expected_marks()
         if trials is not None:
             self._check_cells(*trials)
             self._check_sizes(trials[1])
@@ -301,9 +305,11 @@ class TaskFit:
         self.notes.csv(self.numbers[example.key], "item", what, remedy, on_page)
 
     def _check_spoken(self) -> None:
-        """Each clip has a text to compare answers with, and raters do not see it."""
+        """Each clip has a text to score answers with, and nothing else shows it."""
         if self.task.show_text:
-            what = "Raters type the text of the clip, and show_text would show it."
+            typed = "Raters type the text of the clip, and show_text would show it."
+            marked = "Raters mark words of the text, and show_text would show it a second time."
+            what = typed if self.method.compares_text else marked
             self.say("show_text", what, "Remove show_text.", "Untick it.")
         items = {item.key: item for item in self.study.items}
         for entry in self.material:
@@ -311,8 +317,10 @@ class TaskFit:
             language = item.language or self.study.language
             words = spoken_units(item.transcript or item.text, language)
             if not words:
-                what = f"The item “{entry.item}” has no text, and answers are compared with it."
+                what = f"The item “{entry.item}” has no text, and answers are scored with it."
                 self.notes.csv(row, "text", what, "Write what the clip says.", "Write it.")
+                continue
+            if not self.method.compares_text:
                 continue
             try:
                 keyword_places(words, entry.attributes.get("keywords", ""), language)
@@ -320,6 +328,45 @@ class TaskFit:
                 what = f"The item “{entry.item}”: {error}."
                 remedy = "Write words of the text, with a blank between them."
                 self.notes.csv(row, "keywords", what, remedy)
+
+    def _check_expected_marks(self) -> None:
+        """Right answers of traps and of training mark words that their clips have."""
+        by_key = {s.key: s for s in self.study.stimuli}
+        kinds = {kind.kind: kind for kind in TrapPlan.from_dict(self.task.traps).kinds}
+        expected = [
+            (
+                s,
+                s.attributes.get("expected", "").split("|")
+                if s.attributes.get("expected")
+                else kinds[s.trap].expected,
+            )
+            for s in self.study.stimuli
+            if s.trap in kinds
+        ]
+        expected += [
+            (by_key[entry["stimulus"]], entry.get("expected", ()))
+            for entry in self.task.training
+            if entry["stimulus"] in by_key
+        ]
+        items = {item.key: item for item in self.study.items}
+        for s, labels in expected:
+            item = items[s.item]
+            spoken = SpokenText(item.transcript or item.text, item.language or self.study.language)
+            for label in labels:
+                with suppress(ValueError):  # what is on no scale is said already
+                    read_marks(label.strip())
+                    self._check_marked(s, label.strip(), spoken)
+
+    def _check_marked(self, s: StimulusEntry, label: str, spoken: SpokenText) -> None:
+        try:
+            scored = label == NO_ERRORS or self.method.text_score(label, spoken, self.options)
+            what = "" if scored is not None else "it has no text"
+        except ValueError as error:
+            what = str(error)
+        if what:
+            remedy = "Correct the text, or the right answer."
+            text = f"The right answer “{label}” does not fit the clip “{s.key}”: {what}."
+            self.notes.csv(self.numbers[s.key], "text", text, remedy)
 
     def _check_unused_options(self) -> None:
         self.options.get(OPTION)  # read when the words of the task were

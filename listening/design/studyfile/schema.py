@@ -1130,6 +1130,13 @@ class Options(Table):
         None,
         "none",
     )
+    kinds: Annotated[list[str] | dict[str, str], KEPT] = declare(
+        MEASURED,
+        "Kinds of errors",
+        "with `marking`: up to 9 kinds of errors, a list of names or a table of names and words",
+        None,
+        "the method's seven",
+    )
     rubric: Annotated[str, KEPT] = declare(
         MEASURED, "Rubric", "a judge's rubric that raters read, too", None, "none"
     )
@@ -1195,7 +1202,8 @@ class Task(Table):
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
         '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"`, '
-        '`"transcription"`, `"free_choice"` or `"closed_response"`; see [methods](methods.md)',
+        '`"transcription"`, `"marking"`, `"free_choice"` or `"closed_response"`; see '
+        "[methods](methods.md)",
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"

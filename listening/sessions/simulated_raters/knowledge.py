@@ -9,13 +9,13 @@ from typing import Any
 from listening import audio
 from listening.design.questionnaires import refused_answers
 from listening.methods import method_named
-from listening.methods.method import CORRECT_ANSWER
+from listening.methods.method import CORRECT_ANSWER, MARKS
 from listening.methods.transcript_scores import spoken_units
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.sessions.simulated_raters.opinions import KnownClip, Truth
 from listening.sessions.simulated_raters.scripted_rater import Kind, RaterKnowledge
 from listening.sessions.stages import check_and_settings, check_seed
-from listening.sessions.task_rules import spoken_texts
+from listening.sessions.task_rules import spoken_texts, task_rules
 
 
 def roles_of(study: Study) -> dict[str, str]:
@@ -93,15 +93,17 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
     cells: defaultdict[tuple[str, str | None], list[tuple[str, str | None]]] = defaultdict(list)
     for condition, versus, stimulus, other in rows:
         cells[condition, versus].append((stimulus, other))
+    words = _words_to_mark(task)
     for criterion in Criterion.objects.filter(task=task):
         scores = {step["label"]: step["score"] for step in criterion.scale["steps"]}
-        typed = criterion.scale["widget"] == "transcript"
-        if criterion.scale["widget"] not in ("choice", "steps", "transcript") or {"A", "B"} <= set(
-            scores
-        ):
+        widget = criterion.scale["widget"]
+        if widget not in ("choice", "steps", "transcript", MARKS) or {"A", "B"} <= set(scores):
             continue  # what is expected of these is not worked out
         for (condition, versus), stimuli in sorted(cells.items(), key=str):
-            if typed:
+            if widget == MARKS:
+                each = [truth.errors_marked(condition, s, words[s]) for s, _ in stimuli]
+                over_all = truth.errors_marked(condition)
+            elif widget == "transcript":
                 each = [truth.words_right(condition, stimulus) for stimulus, _ in stimuli]
                 over_all = truth.words_right(condition)
             else:
@@ -116,6 +118,13 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
                 "expected": over_all,
                 "expected_for_these_stimuli": sum(each) / len(each),
             }
+
+
+def _words_to_mark(task: Task) -> dict[str, int]:
+    """How many words each clip has that raters mark, by its key; empty where they mark none."""
+    rules = task_rules(task.pk)
+    keys = dict(task.study.stimuli.values_list("pk", "key"))
+    return {keys[pk]: len(rules.words_of(pk) or ()) for pk in rules.spoken}
 
 
 def _expected(

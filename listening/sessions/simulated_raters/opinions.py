@@ -12,7 +12,8 @@ from typing import Any
 
 from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
-from listening.methods.method import ALTERNATIVES
+from listening.methods.marks import MOST_MARKS, NO_ERRORS, Mark, write_marks
+from listening.methods.method import ALTERNATIVES, MARKS
 from listening.methods.transcript_scores import NOTHING
 
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
@@ -49,6 +50,9 @@ HEARD = {
 }
 OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
 ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
+ERROR_CUT = -1.5  # a word is wrong where the clip sounds worse than this
+FOUND = 1.0  # a rater marks a wrong word with Φ(FOUND + leaning)
+FALSE_MARKS = 0.01  # and so many of the right ones
 MISHEARD = ("blit", "shomp", "dreeve", "zolk")  # no word of any text
 LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
@@ -109,6 +113,22 @@ class Truth:
         effect = 0.0 if stimulus is None else self.stimulus_effect(stimulus)
         sd = self.spread.single(stimulus=stimulus is None)
         return _normal_cdf((self.qualities[condition] + effect) / sqrt(1 + sd**2))
+
+    def wrong_words(self, condition: str, stimulus: str, words: int) -> list[int]:
+        """The places of errors in a clip of so many words, from 1; the same for all raters."""
+        share = _normal_cdf(ERROR_CUT - self.qualities[condition] - self.stimulus_effect(stimulus))
+        random = Random(f"{self.seed}/errors/{stimulus}")
+        return [place for place in range(1, words + 1) if random.random() < share]
+
+    def errors_marked(self, condition: str, stimulus: str = "", words: int = 0) -> float:
+        """Expected marks per 100 words, of one stimulus with so many words or over all."""
+        if stimulus:
+            wrong = len(self.wrong_words(condition, stimulus, words)) / words
+        else:
+            sd = sqrt(1 + self.spread.stimulus**2)
+            wrong = _normal_cdf((ERROR_CUT - self.qualities[condition]) / sd)
+        found = _normal_cdf(FOUND / sqrt(1 + self.spread.rater**2))
+        return 100 * (wrong * found + (1 - wrong) * FALSE_MARKS)
 
     def difference_score(
         self,
@@ -221,6 +241,19 @@ class Opinions:
                 typed.append(self.random.choice(MISHEARD))
         return " ".join(typed) or NOTHING
 
+    def marks(self, clip: KnownClip, words: int, kinds: Sequence[str], *, careless: bool) -> str:
+        """Marks on most wrong words and on few others; who does not listen marks any word."""
+        wrong = set(self.truth.wrong_words(clip.condition, clip.stimulus, words))
+        found = _normal_cdf(FOUND + self.leaning)
+        marks = []
+        for place in range(1, words + 1):
+            share = 0.1 if careless else found if place in wrong else FALSE_MARKS
+            if self.random.random() < share:
+                true_kind = Random(f"{self.truth.seed}/{clip.stimulus}/{place}").choice(list(kinds))
+                sure = place in wrong and self.random.random() < self.attention
+                marks.append(Mark(place, place, true_kind if sure else self.any_label(kinds)))
+        return write_marks(marks[:MOST_MARKS])
+
     def any_label(self, labels: Sequence[str]) -> str:
         """The answer of somebody who does not listen."""
         return self.random.choice(list(labels))
@@ -258,6 +291,12 @@ def _label(
     if scale["widget"] == "transcript":
         clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
         return opinions.transcript(clip, careless=careless)[: scale["longest"]]
+    if scale["widget"] == MARKS:
+        clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
+        if clip.expected and opinions.random.random() < opinions.attention and not careless:
+            return opinions.random.choice(sorted(clip.expected))
+        kinds = [label for label in steps if label != NO_ERRORS]
+        return opinions.marks(clip, len(trial["words"]), kinds, careless=careless)
     if scale["widget"] == "many":
         chosen = opinions.random.sample(steps, opinions.random.randint(1, len(steps)))
         return "|".join(label for label in steps if label in chosen)

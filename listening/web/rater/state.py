@@ -325,6 +325,9 @@ def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
     alternatives = rules.alternatives_of(trial.stimulus_id, rng_of(trial.code))
     if alternatives is not None:
         shown["alternatives"] = page_facts.alternatives_facts(alternatives)
+    words = rules.words_of(trial.stimulus_id)
+    if words is not None:
+        shown["words"] = words
     return encode(shown)
 
 

@@ -37,6 +37,7 @@ from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
 from listening.methods.method import ALTERNATIVES
+from listening.methods.transcript_scores import SpokenText
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import parts_of
@@ -239,6 +240,7 @@ def _trials(
             "text": _text(file, trial),
             "caption": _caption(file, trial),
             **_alternatives(file, trial),
+            **_words(file, trial),
             "training": _training(trial, trials),
             "judged": _judged(file, trial),
         }
@@ -278,6 +280,19 @@ def _alternatives(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:
     return {"alternatives": page_facts.alternatives_facts(steps)}
 
 
+def _words(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:
+    """Those of the trial's clip that raters mark."""
+    method = method_named(file.tasks[trial.task].method)
+    spoken = _spoken(file, trial)
+    words = method.words_to_mark(spoken) if method.scores_by_text else None
+    return {} if words is None else {"words": words}
+
+
+def _spoken(file: StudyFile, trial: ShownTrial) -> SpokenText:
+    item = file.items[trial.item_id]
+    return SpokenText(item.transcript or item.text, item.language or file.language)
+
+
 def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int] | None:
     if trial.trap != TRAINING:
         return None
@@ -293,7 +308,9 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
     key = file.stimuli[trial.stimulus_id].key
     entry = next(e for e in task.training if e["stimulus"] == key)
     scale = scales_of(task)[0].of_clip(file.stimuli[trial.stimulus_id].attributes)
-    feedback = partial(feedback_on, entry, trial.expected, scale)
+    method = method_named(task.method)
+    spoken = _spoken(file, trial) if method.scores_by_text else None
+    feedback = partial(feedback_on, entry, trial.expected, scale, about=(method, spoken))
     return {"labels": list(trial.expected), "right": feedback(True), "wrong": feedback(False)}
 
 

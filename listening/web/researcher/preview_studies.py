@@ -43,7 +43,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
-from listening.methods.method import ALTERNATIVES, TEXTS
+from listening.methods.method import ALTERNATIVES, MARKS, TEXTS
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
@@ -336,6 +336,8 @@ def _scale(scale: Scale) -> str:
         return f"free text, at most {scale.longest} characters{also}"
     if scale.widget == "ranking":
         return "a ranking, best first"
+    if scale.widget == MARKS:
+        return f"words of the text, each marked as one of {', '.join(words[:-1])}; or {words[-1]}"
     if scale.widget == ALTERNATIVES:
         return "the alternatives of each clip"
     return ", ".join(words) if len(words) <= MOST_ANSWERS else f"{words[0]} to {words[-1]}"

@@ -107,8 +107,8 @@ export class Criterion extends Scale {
   }
 }
 
-/** @type {Record<string, typeof Scale>} */
-const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, transcript: TranscriptScale };
+/** By widget; marks.js adds its own where a task needs it. @type {Record<string, typeof Scale>} */
+export const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, transcript: TranscriptScale };
 
 /** What a question calls the kind of its clip, such as the type of vocalisation. */
 const KIND = "{dimension}";
@@ -138,13 +138,14 @@ function withAlternatives(fragment, plans, steps) {
 
 /**
  * The server's markup of a task and its criteria, with the trial's kind where questions name it and
- * with its alternatives.
+ * with its alternatives and words.
  * @param {import("../shared/wire.js").Task} task
  * @param {import("../shared/wire.js").Trial} trial
  */
-export function askedOf(task, { dimension, alternatives }) {
+export function askedOf(task, { dimension, alternatives, words }) {
   const fragment = cloned(`task-${task.index}`);
-  const criteria = withAlternatives(fragment, task.criteria, alternatives);
+  const brought = withAlternatives(fragment, task.criteria, alternatives);
+  const criteria = words ? brought.map((plan) => ({ ...plan, words })) : brought;
   if (dimension === undefined) return { fragment, plans: criteria };
   const named = (/** @type {string} */ text) => text.replaceAll(KIND, dimension);
   for (const element of fragment.querySelectorAll("legend, .field-help")) {

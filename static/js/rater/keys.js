@@ -125,6 +125,7 @@ export function trimKeys(root, task, clipKeys) {
     clips: clipKeys.length > 1,
     choose: keys.length > 0,
     steps: task.criteria.some((each) => each.scale.widget === "steps"),
+    marks: task.criteria.some((each) => each.scale.widget === "marks"),
     justification: task.justification !== null,
   };
   for (const place of root.querySelectorAll("[data-keys-clips]")) {

@@ -1,6 +1,7 @@
 /** A session that goes nowhere: the pages as a rater sees them, while nothing is sent or stored. */
 
 import { byId, setText } from "../shared/dom.js";
+import { findsMarks } from "./marks.js";
 import { say } from "./strings.js";
 
 const AHEAD = 3;
@@ -96,7 +97,9 @@ export class PreviewApi {
     const label = "answers" in body ? body.answers["0"] : undefined;
     this.done = Math.max(this.done, place + 1);
     if (this.stage.stage === "trial" && this.done >= this.until) this.place += 1;
-    const right = label !== undefined && judged?.labels.includes(label);
+    const passes = (/** @type {string} */ given) =>
+      this.trials[place].words ? findsMarks(given, judged?.labels ?? []) : judged?.labels.includes(given);
+    const right = label !== undefined && passes(label);
     const feedback = judged && "answers" in body ? judged[right ? "right" : "wrong"] : null;
     return replyOf({ stored: false, repeat: false, state: this.now, feedback });
   }

@@ -179,6 +179,11 @@ export class TrialView extends TrialScreen {
   }
 }
 
+/** Whether words of the clip's text are marked. @param {import("../shared/wire.js").Task} task */
+export function marksWords(task) {
+  return task.criteria.some(({ scale }) => scale.widget === "marks");
+}
+
 /** @param {import("../shared/wire.js").Task} task whether its clips are on one screen */
 export function isParallel(task) {
   return task.screen === "parallel" || task.several;

@@ -120,6 +120,9 @@
  *
  * @typedef {Plain<"words" | "score"> & {slider: HTMLInputElement}} SliderParts
  *
+ * @typedef {Plain<"words" | "prompt" | "kinds" | "list"> & {none: HTMLInputElement, word:
+ *   HTMLTemplateElement, entry: HTMLTemplateElement}} MarksParts
+ *
  * @typedef {Plain<"head" | "words" | "rows"> & {sort: HTMLButtonElement}} SlidersParts
  *
  * @typedef {Plain<"button" | "score"> & {slider: HTMLInputElement}} SlidersRowParts

@@ -62,7 +62,8 @@
  * @property {[low: number, high: number, step: number] | null} span
  * @property {number} longest
  *
- * @typedef {{index: number, question: string, help: string, scale: Scale}} Criterion
+ * @typedef {{index: number, question: string, help: string, scale: Scale, words?: string[]}} Criterion
+ *   words: of the trial's clip, where raters mark them
  *
  * @typedef {object} JustificationRules
  * @property {boolean} required
@@ -113,6 +114,7 @@
  * @property {string | null} [caption] the description that the clip was made from
  * @property {string} [dimension] the kind of the clip, where a question names it
  * @property {{label: string, text: string, hotkey: string, apart: boolean}[]} [alternatives] that the clip brings
+ * @property {string[]} [words] of its text, where raters mark them
  * @property {{n: number, total: number} | null} training
  * @property {boolean} [held] questions come before it: its clips may be fetched, and no more
  *

@@ -1,0 +1,125 @@
+"""One clip and its text: the rater marks the words that are wrong, and says how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from listening.methods.estimand import Estimand
+from listening.methods.marks import NO_ERRORS, finds_marks, read_marks
+from listening.methods.method import MARKS, Method, Scale, Step, gettext_noop
+from listening.methods.text_units import in_characters, units
+from listening.methods.transcript_scores import SpokenText
+from listening.methods.vocalisation_types import has_marks, marked
+
+KINDS = {
+    "mispronounced": gettext_noop("Mispronounced"),
+    "stress": gettext_noop("Wrong stress"),
+    "pause": gettext_noop("Unnatural pause"),
+    "glitch": gettext_noop("Glitch"),
+    "noise": gettext_noop("Noise"),
+    "missing": gettext_noop("Missing"),
+    "other": gettext_noop("Other"),
+}
+MOST_KINDS = 9  # one for each of the keys 1 to 9
+_KIND = re.compile(r"[a-z0-9_-]{1,20}")
+
+
+class Marking(Method):
+    key = "marking"
+    title = "Marking errors"
+    estimand = Estimand(
+        key="errors_per_100_words",
+        name="Errors per 100 words",
+        phrase="the number of marked errors per 100 words",
+        axis="Errors per 100 words, 0 is the best",
+        ends=(0.0, 100.0),
+        lowest_is_best=True,
+        continuous=True,
+        ceilings=False,
+        decimals=1,
+    )
+    standard = (
+        "Error marking (Rapid Prosody Transcription, Gutierrez et al. 2021): places and kinds of "
+        "errors, marked by listeners without training"
+    )
+    default_question = gettext_noop("Which words sound wrong?")
+    default_criteria = (("marked_words", default_question, {}),)
+    scores_by_text = True
+    labels_refused = gettext_noop("A mark is outside the text. Please mark the words again.")
+
+    def scale(self, options: Mapping[str, Any]) -> Scale:
+        kinds = error_kinds(options)
+        steps = [
+            Step(kind, None, words, str(place))
+            for place, (kind, words) in enumerate(kinds.items(), start=1)
+        ]
+        none = gettext_noop("I hear no errors")
+        return Scale((*steps, Step(NO_ERRORS, 0.0, none, "0", apart=True)), MARKS)
+
+    def words_to_mark(self, spoken: SpokenText) -> list[str]:
+        return words_to_mark(spoken.text, spoken.language)
+
+    def text_score(
+        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
+    ) -> float | None:
+        """Marks per 100 words; ValueError of a mark behind the last word."""
+        marks = read_marks(label)
+        count = len(self.words_to_mark(spoken))
+        if marks and marks[-1].last > count:
+            raise ValueError(f"the text has {count} words, and a mark is on word {marks[-1].last}")
+        return 100.0 * len(marks) / count if count else None
+
+    def passes(self, label: str, expected: Sequence[str], scale: Scale) -> bool:
+        kinds = scale.labels
+        marks = read_marks(label, kinds)
+        return any(finds_marks(marks, read_marks(each, kinds)) for each in expected)
+
+    def in_words(self, label: str, scale: Scale, spoken: SpokenText) -> str:
+        """The words of each mark and its kind: “ill disposed” (Glitch)."""
+        text = {step.label: step.text or step.label for step in scale.steps}
+        words = self.words_to_mark(spoken)
+        joint = "" if in_characters(spoken.language) else " "
+        return "; ".join(
+            f"“{joint.join(words[mark.first - 1 : mark.last])}” ({text[mark.kind]})"
+            for mark in read_marks(label, scale.labels)
+        ) or text.get(label, label)
+
+
+def error_kinds(options: Mapping[str, Any]) -> dict[str, str]:
+    """The kinds of errors that raters choose from, and their words; ValueError of a wrong list."""
+    kinds = options.get("kinds", KINDS)
+    if isinstance(kinds, list | tuple):
+        kinds = {kind: KINDS.get(kind, kind) if isinstance(kind, str) else "" for kind in kinds}
+    if not isinstance(kinds, Mapping) or not 1 <= len(kinds) <= MOST_KINDS:
+        raise ValueError(f'kinds is a list of 1 to {MOST_KINDS}, like ["glitch", "noise"]')
+    for kind, words in kinds.items():
+        if not _KIND.fullmatch(str(kind)) or not isinstance(words, str) or not words.strip():
+            raise ValueError(
+                f"the kind {kind!r} needs a name of letters a-z, digits, - and _, and words, like "
+                '{ flat = "Flat melody" }'
+            )
+    return dict(kinds)
+
+
+def words_to_mark(text: str, language: str) -> list[str]:
+    """The words of a text with their punctuation, or its characters in languages without spaces.
+
+    As many as `units` has: what holds no letter or digit joins the word before it, or the first.
+    Marks such as [laugh] are left out.
+    """
+    if has_marks(text):
+        text = marked(text, language)[0]
+    pieces = list("".join(text.split())) if in_characters(language) else text.split()
+    words: list[str] = []
+    before, joint = "", "" if in_characters(language) else " "
+    for piece in pieces:
+        if units(piece, language):
+            words.append(before + piece)
+            before = ""
+        elif words:
+            words[-1] += joint + piece
+        else:
+            before += piece + joint
+    return words
