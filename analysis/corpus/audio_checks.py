@@ -32,6 +32,8 @@ AS_MEANT = (
 SHIFTED_S = 0.05  # a delay that is told
 NO_FILE = ("There is no such file.", "Correct the path, or copy the file there.")
 Progress = Callable[[int, int], object]
+Fetch = Callable[[list[str]], object]
+AT_ONCE = 200  # files that are fetched, then read
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,21 @@ def read_audio(path: str) -> ReadAudio:
     return ReadAudio(frames / rate, digest.hexdigest(), fingerprint(wave))
 
 
-def read_all(corpus: Corpus, progress: Progress | None = None) -> list[ReadAudio | None]:
+def read_all(
+    corpus: Corpus, progress: Progress | None = None, fetch: Fetch | None = None
+) -> list[ReadAudio | None]:
     """Read every file once, several at a time; None for clips whose file is not named."""
     paths = list(dict.fromkeys(clip.path for clip in corpus.clips if clip.path))
     read: dict[str, ReadAudio] = {}
     with ThreadPoolExecutor(min(READERS, os.cpu_count() or 1), "corpus") as pool:
-        for path, each in zip(paths, pool.map(read_audio, paths), strict=True):
-            read[path] = each
-            if progress:
-                progress(len(read), len(paths))
+        for start in range(0, len(paths), AT_ONCE):
+            some = paths[start : start + AT_ONCE]
+            if fetch:
+                fetch(some)
+            for path, each in zip(some, pool.map(read_audio, some), strict=True):
+                read[path] = each
+                if progress:
+                    progress(len(read), len(paths))
     return [read.get(clip.path) for clip in corpus.clips]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis.corpus import balance, text_checks
-from analysis.corpus.audio_checks import Progress, check_audio, read_all
+from analysis.corpus.audio_checks import Fetch, Progress, check_audio, read_all
 from analysis.corpus.balance import Cell, Lengths
 from analysis.corpus.clips import Corpus, CorpusClip, Finding
 from analysis.corpus.personal_data import NOT_FOUND, personal_data
@@ -71,6 +71,7 @@ EXPLAINED = {
         f"IP addresses, user names and web addresses with one. {NOT_FOUND}"
     ),
 }
+FILES = ("findings.csv", "clips.csv", "balance.csv")
 FINDING_COLUMNS = (
     Column("row", "Where"),
     Column("file", "File"),
@@ -108,15 +109,20 @@ def report_from(plain: Mapping[str, Any]) -> CorpusReport:
 
 
 def check_corpus(
-    corpus: Corpus, *, audio: bool = True, progress: Progress | None = None
+    corpus: Corpus,
+    *,
+    audio: bool = True,
+    progress: Progress | None = None,
+    fetch: Fetch | None = None,
 ) -> CorpusReport:
     """Check a corpus; with ``audio`` its files are decoded, which takes most of the time.
 
-    ``progress`` is called with the number of files read and of all.
+    ``progress`` is called with the number of files read and of all, ``fetch`` with paths whose
+    files must be there before they are read.
     """
     findings: list[Finding] = []
     if audio:
-        read = read_all(corpus, progress)
+        read = read_all(corpus, progress, fetch)
         corpus = corpus.with_durations([each.duration_s if each else None for each in read])
         findings += check_audio(corpus, read)
     findings += text_checks.check_texts(corpus)
@@ -384,12 +390,9 @@ def _files(
         cells += [_long_row(cell, names) for cell in balance.counts(rated, names)]
     for pair in balance.crossed_pairs(rated, columns):
         cells += [_long_row(cell, pair) for cell in balance.counts(rated, pair)]
-    rows = {
-        "clips.csv": clips,
-        "balance.csv": cells,
-        "findings.csv": [_finding_row(each) for each in findings],
-    }
-    return {name: bare_table_csv(Table("", "", (), each), {}) for name, each in rows.items()}
+    rows = ([_finding_row(each) for each in findings], clips, cells)
+    tables = (bare_table_csv(Table("", "", (), each), {}) for each in rows)
+    return dict(zip(FILES, tables, strict=True))
 
 
 def _clip_row(clip: CorpusClip, kinds: Iterable[str]) -> dict[str, Any]:

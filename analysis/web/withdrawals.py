@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.web.board_jobs import forget_boards
+from analysis.web.corpus_jobs import forget_check
 from analysis.web.planning_jobs import forget_estimates
 from analysis.web.validity_jobs import forget_effects
 
@@ -38,6 +39,7 @@ def forget_reasons(study_key: str, **_signal: Any) -> None:
 def forget_deleted(instance: Any, **_signal: Any) -> None:
     """Receives Django's `pre_delete` of a study: later versions may hold its ratings, too."""
     _forget(instance.key, Because.VERSION)
+    forget_check(instance.key)
 
 
 def _forget_twice(study_key: str, because: str) -> None:
