@@ -13,10 +13,10 @@ import numpy as np
 import soxr
 
 from analysis.corpus.clips import Corpus, CorpusClip, Finding
+from analysis.corpus.duplicate_groups import connected_groups
 from analysis.corpus.fingerprint import (
     RATE_HZ,
     Fingerprint,
-    Match,
     fingerprint,
     same_recordings,
 )
@@ -144,7 +144,8 @@ def _near_findings(
         for match in same_recordings(prints)
         if not clips[match.first].is_trap and not clips[match.second].is_trap
     ]
-    for members, inside in _groups(matches):
+    ends = [(match.first, match.second) for match in matches]
+    for members, inside in connected_groups(ends, matches):
         of_one_item = len({clips[n].item for n in members}) == 1 and clips[members[0]].item != ""
         conditions = {clips[n].condition for n in members}
         versions = of_one_item and len(conditions) == len(members)
@@ -161,27 +162,6 @@ def _near_findings(
             worst,
             others,
         )
-
-
-def _groups(matches: Sequence[Match]) -> list[tuple[list[int], list[Match]]]:
-    """The clips that matches connect, in their order, with the matches among them."""
-    leader: dict[int, int] = {}
-
-    def find(n: int) -> int:
-        while leader.setdefault(n, n) != n:
-            n = leader[n]
-        return n
-
-    for match in matches:
-        a, b = sorted((find(match.first), find(match.second)))
-        leader[b] = a
-    members: dict[int, list[int]] = defaultdict(list)
-    inside: dict[int, list[Match]] = defaultdict(list)
-    for n in sorted(leader):
-        members[find(n)].append(n)
-    for match in matches:
-        inside[find(match.first)].append(match)
-    return [(members[top], inside[top]) for top in sorted(members)]
 
 
 def _is_one_file(clips: Sequence[CorpusClip]) -> bool:

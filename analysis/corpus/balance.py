@@ -16,6 +16,7 @@ from analysis.corpus.clips import TRAP, Corpus, CorpusClip
 from analysis.formatting import counted
 from listening.common.spreadsheets import strict_number
 from listening.methods.text_units import in_characters
+from listening.methods.vocalisation_types import TYPES as VOCALISATIONS
 from listening.methods.vocalisation_types import types_marked
 
 CONDITION, LANGUAGE, MARKS = "condition", "language", "vocalisation"
@@ -64,7 +65,7 @@ class Lengths:
 def values_of(clip: CorpusClip, column: str) -> tuple[str, ...]:
     """The categories of a clip in a column: one; of marks as many as its text has."""
     if column == MARKS:
-        return tuple(types_marked(clip.text)) or ("none",)
+        return tuple(name for name in types_marked(clip.text) if name in VOCALISATIONS) or ("none",)
     if column == LANGUAGE:
         return (clip.language or UNKNOWN,)
     if column == CONDITION:
@@ -76,7 +77,7 @@ def category_columns(corpus: Corpus) -> list[str]:
     """The columns that hold categories: 2 to 30 values, each on average in two clips or more."""
     present = dict.fromkeys([CONDITION, LANGUAGE])
     present |= dict.fromkeys(name for clip in corpus.clips for name in clip.columns)
-    if any(types_marked(clip.text) for clip in corpus.clips):
+    if any(values_of(clip, MARKS) != ("none",) for clip in corpus.clips):
         present[MARKS] = None
     chosen = []
     for column in present:

@@ -24,28 +24,28 @@ from analysis.report.writers.exports import bare_table_csv
 from listening.methods.text_units import in_characters
 
 MOST_SHOWN = 50  # findings of a check on a page; the CSV has all
-MOST_OTHERS = 20  # clips that a finding names in its sentence's table
+MOST_OTHERS = 5  # clips that a finding names on a page
 MOST_EMPTY = 8  # empty cells that a sentence names
 KINDS = {  # check -> its section and what it looks for
-    "unread": ("files", "Files that cannot be read"),
+    "unread": ("files", "Unreadable files"),
     "same_text": ("texts", "Identical texts"),
-    "near_text": ("texts", "Nearly identical texts"),
+    "near_text": ("texts", "Near-identical texts"),
     "same_audio": ("audio", "Identical samples"),
-    "near_audio": ("audio", "The same recording in another form"),
-    "version": ("audio", "The same recording under two conditions of one item"),
+    "near_audio": ("audio", "Same recording in other forms"),
+    "version": ("audio", "Versions of one recording"),
     "missing_text": ("tags", "Empty texts"),
     "empty_text": ("tags", "Texts that normalise to nothing"),
-    "script": ("tags", "Texts in another script than their language"),
-    "language": ("tags", "Texts that look like another language"),
-    "mark": ("tags", "Vocalisation marks that a column contradicts"),
-    "unknown_mark": ("tags", "Marks of no known vocalisation"),
-    "length": ("tags", "Clips too long or too short for their texts"),
+    "script": ("tags", "Script does not match"),
+    "language": ("tags", "Language does not match"),
+    "mark": ("tags", "Mark does not match a column"),
+    "unknown_mark": ("tags", "Unknown marks"),
+    "length": ("tags", "Length does not match"),
     "personal": ("personal", "Personal data"),
 }
 SECTIONS = {
     "balance": "Balance",
     "lengths": "Lengths",
-    "files": "Files",
+    "files": "Unreadable files",
     "texts": "Duplicate texts",
     "audio": "Duplicate recordings",
     "tags": "Texts and tags",
@@ -58,6 +58,8 @@ EXPLAINED = {
         "of their letter triples are shared (pairs of characters in languages without spaces)."
     ),
     "audio": (
+        "Versions of one recording under several conditions of an item are right for anchors, "
+        "codecs and enhancement, and count as no finding. "
         "Recordings are compared by their samples, and by fingerprints that survive codecs, "
         "levels, sample rates and trimming. Two takes of a sentence are different recordings. "
         "Clips under 1 s of speech may be missed."
@@ -73,8 +75,7 @@ EXPLAINED = {
 }
 FILES = ("findings.csv", "clips.csv", "balance.csv")
 FINDING_COLUMNS = (
-    Column("row", "Where"),
-    Column("file", "File"),
+    Column("place", "Where"),
     Column("what", "What was found"),
     Column("remedy", "What to do"),
 )
@@ -170,9 +171,10 @@ def _summary(corpus: Corpus, findings: Sequence[Finding], *, audio: bool) -> Con
         if problems
         else "Nothing was found to look at, apart from the balance below.",
     ]
-    notes = list(corpus.notes)
+    words += corpus.notes
+    notes = []
     if traps := sum(clip.is_trap for clip in corpus.clips):
-        notes.append(f"{counted(traps, 'trap')} among them are left out of balance and duplicates.")
+        words.append(f"Balance and duplicates leave out {counted(traps, 'trap')}.")
     if not any(clip.text for clip in corpus.clips):
         notes.append("No clip has a text, so texts, tags and personal data are not checked.")
     elif not languages:
@@ -321,7 +323,7 @@ def _findings(findings: Sequence[Finding], corpus: Corpus, *, audio: bool) -> Ma
     """A section for each group of checks, with a table for each check that found something."""
     texts = any(clip.text for clip in corpus.clips)
     contents = {}
-    for section, title in SECTIONS.items():
+    for section in SECTIONS:
         kinds = {kind: words for kind, (where, words) in KINDS.items() if where == section}
         if not kinds:
             continue
@@ -330,14 +332,15 @@ def _findings(findings: Sequence[Finding], corpus: Corpus, *, audio: bool) -> Ma
             for kind, words in kinds.items()
         ]
         tables = [table for table in tables if table.rows]
-        words = [f"{table.title}: {_number(findings, table.key):,}." for table in tables]
+        numbers = [f"{table.title}: {_number(findings, table.key):,}." for table in tables]
+        words = [" ".join(numbers)] if numbers else []
         explained = [EXPLAINED[section]] if section in EXPLAINED else []
         if not audio and section in ("files", "audio"):
             words, explained = ["The audio was not read."], []
         elif not texts and section in ("texts", "tags", "personal"):
             words, explained = ["No clip has a text."], []
         elif not words:
-            words = [f"{title}: nothing was found."]
+            words = ["Nothing was found."]
         contents[section] = Content([*words, *explained], tables=tables)
     return contents
 
@@ -349,8 +352,16 @@ def _number(findings: Iterable[Finding], kind: str) -> int:
 def _finding_table(kind: str, title: str, findings: Sequence[Finding]) -> Table:
     more = len(findings) - MOST_SHOWN
     note = f"{more:,} more are in findings.csv." if more > 0 else ""
-    rows = [_finding_row(each, MOST_OTHERS) for each in findings[:MOST_SHOWN]]
+    rows = [
+        {"place": _place(each.clip), **_finding_row(each, MOST_OTHERS)}
+        for each in findings[:MOST_SHOWN]
+    ]
     return Table(kind, title, FINDING_COLUMNS, rows, note)
+
+
+def _place(clip: CorpusClip) -> str:
+    """The row and the file, where the row does not name it."""
+    return clip.where if not clip.file or clip.file in clip.where else f"{clip.where}: {clip.file}"
 
 
 def _finding_row(each: Finding, most: int | None = None) -> dict[str, Any]:
@@ -359,7 +370,7 @@ def _finding_row(each: Finding, most: int | None = None) -> dict[str, Any]:
     more = f" and {len(each.others) - len(others):,} more" if len(each.others) > len(others) else ""
     what = each.what
     if len(each.others) > 1 and most is not None:
-        what += f" The others: {', '.join(others)}{more}."
+        what += f" The others: {'; '.join(others)}{more}."
     elif each.others and each.kind != "near_text" and most is not None:
         what += f" The other: {others[0]}."
     return {

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from statistics import median
 
 from analysis.corpus.clips import Corpus, CorpusClip, Finding
+from analysis.corpus.duplicate_groups import connected_groups
 from analysis.corpus.scripts import expected_scripts, main_script, script_words, share_in
 from listening.common.near_texts import letters_of, near_pairs
 from listening.common.text_language import other_language
@@ -21,6 +22,7 @@ BAND = 3  # hashes of a band: a pair at 0.7 is missed once in 800
 LEAST_LETTERS = 12  # shorter texts are alike by chance; half in languages without spaces
 FEW_LETTERS = 24  # below, no language is told
 IN_SCRIPT = 0.5  # share of letters in the language's script, below which the tag is doubted
+NO_TYPE = frozenset(("none", "no", "-", "0", "neutral", "speech"))  # of a column of types
 OUTLIER = 3.5  # modified z score of Iglewicz and Hoaglin (1993)
 NORMAL = 0.6745  # the third quartile of a standard normal: MAD / 0.6745 estimates its SD
 LEAST_CLIPS = 10  # of a group whose rates are compared
@@ -88,22 +90,36 @@ def _near_texts(clips: Sequence[CorpusClip]) -> Iterator[Finding]:
         letters, dense = letters_of(clip.spoken), in_characters(clip.language)
         if len(letters) >= (LEAST_LETTERS // 2 if dense else LEAST_LETTERS):
             by_kind[primary(clip.language), dense].setdefault(letters, clip)
-    found = []
+    found: list[tuple[float, list[CorpusClip]]] = []
     for (_, dense), known in by_kind.items():
-        texts, owners = list(known), list(known.values())
-        for a, b, likeness in near_pairs(texts, NEAR, shingle=2 if dense else 3, rows=BAND):
-            if owners[a].sentence != owners[b].sentence:
-                found.append((likeness, owners[a], owners[b]))
-    for likeness, first, second in sorted(found, key=lambda each: -each[0]):
-        yield Finding(
-            "near_text",
-            first,
-            f"The text {quoted(first.text)} is nearly that of {second.where}: "
-            f"{quoted(second.text)}.",
-            "Keep one of them, or check that the difference is meant.",
-            likeness,
-            (second,),
+        owners = list(known.values())
+        pairs = [
+            pair
+            for pair in near_pairs(list(known), NEAR, shingle=2 if dense else 3, rows=BAND)
+            if owners[pair[0]].sentence != owners[pair[1]].sentence
+        ]
+        for members, inside in connected_groups([pair[:2] for pair in pairs], pairs):
+            found.append((min(each[2] for each in inside), [owners[n] for n in members]))
+    for likeness, members_of in sorted(found, key=lambda each: -each[0]):
+        yield _near_finding(likeness, members_of)
+
+
+def _near_finding(likeness: float, clips: Sequence[CorpusClip]) -> Finding:
+    first, second = clips[:2]
+    if len(clips) == 2:
+        what = f"The text {quoted(first.text)} is nearly that of {second.where}"
+        own, other = (each.normalised.split() for each in (first, second))
+        apart = [" ".join(w for w in a if w not in b) for a, b in ((own, other), (other, own))]
+        differ = all(apart) and not in_characters(first.language)
+        what += (
+            f": {quoted(apart[0])} stands for {quoted(apart[1])}."
+            if differ
+            else (f": {quoted(second.text)}.")
         )
+    else:
+        what = f"{len(clips):,} texts are nearly {quoted(first.text)} or nearly each other."
+    remedy = "Keep one of them, or check that the difference is meant."
+    return Finding("near_text", first, what, remedy, likeness, tuple(clips[1:]))
 
 
 # --- Tags -----------------------------------------------------------------------------------------
@@ -167,13 +183,14 @@ def mismatched_marks(corpus: Corpus) -> Iterator[Finding]:
 
 
 def _columns_of_types(corpus: Corpus) -> list[str]:
-    """The columns that hold nothing but types or groups of vocalisations."""
+    """The columns that hold nothing but types or groups of vocalisations, or that there is none."""
     values: dict[str, set[str]] = defaultdict(set)
     for clip in corpus.clips:
         for column, value in clip.columns.items():
             values[column] |= set(_types_in(value))
     named = {*TYPES, *TAXONOMY}
-    return [column for column, there in values.items() if there and there <= named]
+    told = {column: there - NO_TYPE for column, there in values.items()}
+    return [column for column, there in told.items() if there and there <= named]
 
 
 def _types_in(value: str) -> list[str]:
@@ -183,7 +200,7 @@ def _types_in(value: str) -> list[str]:
 
 def _against_column(clip: CorpusClip, column: str, names: Sequence[str]) -> Iterator[Finding]:
     told = _types_in(clip.columns.get(column, ""))
-    if not told:
+    if not told or (not names and set(told) <= NO_TYPE):
         return
     allowed = {*told, *(name for group in told for name in TAXONOMY.get(group, ()))}
     other = [name for name in names if name not in allowed]

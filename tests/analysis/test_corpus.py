@@ -192,8 +192,11 @@ def test_a_mark_is_held_against_the_column_of_types_or_their_groups():
         clip(2, "[cough] yes", type="laugh", group="throat"),
         clip(3, "yes", type="sigh", group="respiratory"),
         clip(4, "[Laughing] yes", type="laughs", group="laughter"),
+        clip(5, "[laugh] yes", type="none"),
+        clip(6, "yes", type="none"),
     )
-    assert found("mark", corpus) == ["t.csv, row 2", "t.csv, row 3", "t.csv, row 3"]
+    rows = ["t.csv, row 2", "t.csv, row 3", "t.csv, row 3", "t.csv, row 5"]
+    assert found("mark", corpus) == rows
 
 
 def test_every_language_that_can_be_guessed_has_a_script_and_none_has_two():
