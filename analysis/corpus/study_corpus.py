@@ -1,22 +1,45 @@
-"""The corpus of a study that is stored here: its stimuli with their texts, tags and files."""
+"""The corpus of a study or a draft that is stored here: clips with their texts, tags and files.
+
+A subject is the key of a study, or ``drafts/`` and the code of a draft.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 from analysis.corpus.clips import TRAP, Corpus, CorpusClip
-from listening.selectors import StimulusRow, stimuli_mark, stimulus_rows
+from listening.selectors import StimulusRow, draft_folder, draft_mark, stimuli_mark, stimulus_rows
+
+DRAFTS = "drafts/"
+
+
+def stored_corpus(subject: str) -> Corpus:
+    """The corpus of a study or a draft. Raises CorpusError where a draft cannot be read."""
+    if not subject.startswith(DRAFTS):
+        return study_corpus(subject)
+    from analysis.corpus.sources import CorpusError, read_corpus
+
+    folder = draft_folder(subject.removeprefix(DRAFTS))
+    try:
+        return replace(read_corpus(folder), name="Draft")
+    except CorpusError as error:  # places on the server are nobody's business
+        words = str(error).replace(f"{folder}/", "").replace(str(folder), "The draft")
+        raise CorpusError(words) from None
+
+
+def stored_mark(subject: str) -> str:
+    """A mark that changes when a clip, a text or a tag does; empty where there is no clip."""
+    if subject.startswith(DRAFTS):
+        return draft_mark(subject.removeprefix(DRAFTS))
+    mark, hashes = stimuli_mark(subject)
+    return hashlib.sha256(mark.encode()).hexdigest() if hashes else ""
 
 
 def study_corpus(study: str) -> Corpus:
     """Every stimulus that was imported; joined clips are left out, since their lines are here."""
     rows = stimulus_rows(study)
     return Corpus(study, tuple(_clip_of(row) for row in rows if not row["turns"]))
-
-
-def corpus_mark(study: str) -> str:
-    """A mark that changes when a clip, a text or a tag of the study does."""
-    return hashlib.sha256(stimuli_mark(study)[0].encode()).hexdigest()[:32]
 
 
 def _clip_of(row: StimulusRow) -> CorpusClip:

@@ -23,6 +23,9 @@ urlpatterns = [
     path("studies/<slug:key>/corpus/", corpus.page, name="corpus"),
     path("studies/<slug:key>/corpus/check/", corpus.run, name="corpus-run"),
     path("studies/<slug:key>/corpus/<str:name>", corpus.file, name="corpus-file"),
+    path("drafts/<slug:code>/corpus/", corpus.draft_page, name="draft-corpus"),
+    path("drafts/<slug:code>/corpus/check/", corpus.draft_run, name="draft-corpus-run"),
+    path("drafts/<slug:code>/corpus/<str:name>", corpus.draft_file, name="draft-corpus-file"),
     path("studies/<slug:key>/validity/", validity.page, name="validity"),
     path(
         "studies/<slug:key>/validity/preregistration.md",

@@ -41,6 +41,7 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
+from listening.selectors.drafts import DraftHead, draft_folder, draft_head_or_404, draft_mark
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, TranscriptionFacts, method_facts
 from listening.selectors.pay_of_sessions import pay_of_sessions
@@ -135,6 +136,7 @@ __all__ = [
     "ConditionProgress",
     "DecidedFacts",
     "Declared",
+    "DraftHead",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
@@ -185,6 +187,9 @@ __all__ = [
     "criterion_places",
     "declared_state",
     "definition_files",
+    "draft_folder",
+    "draft_head_or_404",
+    "draft_mark",
     "draft_plans",
     "earlier_with",
     "excluded_names",
