@@ -115,33 +115,31 @@ def bound(frames: int) -> float:
 
 def _candidates(prints: Sequence[Fingerprint]) -> Iterator[tuple[int, int, int]]:
     """Pairs of clips that share words at one offset in hops, each pair once, with that offset."""
-    variants = 1 << WEAK_BITS
+    variants, clips_in_all = 1 << WEAK_BITS, len(prints)
     words = np.concatenate([np.zeros(0, np.uint32), *(p.keys[p.loud].ravel() for p in prints)])
     sizes = [variants * int(p.loud.sum()) for p in prints]
-    clips = np.repeat(np.arange(len(prints)), sizes)
+    clips = np.repeat(np.arange(clips_in_all, dtype=np.int32), sizes)
     places = np.concatenate(
         [np.zeros(0, np.int64), *(np.flatnonzero(p.loud).repeat(variants) for p in prints)]
-    )
-    order = np.lexsort((places, clips, words))
+    ).astype(np.int32)
+    order = np.argsort(words, kind="stable")  # by clip and place where words are equal
     words, clips, places = words[order], clips[order], places[order]
-    votes = []
+    span = 2 * max((len(p.words) for p in prints), default=0) + 1  # of offsets
+    votes = [np.zeros(0, np.int64)]
     for reach in range(1, REACH):
         same = np.flatnonzero(words[:-reach] == words[reach:])
         if not len(same):
             break
-        a, b = clips[same], clips[same + reach]
-        apart = a != b
-        offsets = places[same] - places[same + reach]
-        votes.append(np.stack([a, b, offsets], axis=1)[apart])
-    if not votes:
-        return
-    rows, counts = np.unique(np.concatenate(votes), axis=0, return_counts=True)
-    keep = counts >= LEAST_VOTES
-    rows, counts = rows[keep], counts[keep]
-    best = np.lexsort((-counts, rows[:, 1], rows[:, 0]))
-    rows = rows[best]
-    _, first = np.unique(rows[:, :2], axis=0, return_index=True)
-    yield from (tuple(row) for row in rows[first].tolist())
+        same = same[clips[same] != clips[same + reach]]
+        pairs = clips[same].astype(np.int64) * clips_in_all + clips[same + reach]
+        votes.append(pairs * span + (places[same] - places[same + reach] + span // 2))
+    found, counts = np.unique(np.concatenate(votes), return_counts=True)
+    found, counts = found[counts >= LEAST_VOTES], counts[counts >= LEAST_VOTES]
+    pairs, offsets = found // span, found % span - span // 2
+    best = np.lexsort((-counts, pairs))
+    _, first = np.unique(pairs[best], return_index=True)
+    for n in best[first].tolist():
+        yield int(pairs[n]) // clips_in_all, int(pairs[n]) % clips_in_all, int(offsets[n])
 
 
 def _compare(prints: Sequence[Fingerprint], first: int, second: int, offset: int) -> Match | None:
