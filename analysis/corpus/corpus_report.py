@@ -24,6 +24,7 @@ from analysis.report.writers.exports import bare_table_csv
 from listening.methods.text_units import in_characters
 
 MOST_SHOWN = 50  # findings of a check on a page; the CSV has all
+MOST_OPEN = 12  # findings of a check that is not folded
 MOST_OTHERS = 5  # clips that a finding names on a page
 MOST_EMPTY = 8  # empty cells that a sentence names
 KINDS = {  # check -> its section and what it looks for
@@ -356,7 +357,8 @@ def _finding_table(kind: str, title: str, findings: Sequence[Finding]) -> Table:
         {"place": _place(each.clip), **_finding_row(each, MOST_OTHERS)}
         for each in findings[:MOST_SHOWN]
     ]
-    return Table(kind, title, FINDING_COLUMNS, rows, note)
+    long = len(rows) > MOST_OPEN
+    return Table(kind, title, FINDING_COLUMNS, rows, note, folded=long)
 
 
 def _place(clip: CorpusClip) -> str:
