@@ -14,7 +14,12 @@ class AnalysisConfig(AppConfig):
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.human_correlations import human_correlations
-        from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
+        from analysis.web.withdrawals import (
+            forget_deleted,
+            forget_draft,
+            forget_reasons,
+            forget_reports,
+        )
         from listening.common.signals import (
             closed,
             metrics_beside_raters,
@@ -26,6 +31,9 @@ class AnalysisConfig(AppConfig):
         set_rule_reader(declared_text)
         pre_delete.connect(
             forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
+        )
+        pre_delete.connect(
+            forget_draft, sender="listening.Draft", dispatch_uid="analysis.web.draft"
         )
         pre_delete.connect(
             forget_board_of, sender="analysis.LeaderboardEntry", dispatch_uid="analysis.web.boards"

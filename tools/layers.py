@@ -27,6 +27,7 @@ ORDER = {
     ),
     "analysis": (
         *("arrays", "formatting", "name_spans", "citations", "ratings", "statistics", "report"),
+        "corpus",
         *("models", "web", "apps", "admin", "management"),
     ),
 }
@@ -41,7 +42,8 @@ BETWEEN = {
     ),
     "analysis": (
         *("listening.common", "listening.methods", "listening.models", "listening.selectors"),
-        *("listening.design.analysis_rules", "metrics.scoring", "config.missing_packages"),
+        *("listening.design.analysis_rules", "listening.design.pasted_texts"),
+        *("listening.design.scanning", "metrics.scoring", "config.missing_packages"),
     ),
 }
 

@@ -138,6 +138,8 @@ class Figure:
     - ``shares``: ``name``, ``label``, ``value`` (0 to 1): bars of 100 %, labels in their order
     - ``boxes``: ``name``, ``low``, ``q1``, ``median``, ``q3``, ``high``, optional ``value`` (mean)
     - ``radar``: ``group`` (one closed line each), ``name`` (the axis), ``value``
+    - ``bars``: ``name``, ``value`` (0 or more)
+    - ``histogram``: ``group`` (a panel each), ``low``, ``high``, ``value``, optional ``mean``
 
     ``ends`` are the ends of a bounded scale, ``at`` values with a hair line (0 for differences).
     ``decimals`` are those that the words beside the figure have.

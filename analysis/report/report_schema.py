@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from analysis.statistics.screening.screened import Exclusions
 
 Kind = Literal["text", "number", "count", "percent", "p", "interval", "mark"]
-Drawing = Literal["intervals", "scatter", "lines", "heatmap", "shares", "boxes", "radar"]
+Drawing = Literal[
+    "intervals", "scatter", "lines", "heatmap", "shares", "boxes", "radar", "bars", "histogram"
+]
 RowsName = Literal["estimates", "contrasts", "shares", "exclusions", "screening"]
 ROWS: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "exclusions", "screening")
 

@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from analysis.web import (
     boards,
     clips,
+    corpus,
     downloads,
     rater_rules,
     review_agreement,
@@ -19,6 +20,12 @@ RESULTS = "studies/<slug:key>/results/"
 urlpatterns = [
     path("", include("analysis.web.planning_urls")),
     path(RESULTS, views.results, name="results"),
+    path("studies/<slug:key>/corpus/", corpus.page, name="corpus"),
+    path("studies/<slug:key>/corpus/check/", corpus.run, name="corpus-run"),
+    path("studies/<slug:key>/corpus/<str:name>", corpus.file, name="corpus-file"),
+    path("drafts/<slug:code>/corpus/", corpus.draft_page, name="draft-corpus"),
+    path("drafts/<slug:code>/corpus/check/", corpus.draft_run, name="draft-corpus-run"),
+    path("drafts/<slug:code>/corpus/<str:name>", corpus.draft_file, name="draft-corpus-file"),
     path("studies/<slug:key>/validity/", validity.page, name="validity"),
     path(
         "studies/<slug:key>/validity/preregistration.md",

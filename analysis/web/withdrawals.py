@@ -12,8 +12,10 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from analysis.corpus.study_corpus import DRAFTS
 from analysis.models import AnalysisRun, RunFile
 from analysis.web.board_jobs import forget_boards
+from analysis.web.corpus_jobs import forget_check
 from analysis.web.planning_jobs import forget_estimates
 from analysis.web.validity_jobs import forget_effects
 
@@ -38,6 +40,12 @@ def forget_reasons(study_key: str, **_signal: Any) -> None:
 def forget_deleted(instance: Any, **_signal: Any) -> None:
     """Receives Django's `pre_delete` of a study: later versions may hold its ratings, too."""
     _forget(instance.key, Because.VERSION)
+    forget_check(instance.key)
+
+
+def forget_draft(instance: Any, **_signal: Any) -> None:
+    """Receives Django's `pre_delete` of a draft: what was found in its texts goes, too."""
+    forget_check(DRAFTS + instance.code)
 
 
 def _forget_twice(study_key: str, because: str) -> None:

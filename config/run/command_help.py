@@ -156,7 +156,7 @@ OTHER = "Look at what it was to change before you run it again."
 READING = (
     *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),
     *("new_study", "import_p808", "import_webmushra", "export_label_studio", "auto_att"),
-    *("list_studies", "study_status", "score_progress", "schema"),
+    *("list_studies", "study_status", "score_progress", "schema", "check_corpus"),
 )
 IN_STEPS = (
     "score_study",

@@ -7,33 +7,22 @@ facts to sort and filter by, and never verdicts.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import combinations
-from zlib import crc32
 
-import numpy as np
 from django.db.models import OuterRef, Subquery
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from listening.common.cached_counts import Patience, look
+from listening.common.near_texts import letters_of, near_texts
+from listening.common.text_language import is_in_another
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.outcomes import Outcome, outcomes_of, used_reviews
 from listening.review.shares import Odds
 from listening.review.targets import reasons_of
 
-SURE = 0.8  # probability of another language, from which it is told; few words rarely reach it
-RULED_OUT = 0.05  # and the session's own is at most as probable as this
-NEAR = 0.8  # Jaccard similarity of the sets of three letters, from which two reasons are near
-SHINGLE = 3
-HASHES, ROWS = 48, 4  # MinHash: 12 bands of 4; a pair at 0.8 is missed once in 600
-PRIME = (1 << 31) - 1
 LONG_ENOUGH = 12  # characters; shorter ones are alike by chance
 SHORT = 8
-MOST_PAIRS = 400  # of one band's bucket; more are the same few words over and over
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 CJK_LANGUAGES = ("zh", "ja", "ko")
 MACHINE_LIKE = re.compile(
@@ -61,28 +50,6 @@ SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
     "gold": ("Training items", lambda each: each.gold is not None),
     "unseen": ("No verdicts", lambda each: not each.verdicts.first),
 }
-
-
-def is_in_another(text: str, language: str) -> bool:
-    """False where nobody can say: of few words, of mixed ones, of a language that is not known."""
-    own = language.replace("_", "-").split("-")[0].lower()
-    if own not in _model().labels:
-        return False
-    likely = _likely(" ".join(text.split()))
-    best = next(iter(likely))
-    return best != own and likely[best] >= SURE and likely[own] <= RULED_OUT
-
-
-@lru_cache(maxsize=20_000)
-def _likely(text: str) -> dict[str, float]:
-    """Languages with their probabilities, the most probable first."""
-    return dict(_model().rank(text))
-
-
-@cache
-def _model() -> LanguageIdentifier:
-    """py3langid's: 140 languages, weights in the package."""
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 @dataclass(frozen=True)
@@ -146,21 +113,15 @@ def _flags(each: Written, own: int, others: int) -> Iterable[str]:
 # --- Near-duplicates ------------------------------------------------------------------------------
 
 
-def plain(text: str) -> str:
-    """Letters and figures alone, in small ones."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(c for c in folded if c.isalnum())
-
-
 def near_counts(reasons: Sequence[Written]) -> tuple[list[int], list[int]]:
     """For each reason how many others of its own rater, and of other raters, are near it."""
-    words = [plain(each.text) for each in reasons]
+    words = [letters_of(each.text) for each in reasons]
     where: dict[str, list[int]] = defaultdict(list)
     for n, text in enumerate(words):
         if len(text) >= (LONG_ENOUGH // 2 if CJK.search(text) else LONG_ENOUGH):
             where[text].append(n)
     texts = list(where)
-    near = _near_pairs(texts)
+    near = near_texts(texts)
     by_rater = {text: Counter(reasons[n].rater for n in where[text]) for text in texts}
     own, others = [0] * len(reasons), [0] * len(reasons)
     for text in texts:
@@ -170,41 +131,6 @@ def near_counts(reasons: Sequence[Written]) -> tuple[list[int], list[int]]:
             own[n] = counts[reasons[n].rater] - 1
             others[n] = total - counts[reasons[n].rater]
     return own, others
-
-
-def _near_pairs(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Texts that share enough of their threes of letters: candidates by MinHash, then counted."""
-    neighbours: dict[str, list[str]] = {text: [] for text in texts}
-    shingles = [_shingles(text) for text in texts]
-    seen: set[tuple[int, int]] = set()
-    buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for n, signature in enumerate(_signatures(shingles)):
-        for band in range(HASHES // ROWS):
-            piece = signature[band * ROWS : (band + 1) * ROWS]
-            buckets[band, piece.tobytes()].append(n)
-    for members in buckets.values():
-        for pair in list(combinations(members, 2))[:MOST_PAIRS]:
-            if pair not in seen:
-                seen.add(pair)
-                a, b = (shingles[n] for n in pair)
-                if len(a & b) >= NEAR * len(a | b):
-                    neighbours[texts[pair[0]]].append(texts[pair[1]])
-                    neighbours[texts[pair[1]]].append(texts[pair[0]])
-    return neighbours
-
-
-def _shingles(text: str) -> frozenset[int]:
-    return frozenset(
-        crc32(text[n : n + SHINGLE].encode()) & PRIME for n in range(len(text) - SHINGLE + 1)
-    )
-
-
-def _signatures(shingles: Sequence[frozenset[int]]) -> Iterable[np.ndarray]:
-    rng = np.random.default_rng(20_261_125)  # the same pairs for the same reasons
-    a, b = rng.integers(1, PRIME, (2, HASHES, 1), dtype=np.int64)
-    for each in shingles:
-        hashes = np.fromiter(each, dtype=np.int64, count=len(each))
-        yield ((a * (hashes % (1 << 31)) + b) % PRIME).min(axis=1)
 
 
 NOTHING = Evidence(frozenset(), 0, 0, 0)

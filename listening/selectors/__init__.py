@@ -41,6 +41,7 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
+from listening.selectors.drafts import DraftHead, draft_folder, draft_head_or_404, draft_mark
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import (
     MarkingFacts,
@@ -142,6 +143,7 @@ __all__ = [
     "ConditionProgress",
     "DecidedFacts",
     "Declared",
+    "DraftHead",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
@@ -195,6 +197,9 @@ __all__ = [
     "criterion_places",
     "declared_state",
     "definition_files",
+    "draft_folder",
+    "draft_head_or_404",
+    "draft_mark",
     "draft_plans",
     "earlier_with",
     "excluded_names",

@@ -49,6 +49,7 @@ TABS: dict[str, tuple[StudyPage, ...]] = {
     ),
     "Design": (
         StudyPage("design", "Tasks"),
+        StudyPage("corpus", "Corpus"),
         StudyPage("planning", "Planning"),
         StudyPage("validity", "Exclusion rules"),
         StudyPage("versions", "Versions", below=("wording",)),

@@ -145,7 +145,26 @@ RADAR = Figure(
     ],
     ends=(1.0, 5.0),
 )
-EVERY = [INTERVALS, SCATTER, LINES, HEATMAP, SHARES, BOXES, RADAR]
+BARS = Figure(
+    "counts",
+    "Clips per condition",
+    "bars",
+    [{"name": name, "value": 12 * n} for n, name in enumerate(SYSTEMS)],
+    x="Clips",
+)
+HISTOGRAM = Figure(
+    "lengths",
+    "Length of texts",
+    "histogram",
+    [
+        {"group": group, "low": low, "high": low + 50, "value": low % 150 / 10 + n, "mean": 180.5}
+        for n, group in enumerate(("en, words", "zh, characters"))
+        for low in range(50, 500, 50)
+    ],
+    x="Words or characters",
+    y="Texts",
+)
+EVERY = [INTERVALS, SCATTER, LINES, HEATMAP, SHARES, BOXES, RADAR, BARS, HISTOGRAM]
 CATEGORIES = replace(
     LINES,
     key="names",
@@ -182,7 +201,7 @@ NAUGHTY = [
     *(replace(figure, key="one", rows=figure.rows[:1], ends=None) for figure in EVERY),
     *(
         replace(f, key="weird", rows=_renamed(f, _WEIRD))
-        for f in (INTERVALS, SCATTER, SHARES, BOXES)
+        for f in (INTERVALS, SCATTER, SHARES, BOXES, BARS)
     ),
     replace(LINES, key="weird", rows=_renamed(LINES, _WEIRD, "group")),
     replace(HEATMAP, key="weird", rows=_renamed(HEATMAP, _WEIRD, "row")),

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.corpus.study_corpus import stored_mark
+from analysis.web.corpus_jobs import check_stored_corpus
 from listening.models import Study
 from tests.browser import test_form_looks, test_rater_looks
 from tests.browser.axe import Report
@@ -247,10 +249,11 @@ def test_pages_for_researchers(
     assert way_home is not None
     assert way_home["width"] >= 24  # the links beside it scroll instead
     page.set_viewport_size(wide)
+    check_stored_corpus(study.key, stored_mark(study.key))
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
                  "studies/voices/planning/?size=0.3&items=60",
-                 "studies/voices/metrics/", "gallery/", "studies/voices/preview/",
-                 "password/"):  # fmt: skip
+                 "studies/voices/corpus/", "studies/voices/metrics/", "gallery/",
+                 "studies/voices/preview/", "password/"):  # fmt: skip
         page.goto(f"{web.url}/{path}")
         if path in COLOURED:
             report.look_in_both_schemes(page, path)

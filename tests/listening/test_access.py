@@ -52,7 +52,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
         *("reviews", "review-job", "review-agreement", "review-events"),
-        *("validity", "raters-plot"),
+        *("validity", "raters-plot", "corpus", "draft-corpus"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
@@ -61,7 +61,8 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
         *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
         *("review-quotes", "review-quotes-file"),
-        *("ratings", "draft-folder", "preregistration"),
+        *("ratings", "draft-folder", "preregistration", "corpus-run", "corpus-file"),
+        *("draft-corpus-run", "draft-corpus-file"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),

@@ -16,7 +16,7 @@ from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, Leaderboard, RunFile
-from analysis.web import board_jobs, jobs, planning_jobs, validity_jobs
+from analysis.web import board_jobs, corpus_jobs, jobs, planning_jobs, validity_jobs
 from config.backups.restore import queue_again
 from config.operations import shared_counters
 from listening.common import job_queues
@@ -77,7 +77,7 @@ def test_each_job_is_asked_for_in_a_table_or_comes_again_by_the_clock():
     }
     assert set(filter(None, OTHERWISE.values())) <= by_clock
     assert ours - by_clock - set(OTHERWISE) == written_down
-    assert len(written_down) == 8
+    assert len(written_down) == 9
     seen_by_nobody = {"listening.jobs.send_invitations", "metrics.jobs.suggest_codes"}
     assert written_down - set(GIVEN_UP) == seen_by_nobody  # their pages show what is under way
 
@@ -157,6 +157,9 @@ def test_what_is_kept_in_the_cache_fails_with_a_reason_too():
     assert "why" in planning_jobs.pilot_state("x")["problem"]
     validity_jobs._give_up("why", "x", validity_jobs.NOW, {}, "mark")
     kept = validity_jobs.cache.get(validity_jobs._name("x", validity_jobs.NOW))
+    assert (kept["state"], "why" in kept["problem"]) == ("failed", True)
+    corpus_jobs._give_up("why", "x", "mark")
+    kept = corpus_jobs.cache.get(corpus_jobs._name("x"))
     assert (kept["state"], "why" in kept["problem"]) == ("failed", True)
 
 

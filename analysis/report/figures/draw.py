@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from analysis.report.content import Figure
 from analysis.report.figures.box_plot import boxes
+from analysis.report.figures.count_bars import bars
 from analysis.report.figures.heatmap import heatmap
+from analysis.report.figures.histogram import histogram
 from analysis.report.figures.interval_plot import intervals
 from analysis.report.figures.line_plot import lines
 from analysis.report.figures.radar_plot import radar
@@ -23,4 +25,6 @@ DRAWINGS: dict[Drawing, Callable[[Figure, Sheet], Scene]] = {
     "shares": shares,
     "boxes": boxes,
     "radar": radar,
+    "bars": bars,
+    "histogram": histogram,
 }

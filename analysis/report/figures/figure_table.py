@@ -26,6 +26,7 @@ _HEADINGS = {
     "median": "Median",
     "q3": "Upper quartile",
     "text": "Content",
+    "mean": "Mean",
 }
 _KEYS: dict[str, tuple[str, ...]] = {
     "intervals": ("group", "name", "mark", "value", "low", "high", "naive_low", "naive_high"),
@@ -34,6 +35,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "heatmap": ("row", "column", "value", "text"),
     "shares": ("name", "label", "value"),
     "radar": ("group", "name", "value"),
+    "bars": ("name", "value"),
+    "histogram": ("group", "low", "high", "value", "mean"),
     "boxes": ("name", "low", "q1", "median", "q3", "high", "value"),
 }
 _MOST_COLUMNS = 40
