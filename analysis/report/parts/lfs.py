@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from analysis.formatting import counted, enumerated, interval_text
+from analysis.formatting import counted, enumerated, first_of, interval_text
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.cells import FACTS
 from analysis.ratings.estimands import estimand_of
@@ -213,6 +213,7 @@ class Clips:
 
     frame: pd.DataFrame
     inputs: PartInput
+    scores: pd.DataFrame  # a row per clip, a column per label of scores
     taken: str  # in words: which scores the columns are of
     left: str  # in words: what is not counted; may be empty
 
@@ -228,6 +229,12 @@ class Clips:
         named = self.inputs.ordered(column, set(frame[column]) - {""})
         first = list(SCENARIOS)
         return sorted(named, key=lambda name: first.index(name) if name in first else len(first))
+
+    def values_of(self, output: str) -> pd.Series[float]:
+        """The scores of an output with whatever settings, by clip; NaN where there are none."""
+        label = next((each for each in self.scores if settings_of(each)[0] == output), "")
+        own = self.scores[label] if label else self.frame["condition"].map(lambda _: math.nan)
+        return own.reindex(self.frame.index).astype(float)
 
     def groups(self) -> dict[str, str]:
         """The group of each condition."""
@@ -269,7 +276,7 @@ def clips_of(inputs: PartInput) -> Clips | None:
     frame = frame[~unknown]
     if not len(frame):
         return None
-    return Clips(frame, inputs, _scores_sentence(taken, labels), left)
+    return Clips(frame, inputs, wide, _scores_sentence(taken, labels), left)
 
 
 def _with_facts(scores: pd.DataFrame, inputs: PartInput) -> pd.DataFrame:
@@ -324,6 +331,7 @@ def _left_out(not_systems: int, unknown: int) -> str:
     return f"Not counted: {enumerated(phrases)}." if phrases else ""
 
 
+SPEAKER_COUNT = "speaker_count"
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin
 COEFFICIENTS = ("plcc", "srcc", "krcc", "qwk", "mae")
@@ -557,7 +565,7 @@ class Lfs(FamilyPart):
     """Tables 2, 3, 13 to 15, radars and length plots of LFS-Bench; then metrics against people."""
 
     key = "lfs"
-    version = "4"
+    version = "5"
     title = "LFS-Bench: the paper's tables"
     order = 44
     always = False
@@ -640,7 +648,27 @@ def systems(clips: Clips) -> Content:
             'No condition names a group (attributes = { group = "…" } in study.toml): all systems '
             "stand together."
         )
-    return Content([*sentences, *[clips.left] * bool(clips.left)], tables=tables)
+    return Content(
+        [*sentences, *[clips.left] * bool(clips.left)],
+        tables=tables,
+        warnings=_other_numbers_of_speakers(clips),
+    )
+
+
+def _other_numbers_of_speakers(clips: Clips) -> list[str]:
+    """The clips in which another number of speakers was found than they declare."""
+    counts = clips.values_of(SPEAKER_COUNT)
+    declared = clips.frame["speakers"].where(clips.frame["speakers"].str.isdigit())
+    both = counts.notna() & declared.notna()
+    others = counts[both & (counts != declared.astype(float))]
+    if not len(others):
+        return []
+    named = [f"{name} ({found:.0f}, not {declared[name]})" for name, found in others.items()]
+    return [
+        f"In {len(others)} of {int(both.sum())} clips, another number of speakers was found than "
+        f"the column speakers declares: {first_of(named)}. Listen to them: metrics of each speaker "
+        "and the tables by number of speakers take the declared number."
+    ]
 
 
 def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Table]:
