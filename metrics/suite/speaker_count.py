@@ -47,8 +47,9 @@ class SpeakerCountParameters(Parameters):
 
     def of_voices(self) -> VoiceParameters:
         """Return the windows with their embedding: Resemblyzer, for which the distances hold."""
-        windows = {"window_s": self.window_s, "hop_s": self.hop_s}
-        return VoiceParameters(speech_only=True, max_non_speech=0.2, **windows)
+        return VoiceParameters(
+            window_s=self.window_s, hop_s=self.hop_s, speech_only=True, max_non_speech=0.2
+        )
 
 
 class SpeakerCount(Metric):
