@@ -161,7 +161,7 @@ def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
 
 LEARNT_FROM_16_KHZ = """arousal audiobox_pq distillmos dnsmos dnsmos_pro emotion emotion2vec
 emotion_similarity nisqa plcmos scoreq scoreq_ref speaker_similarity speech_bert_score spoof
-squim_pesq timbre_consistency timbre_similarity utmos"""
+speaker_count squim_mos squim_pesq timbre_consistency timbre_similarity utmos"""
 
 
 @pytest.mark.parametrize("key", LEARNT_FROM_16_KHZ.split())
