@@ -10,7 +10,7 @@ import soxr
 from metrics.core import decoding, input_warnings
 from metrics.core.metric import Accepts, Material, make_metric, undefined
 from metrics.scoring import runner
-from metrics.suite import srmr
+from metrics.suite import speaker_count, srmr
 from tests.metrics import reference
 
 RATE_HZ = 16_000
@@ -255,7 +255,7 @@ def test_warnings_go_with_every_output(tmp_path, speech):
 
 
 def test_every_warning_has_a_title():
-    sources = [input_warnings.__file__, srmr.__file__]
+    sources = [input_warnings.__file__, srmr.__file__, speaker_count.__file__]
     text = "".join(Path(source).read_text("utf-8") for source in sources)
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
 
