@@ -48,7 +48,7 @@ def test_one_reader_is_one_speaker_and_two_are_two(metric):
     lengths_s = np.array([len(joined(name)) / RATE_HZ for name in dialogue])
     ends_s = np.cumsum(lengths_s)
     inside = [  # windows that lie in one turn, of the reader who reads it
-        np.unique(labels[(starts >= end - length) & (starts + 2 <= end) & (labels > 0)])
+        np.unique(labels[(starts >= end - length) & (starts + 1.6 <= end) & (labels > 0)])
         for end, length in zip(ends_s, lengths_s, strict=True)
     ]
     assert {tuple(each) for each in inside[::2]} == {tuple(inside[0])}
