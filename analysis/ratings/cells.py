@@ -65,7 +65,7 @@ LEFT_OUT_BY = "left_out_by"
 TRAP_ROW = "trap"  # stands there for answers to traps, which are in no estimate
 # What is known of a scored clip, as text: columns where a row has any (see `ClipFacts`)
 FACTS = (
-    *("condition", "group", "role", "language", "dimension", "challenge"),
+    *("condition", "group", "architecture", "rtf", "role", "language", "dimension", "challenge"),
     *("speakers", "sentences", "run"),
 )
 HASHED_WHERE_FILLED = frozenset({"correct_answer", "alternatives"})  # tables of 0.1 lack them

@@ -29,6 +29,7 @@ from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.exclusions import exclusions_of
+from analysis.report.minimum_raters import short_of_raters
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
 from analysis.report.report_provenance import (
@@ -117,7 +118,7 @@ def report_of(
         "design": task_designs(known, turned),
         "scripted": _scripted_raters(ratings),
         "scales": _scales(known),
-        "warnings": [*notes, *_warnings(table, ratings, maker)],
+        "warnings": [*notes, *_warnings(table, ratings, maker), *short_of_raters(ratings, facts)],
         "exclusions": screened.counts(),
         "estimates": estimates,
         "contrasts": contrasts,

@@ -206,6 +206,8 @@ def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
             if plan and plan["clips_per_rater"]:
                 sessions = ceil(task["planned"] / plan["clips_per_rater"])
                 line += f" (at least {counted(sessions, 'session')})"
+        if least := task.get("min_raters"):
+            line += f"; each condition needs {counted(least, 'rater')} or more after exclusions"
         yield line + "."
 
 

@@ -125,11 +125,18 @@ class Stimulus(models.Model):
         return self.key
 
 
-class ClipFacts(TypedDict):
+class SystemFacts(TypedDict):
+    """What the attributes of a condition say of its system to reports; empty where nothing."""
+
+    group: str  # such as open-source
+    architecture: str  # such as autoregressive
+    rtf: str  # seconds of synthesis per second of audio
+
+
+class ClipFacts(SystemFacts):
     """What is known of one clip, as text; empty where nobody says."""
 
     condition: str
-    group: str  # of its system, such as open-source
     role: str  # of its condition; LINE: heard only as a part of other clips; TRAP
     language: str
     dimension: str
@@ -152,7 +159,7 @@ def clip_facts(study: str) -> dict[str, ClipFacts]:
     return {
         key: ClipFacts(
             condition=row["condition__key"],
-            group=str(row["condition__attributes"].get("group", "")),
+            **_system_facts(row["condition__attributes"]),
             role=TRAP if row["trap"] else LINE if key in parts else row["condition__role"],
             language=row["item__language"] or usual,
             dimension=row["item__dimension"],
@@ -163,6 +170,13 @@ def clip_facts(study: str) -> dict[str, ClipFacts]:
         )
         for key, row in own.items()
     }
+
+
+def _system_facts(attributes: Mapping[str, Any]) -> SystemFacts:
+    group, architecture, rtf = (
+        str(attributes.get(name, "")) for name in ("group", "architecture", "rtf")
+    )
+    return SystemFacts(group=group, architecture=architecture, rtf=rtf)
 
 
 def only_lines(study: str) -> set[str]:

@@ -116,6 +116,7 @@ class Task(models.Model):
     material = models.JSONField(default=dict)  # conditions, dimensions, draw: TaskEntry.material
     block_size = models.PositiveSmallIntegerField()
     ratings_per_stimulus = models.PositiveSmallIntegerField()
+    min_raters = models.PositiveSmallIntegerField(null=True)  # of each condition; None: none
     blocks_per_session = models.PositiveSmallIntegerField(default=1)
     blocks_per_rater = models.PositiveSmallIntegerField(default=1)
     repeat_items = models.BooleanField(default=False)

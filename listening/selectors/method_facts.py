@@ -157,6 +157,7 @@ class TaskFacts(TypedDict):
     repeats: int
     justification: dict[str, Any]
     ratings_per_stimulus: int
+    min_raters: int | None  # of each condition
     trials_per_block: int
     planned: int
     filled: int
@@ -453,6 +454,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         repeats=task.repeats,
         justification=task.justification,
         ratings_per_stimulus=task.ratings_per_stimulus,
+        min_raters=task.min_raters,
         trials_per_block=task.block_size,
         planned=done["planned"],
         filled=done["rated"],

@@ -96,6 +96,12 @@ FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
     split_part(k.kept, '@', 1) AS e(key)
 WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
 """
+FEWEST_RATERS = f"""
+SELECT min(n) FROM (SELECT count(DISTINCT z.rater_id) AS n FROM (
+    SELECT DISTINCT trial_id, stimulus_id FROM {COUNTING}) r
+    JOIN listening_trial t ON t.id = r.trial_id JOIN listening_session z ON z.id = t.session_id
+    JOIN listening_stimulus x ON x.id = r.stimulus_id GROUP BY x.condition_id) c
+"""
 AT_MOST_EVERY_S = 1.0
 KIND = "progress"  # of what `listening.common.cached_counts` asks a worker for
 LOCKED_S = 60  # a maker that dies keeps the others waiting no longer than this
@@ -123,6 +129,8 @@ class TaskProgress(TypedDict):
     blocks: dict[str, int]
     conditions: list[ConditionProgress]
     traps: list[TrapProgress]
+    min_raters: int  # of each condition; 0: none
+    fewest_raters: int  # of a condition; counted where the task has a minimum
 
 
 class StudyProgress(TypedDict):
@@ -175,6 +183,8 @@ def study_progress(study: str) -> StudyProgress:
                     for task_id, kind, answered, passed in traps
                     if task_id == task.pk
                 ],
+                min_raters=task.min_raters or 0,
+                fewest_raters=_fewest_raters(task, criteria[task.pk], conditions),
             )
         )
     return StudyProgress(
@@ -206,6 +216,15 @@ def _conditions(task: int, criteria: list[int], blocks: int) -> list[ConditionPr
             ConditionProgress(condition=key, label=label or key, planned=of, rated=rated)
             for key, label, of, rated in cursor.fetchall()
         ]
+
+
+def _fewest_raters(task: Task, criteria: list[int], conditions: list[ConditionProgress]) -> int:
+    """How many raters the condition with the fewest has; 0 without a minimum."""
+    if not task.min_raters or not all(each["rated"] for each in conditions):
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(FEWEST_RATERS, {"criteria": criteria})
+        return cursor.fetchone()[0] or 0
 
 
 class Planned(NamedTuple):

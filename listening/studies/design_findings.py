@@ -10,7 +10,7 @@ from django.conf import settings
 
 from listening.checks import check_named
 from listening.common.languages import name_of
-from listening.design.blocks import material_of
+from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
 from listening.design.odds import through_traps
@@ -212,9 +212,30 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
             f"{place}.ratings_per_stimulus",
             "Raise it, unless you have very many clips.",
         )
+    yield from _check_min_raters(study, task, place)
     yield from _check_guessing(study, task, place)
     yield from _check_rubric(task, place)
     yield from _check_trap_kinds(study, task, {ref.item for ref in material})
+
+
+def _check_min_raters(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
+    """A plan with too few blocks for the raters that each condition needs.
+
+    Every rater takes one sitting at least, and a block holds a condition once at best.
+    """
+    if task.min_raters is None:
+        return
+    amount = amount_of(trials_of(study, task), task)
+    of_condition = amount.trials * task.ratings_per_stimulus // max(amount.columns, 1)
+    most = min(amount.sessions, of_condition)
+    if most < task.min_raters:
+        yield warning(
+            f"The task “{task.key}” asks for at least {task.min_raters:,} raters per condition "
+            f"(min_raters), but its plan has room for {most:,} at most.",
+            "Raise ratings_per_stimulus, make blocks smaller, or lower min_raters.",
+            f"{place}.ratings_per_stimulus",
+            "Raise it, or make blocks smaller.",
+        )
 
 
 def _check_rubric(task: TaskEntry, place: str) -> Iterator[Finding]:

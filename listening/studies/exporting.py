@@ -111,6 +111,7 @@ def _task_entry(row: Task) -> TaskEntry:
         method=row.method,
         block_size=row.block_size,
         ratings_per_stimulus=row.ratings_per_stimulus,
+        min_raters=row.min_raters,
         title=row.title,
         instructions=row.instructions,
         options=dict(row.options),

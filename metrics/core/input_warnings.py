@@ -21,6 +21,7 @@ TITLES = {
     "narrow_band": "Narrow-band audio",
     "odd_reference": "Odd reference audio",
     "windows": "Scored in windows",
+    "speakers": "Other number of speakers",
 }
 STATES_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "FLAC"})
 CLIPPED_SHARE = 1e-4

@@ -19,7 +19,7 @@ PUBLISHED = {  # where files come from that no hub has, by how their names begin
     "nisqa/": f"{GITHUB}/gabrielmittag/NISQA (weights)",
     "scoreq/": "https://zenodo.org/records/15739280",
     "sigmos/": f"{GITHUB}/microsoft/SIG-Challenge (ICASSP2024/sigmos)",
-    "squim_objective_dns2020.pth": "https://download.pytorch.org/torchaudio/models",
+    "squim_": "https://download.pytorch.org/torchaudio/models",
     "wavlm_large_finetune.pth": (
         f"{GITHUB}/microsoft/UniSpeech (a link in downstreams/speaker_verification/README.md)"
     ),

@@ -21,7 +21,9 @@ from metrics.scoring.inputs import InputClip
 from metrics.scoring.provenance import provenance
 from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip, Work
 
-OF_ATTRIBUTES = ("group", "role", "dimension", "challenge", "speakers", "sentences")
+OF_ATTRIBUTES = (
+    *("group", "architecture", "rtf", "role", "dimension", "challenge", "speakers", "sentences"),
+)
 FACTS = ("run", "language", *OF_ATTRIBUTES)  # of a clip, in its lines where the manifest has them
 Key = tuple[str, str, str, str, str]  # sha256, output, version, parameters as text, given
 Line = tuple[Key, str, str]  # with file and stimulus: what one line is about

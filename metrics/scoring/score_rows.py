@@ -36,6 +36,7 @@ ABOUT = ("metric", "value", "version", "higher_is_better", "unit", "reason", "ti
 LEFT_OUT = frozenset(  # of wide rows: what they say of a clip is no score
     {
         *("condition", "item", "role", "text", "language", "speaker", "parameters", "group"),
+        *("architecture",),
         *("dimension", "challenge", "speakers", "sentences", "run", "failed", "warnings", "", "db"),
     }
 )

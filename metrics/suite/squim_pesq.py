@@ -73,7 +73,7 @@ class SquimPesq(Metric):
         from torchaudio import models
 
         super().load(device)
-        path = weights_path(self.parameters.model)
+        path = weights_path(self.parameters.model, WEIGHTS, "SQUIM_OBJECTIVE")
         self.weights = weights.hashes([path])
         self.model = models.squim_objective_base()
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
@@ -118,12 +118,15 @@ def lean_attention() -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(before)
 
 
-def weights_path(model: str) -> Path:
-    """The file of weights: in the models folder, in torch's cache, or fetched by torchaudio."""
+def weights_path(model: str, own: str, pipeline: str) -> Path:
+    """The file of weights: in the models folder, in torch's cache, or fetched by torchaudio.
+
+    ``own`` is the file that torchaudio's ``pipeline`` fetches; another ``model`` is only read.
+    """
     import torch
     from torchaudio import pipelines
 
-    if model != WEIGHTS:
+    if model != own:
         return weights.model_file(model)
-    cached = Path(torch.hub.get_dir()) / "torchaudio" / "models" / WEIGHTS
-    return weights.model_file(WEIGHTS, cached, pipelines.SQUIM_OBJECTIVE.get_model)
+    cached = Path(torch.hub.get_dir()) / "torchaudio" / "models" / own
+    return weights.model_file(own, cached, getattr(pipelines, pipeline).get_model)

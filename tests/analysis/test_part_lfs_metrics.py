@@ -20,6 +20,9 @@ SCORES = {each.key: each.scores[0] for each in MEASURES if each.scores}
 SPEAKERS = {"table2": "1", "table3": "2", "table13": "4"}
 with (DATA / "published" / "lfs_systems.csv").open() as file:
     PUBLISHED = list(csv.DictReader(file))
+with (DATA / "published" / "lfs_rtf.csv").open() as file:
+    RTFS = list(csv.DictReader(file))
+ARCHITECTURES = ("autoregressive", "non-autoregressive")
 # Marks that are not the paper's. Ours alone: numbers that are equal as printed share a mark, and
 # the lowest WER of Table 3 is underlined there. Theirs alone: 3.48 and 3.89 are both bold there.
 OURS_ALONE = {
@@ -176,6 +179,67 @@ def test_languages_lengths_and_radars_are_of_the_same_means() -> None:
     assert [row["name"] for row in across.rows[:3]] == ["podcast", "news", "talk_show"]
     (lines,) = [each for each in shown.figures if "Reverb by length" in each.title]
     assert [(row["x"], row["y"]) for row in lines.rows[:2]] == [(2.0, 1.5), (9.0, 2.5)]
+
+
+def rtf_rows() -> Iterator[dict[str, Any]]:
+    """Two clips a system, of 2 and 9 sentences, with the mean and SD of Tables 9 and 10."""
+    for row in RTFS:
+        about = {"architecture": row["architecture"], "speakers": row["speakers"]}
+        for place, sentences in ((1, "2"), (-1, "9")):
+            value = float(row["mean"]) + place * float(row["sd"]) / 2**0.5
+            name = f"{row['table']} {row['system']} {sentences}"
+            about |= {"sentences": sentences, "metric": "real_time_factor", "value": value}
+            yield clip(name, row["system"], **about)
+
+
+def test_real_time_factors_of_tables_9_and_10_come_out_by_architecture_and_length() -> None:
+    shown = tables(shown_of(list(rtf_rows())))
+    for key in ("table9", "table10"):
+        told = [row for row in RTFS if row["table"] == key]
+        rows = [row for row in shown[key].rows if row["condition"] != "Average"]
+        assert {row["condition"]: (row["group"], row["rtf"]) for row in rows} == {
+            row["system"]: (
+                row["architecture"] or "Architecture not named",
+                f"{row['mean']}\u00a0±\u00a0{row['sd']}",
+            )
+            for row in told
+        }
+    fast = [row["condition"] for row in shown["table9"].rows if row.get("rtf_mark") == BEST]
+    assert fast == ["CosyVoice-3 (0.5B)", "MegaTTS3 (0.45B)"]  # the lowest of each architecture
+    by_length = shown["table9_length"]
+    assert [head for head, _ in by_length.grouped()] == [
+        f"{kind} · {n} sentences" for kind in ARCHITECTURES for n in (2, 9)
+    ]
+    zipvoice = [row for row in by_length.rows if row["condition"] == "ZipVoice (0.12B)"]
+    assert [row["rtf_mean"] for row in zipvoice] == pytest.approx(
+        [0.338 + 0.013 / 2**0.5, 0.338 - 0.013 / 2**0.5]
+    )
+
+
+def test_a_system_may_state_its_real_time_factor_and_similarity_is_drawn_by_length() -> None:
+    stated = {"architecture": "autoregressive", "rtf": "0.25"}
+    rows = [
+        clip(f"{n}", "a", sentences=n, metric="timbre_similarity", value=float(n) / 10, **stated)
+        for n in ("2", "9")
+    ]
+    rows.append(clip("own", "b", sentences="4", metric="real_time_factor", value=0.5, rtf="7"))
+    shown = shown_of(rows)
+    rtf = {row["condition"]: (row["group"], row["rtf"]) for row in tables(shown)["table9"].rows}
+    assert rtf == {"a": ("autoregressive", "0.250"), "b": ("Architecture not named", "0.500")}
+    (lines,) = [each for each in shown.figures if "Timbre similarity by length" in each.title]
+    assert [(row["x"], row["y"]) for row in lines.rows] == [(2, 0.2), (9, 0.9)]
+    assert "Timbre similarity" not in {c.heading for c in tables(shown)["table2"].columns}
+
+
+def test_clips_with_another_number_of_speakers_than_declared_are_named() -> None:
+    rows = [
+        clip(name, "a", speakers=declared, metric="speaker_count", value=found)
+        for name, declared, found in (("x", "2", 1.0), ("y", "2", 2.0), ("z", "", 2.0))
+    ]
+    rows.append(clip("x", "a", speakers="2", value=1.0))
+    (warning,) = [text for text in shown_of(rows).warnings if "number of speakers" in text]
+    assert "In 1 of 2 clips" in warning
+    assert "x (1, not 2)" in warning
 
 
 def test_what_is_no_clip_of_a_system_or_is_not_known_is_told() -> None:

@@ -12,6 +12,7 @@ from analysis.report.content import Content
 from analysis.report.part import PartInput
 from analysis.report.parts.long_form import LongForm
 from analysis.statistics.options import Options
+from analysis.statistics.paragraph_prediction import MODELS
 from analysis.statistics.screening import screen
 from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
@@ -137,6 +138,19 @@ def test_table_2_has_a_regression_per_number_of_sentences(found):
     terms = [(row["sentences"], row["term"]) for row in slopes]
     assert terms[:3] == [(2, "intercept"), (2, "s1"), (2, "s2")]
     assert len(terms) == 3 + 4 + 5
+
+
+@pytest.mark.medium
+def test_paragraphs_of_any_length_are_predicted_from_their_sentences(found):
+    errors = [row for row in rows_of(found, "prediction_1") if row["speaker"] == "T"]
+    assert [row["model"] for row in errors] == list(MODELS)
+    assert {row["n_paragraphs"] for row in errors} == {103}
+    plain, *fitted = errors
+    assert plain["value"] is None
+    assert all(row["mae"] < plain["mae"] for row in fitted)  # paragraphs score 0.15 below sentences
+    weights = {row["term"]: row for row in rows_of(found, "prediction_weights_1")}
+    assert list(weights) == ["mean", "first", "last", "min"]
+    assert any("misses paragraph MOS of synthetic speech by" in text for text in found.sentences)
 
 
 @pytest.mark.medium

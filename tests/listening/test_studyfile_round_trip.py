@@ -78,6 +78,7 @@ def tasks(draw: st.DrawFn, key: str, trap_kinds: list[str], conditions: list[str
         method=method,
         block_size=1,
         ratings_per_stimulus=draw(st.integers(1, 50)),
+        min_raters=draw(st.none() | st.integers(1, 50)),
         title=draw(any_text.filter(lambda s: len(s) <= 200)),
         instructions=draw(any_text),
         options=options,

@@ -10,7 +10,7 @@ import soxr
 from metrics.core import decoding, input_warnings
 from metrics.core.metric import Accepts, Material, make_metric, undefined
 from metrics.scoring import runner
-from metrics.suite import srmr
+from metrics.suite import speaker_count, srmr
 from tests.metrics import reference
 
 RATE_HZ = 16_000
@@ -161,7 +161,7 @@ def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
 
 LEARNT_FROM_16_KHZ = """arousal audiobox_pq distillmos dnsmos dnsmos_pro emotion emotion2vec
 emotion_similarity nisqa plcmos scoreq scoreq_ref speaker_similarity speech_bert_score spoof
-squim_pesq timbre_consistency timbre_similarity utmos"""
+speaker_count squim_mos squim_pesq timbre_consistency timbre_similarity utmos"""
 
 
 @pytest.mark.parametrize("key", LEARNT_FROM_16_KHZ.split())
@@ -255,7 +255,7 @@ def test_warnings_go_with_every_output(tmp_path, speech):
 
 
 def test_every_warning_has_a_title():
-    sources = [input_warnings.__file__, srmr.__file__]
+    sources = [input_warnings.__file__, srmr.__file__, speaker_count.__file__]
     text = "".join(Path(source).read_text("utf-8") for source in sources)
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
 

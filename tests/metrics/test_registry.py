@@ -66,6 +66,11 @@ def case(metric, recording):
 SMALL = {  # what makes a metric's network in a folder, and parameters beside its name
     "clap": ("model", tiny_models.clap, {}),
     "squim_pesq": ("model", tiny_predictors.squim, {}),
+    "squim_mos": (
+        "model",
+        tiny_predictors.squim_mos,
+        {"reference": str(reference.path("human-0880-clean"))},
+    ),
     "utmos": ("model", tiny_predictors.scripted, {}),
     "scoreq": ("model", tiny_predictors.onnx, {}),
     "sigmos": ("model", tiny_predictors.seven, {}),

@@ -22,17 +22,41 @@ def small_squim():
     )  # fmt: skip
 
 
+def small_squim_mos():
+    """SQUIM's subjective network with few channels."""
+    from torchaudio.models import wav2vec2_model
+    from torchaudio.models.squim.subjective import Predictor, SquimSubjective
+
+    heard = wav2vec2_model(
+        extractor_mode="group_norm", extractor_conv_layer_config=[(16, 10, 5), (16, 8, 64)],
+        extractor_conv_bias=False, encoder_embed_dim=16, encoder_projection_dropout=0.0,
+        encoder_pos_conv_kernel=8, encoder_pos_conv_groups=2, encoder_num_layers=1,
+        encoder_num_heads=2, encoder_attention_dropout=0.0, encoder_ff_interm_features=16,
+        encoder_ff_interm_dropout=0.0, encoder_dropout=0.0, encoder_layer_norm_first=False,
+        encoder_layer_drop=0.0, aux_num_out=None,
+    )  # fmt: skip
+    return SquimSubjective(heard, torch.nn.Linear(16, 8), Predictor(16, 5))
+
+
 @contextlib.contextmanager
 def squim_is_small():
-    """Whoever builds SQUIM's network inside gets the small one."""
-    with mock.patch("torchaudio.models.squim_objective_base", small_squim):
+    """Whoever builds one of SQUIM's networks inside gets the small one."""
+    with (
+        mock.patch("torchaudio.models.squim_objective_base", small_squim),
+        mock.patch("torchaudio.models.squim_subjective_base", small_squim_mos),
+    ):
         yield
 
 
-def squim(folder, build=small_squim):
+def squim_mos(folder):
+    """A file of random weights of the subjective network."""
+    return squim(folder, small_squim_mos, "squim_subjective_bvcc_daps.pth")
+
+
+def squim(folder, build=small_squim, name="squim_objective_dns2020.pth"):
     """A file of random weights."""
     torch.manual_seed(5)
-    path = folder / "squim_objective_dns2020.pth"
+    path = folder / name
     torch.save(build().state_dict(), path)
     return path
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from analysis.formatting import counted, enumerated, interval_text
+from analysis.formatting import counted, enumerated, first_of, interval_text
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.cells import FACTS
 from analysis.ratings.estimands import estimand_of
@@ -122,8 +122,18 @@ MEASURES = (
         alignment="Tables 5 and 6",
     ),
 )
+SIMILARITY = Measure(
+    "similarity",
+    "Timbre similarity",
+    ("timbre_similarity[embedding=wavlm]", "timbre_similarity"),
+    sd_decimals=3,
+    shift=None,
+)
+RTF = Measure("rtf", "RTF", ("real_time_factor", "rtf"), 3, 3, lowest=True, shift=None)
 WITH_SD = tuple(each for each in MEASURES if each is not CONTENT)  # Tables 2, 3 and 13
-ONE_CONTENT = tuple(each for each in MEASURES if each not in (CER, WER))  # 14, 15, radar, length
+ONE_CONTENT = tuple(each for each in MEASURES if each not in (CER, WER))  # 14, 15, radars
+BY_LENGTH = (*ONE_CONTENT, SIMILARITY, RTF)
+ALL = (*MEASURES, SIMILARITY, RTF)
 
 # The paper's 17 scenarios by the challenge that they are there for; a column `challenge` goes first
 SCENARIOS = {
@@ -192,7 +202,7 @@ Cells = dict[tuple[str, ...], dict[str, Cell]]  # by what they are split by; the
 
 def cells_of(frame: pd.DataFrame, *by: str) -> Cells:
     """All measures of the clips, split by these columns."""
-    groups = frame.groupby(list(by), observed=True)[[each.key for each in MEASURES]]
+    groups = frame.groupby(list(by), observed=True)[[each.key for each in ALL]]
     cells: Cells = {}
     means, sds = groups.mean().to_dict("index"), groups.std(ddof=1).to_dict("index")
     for key, counts in groups.count().to_dict("index").items():
@@ -213,6 +223,7 @@ class Clips:
 
     frame: pd.DataFrame
     inputs: PartInput
+    scores: pd.DataFrame  # a row per clip, a column per label of scores
     taken: str  # in words: which scores the columns are of
     left: str  # in words: what is not counted; may be empty
 
@@ -228,6 +239,13 @@ class Clips:
         named = self.inputs.ordered(column, set(frame[column]) - {""})
         first = list(SCENARIOS)
         return sorted(named, key=lambda name: first.index(name) if name in first else len(first))
+
+    def values_of(self, output: str) -> pd.Series[float]:
+        """The scores of an output with whatever settings, by clip; NaN where there are none."""
+        labels = map(str, self.scores)
+        label = next((each for each in labels if settings_of(each)[0] == output), "")
+        own = self.scores[label] if label else self.frame["condition"].map(lambda _: math.nan)
+        return own.reindex(self.frame.index).astype(float)
 
     def groups(self) -> dict[str, str]:
         """The group of each condition."""
@@ -252,15 +270,17 @@ def clips_of(inputs: PartInput) -> Clips | None:
     if scores is None or not len(scores):
         return None
     labels = scores["metric"].unique()
-    taken = {each.key: chosen_label(each, labels) for each in MEASURES}
+    taken = {each.key: chosen_label(each, labels) for each in ALL}
     if not any(taken.values()):
         return None
     frame = _with_facts(scores, inputs)
+    stated_rtf = frame[RTF.key].map(_number_above_0).astype(float)
     wide = scores.sort_values("version").pivot_table(
         index="stimulus", columns="metric", values="value", aggfunc="last", observed=True
     )
     for key, label in taken.items():
         frame[key] = wide[label].reindex(frame.index) if label in wide else float("nan")
+    frame[RTF.key] = frame[RTF.key].fillna(stated_rtf)
     _split_content(frame)
     whole = len(frame)
     frame = frame[~frame["role"].isin((LINE, TRAP))]
@@ -269,7 +289,15 @@ def clips_of(inputs: PartInput) -> Clips | None:
     frame = frame[~unknown]
     if not len(frame):
         return None
-    return Clips(frame, inputs, _scores_sentence(taken, labels), left)
+    return Clips(frame, inputs, wide, _scores_sentence(taken, labels), left)
+
+
+def _number_above_0(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return math.nan
+    return value if 0 < value < math.inf else math.nan
 
 
 def _with_facts(scores: pd.DataFrame, inputs: PartInput) -> pd.DataFrame:
@@ -300,9 +328,9 @@ def _split_content(frame: pd.DataFrame) -> None:
 
 
 def _scores_sentence(taken: dict[str, str], labels: Iterable[str]) -> str:
-    names = {each.key: each.name for each in MEASURES}
+    names = {each.key: each.name for each in ALL}
     scores = [f"{names[key]}: {label}" for key, label in taken.items() if label]
-    absent = [names[key] for key, label in taken.items() if not label and key != CONTENT.key]
+    absent = [each.name for each in MEASURES if each is not CONTENT and not taken[each.key]]
     text = f"Scores: {'; '.join(scores)}."
     outputs = {label.partition("[")[0] for label in taken.values() if label}
     others = [each for each in sorted(labels) if each.partition("[")[0] in outputs]
@@ -324,6 +352,7 @@ def _left_out(not_systems: int, unknown: int) -> str:
     return f"Not counted: {enumerated(phrases)}." if phrases else ""
 
 
+SPEAKER_COUNT = "speaker_count"
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin
 COEFFICIENTS = ("plcc", "srcc", "krcc", "qwk", "mae")
@@ -557,7 +586,7 @@ class Lfs(FamilyPart):
     """Tables 2, 3, 13 to 15, radars and length plots of LFS-Bench; then metrics against people."""
 
     key = "lfs"
-    version = "4"
+    version = "5"
     title = "LFS-Bench: the paper's tables"
     order = 44
     always = False
@@ -568,7 +597,7 @@ class Lfs(FamilyPart):
         clips = clips_of(inputs)
         of_systems = []
         if clips is not None:
-            of_systems = [systems(clips), by_challenge(clips), by_length(clips)]
+            of_systems = [systems(clips), by_challenge(clips), by_length(clips), speed(clips)]
         return together([*of_systems, super().make(inputs)])
 
     def of_family(self, each: FamilyInput) -> Content:
@@ -614,7 +643,7 @@ SPEAKERS = (  # key, words, numbers of speakers; as in the paper's tables
 def systems(clips: Clips) -> Content:
     """All tables of metrics by system that the clips allow; what is not there is said."""
     frame, tables, sentences = clips.frame, list[Table](), list[str]()
-    numbers = frame["speakers"].where(frame["speakers"].str.isdigit(), "0").astype(int)
+    numbers = _numbers_of_speakers(frame)
     for key, words, holds in SPEAKERS:
         tables += _systems(clips, frame[numbers.map(holds)], key, words)
     unknown = frame[numbers == 0]
@@ -640,7 +669,28 @@ def systems(clips: Clips) -> Content:
             'No condition names a group (attributes = { group = "…" } in study.toml): all systems '
             "stand together."
         )
-    return Content([*sentences, *[clips.left] * bool(clips.left)], tables=tables)
+    return Content(
+        [*sentences, *[clips.left] * bool(clips.left)],
+        tables=tables,
+        warnings=_other_numbers_of_speakers(clips),
+    )
+
+
+def _other_numbers_of_speakers(clips: Clips) -> list[str]:
+    """The clips in which another number of speakers was found than they declare."""
+    counts = clips.values_of(SPEAKER_COUNT)
+    declared = _numbers_of_speakers(clips.frame)
+    both = counts.notna() & (declared > 0)
+    others = counts[both & (counts != declared)]
+    if not len(others):
+        return []
+    pairs = zip(others.index, others, declared[others.index], strict=True)
+    named = [f"{name} ({found:.0f}, not {number})" for name, found, number in pairs]
+    return [
+        f"In {len(others)} of {int(both.sum())} clips, another number of speakers was found than "
+        f"the column speakers declares: {first_of(named)}. Listen to them: metrics of each speaker "
+        "and the tables by number of speakers take the declared number."
+    ]
 
 
 def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Table]:
@@ -772,7 +822,7 @@ def _known(frame: pd.DataFrame, measures: Sequence[Measure]) -> list[Measure]:
 
 
 def _columns(measures: Sequence[Measure]) -> list[Column]:
-    return [Column(each.key, each.heading) for each in measures if each in MEASURES]
+    return [Column(each.key, each.heading) for each in measures]
 
 
 ENDS = (1.0, 5.0)
@@ -920,7 +970,7 @@ def by_length(clips: Clips) -> Content:
         return Content([sentence])
     frame["length"], frame["place"] = _bins(sentences)
     rows = _rows(clips, frame)
-    measures = [each for each in ONE_CONTENT if frame[each.key].notna().any()]
+    measures = [each for each in BY_LENGTH if frame[each.key].notna().any()]
     figures: list[Figure] = []
     for each in measures:
         for head, named in clips.panels(frame):
@@ -952,6 +1002,79 @@ def by_length(clips: Clips) -> Content:
     return Content(figures=figures, tables=[table])
 
 
+SPEED = {"table2": "table9", "table3": "table10", "table13": "rtf_dialogues"}
+NO_ARCHITECTURE = "Architecture not named"
+_RTF_NOTE = (
+    "Real-time factor: seconds of synthesis for each second of audio; below 1 is faster than real "
+    "time. Mean ± SD over clips (n - 1), of the column synthesis_s or the attribute rtf of a "
+    "condition. Compare only systems that ran on one device with one batch size. "
+)
+
+
+def speed(clips: Clips) -> Content:
+    """Tables 9 and 10: the real-time factor by architecture; and by architecture and length."""
+    systems_only = ~clips.frame["role"].isin(BESIDE)
+    frame = clips.frame[clips.frame[RTF.key].notna() & systems_only].copy()
+    if not len(frame):
+        return Content()
+    frame["architecture"] = frame["architecture"].replace("", NO_ARCHITECTURE)
+    sentences = []
+    if (frame["architecture"] == NO_ARCHITECTURE).all():
+        sentences.append(
+            'No condition names an architecture (attributes = { architecture = "autoregressive" } '
+            "in study.toml): real-time factors stand together."
+        )
+    numbers = _numbers_of_speakers(frame)
+    tables: list[Table] = []
+    for key, words, holds in SPEAKERS:
+        tables += _speed_tables(clips, frame[numbers.map(holds)], SPEED[key], words)
+    tables += _speed_tables(clips, frame[numbers == 0], "rtf", "clips without a number of speakers")
+    return Content(sentences, tables=tables)
+
+
+def _speed_tables(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Table]:
+    if not len(frame):
+        return []
+    columns = [Column("condition", "Model"), Column(RTF.key, RTF.heading)]
+    columns += [Column(f"{RTF.key}_n", "Clips", "count")]
+    title = table_caption(key, f"real-time factor · {words}")
+    note = f"{_RTF_NOTE}{LEGEND}"
+    rows = _speed_rows(clips, frame, "")
+    tables = [Table(key, title, columns, rows, note, group="group")]
+    known = frame[frame["sentences"].str.isdigit()].copy()
+    lengths = known["sentences"].astype(int)
+    if lengths.nunique() > 1:
+        known["length"], known["place"] = _bins(lengths)
+        rows = []
+        for _, part in known.groupby("place"):
+            rows += _speed_rows(clips, part, f" · {part['length'].iloc[0]} sentences")
+        rows.sort(key=lambda row: _place_of_architecture(row["group"].partition(" · ")[0]))
+        title = f"Real-time factor by architecture and length · {words}"
+        tables.append(
+            Table(f"{key}_length", title, columns, rows, note, folded=True, group="group")
+        )
+    return tables
+
+
+def _speed_rows(clips: Clips, frame: pd.DataFrame, suffix: str) -> list[dict[str, Any]]:
+    known, rows = cells_of(frame, "architecture", "condition"), []
+    for architecture in sorted(frame["architecture"].unique(), key=_place_of_architecture):
+        named = clips.conditions(frame[frame["architecture"] == architecture])
+        own = [known[architecture, name] for name in named]
+        cells = [_cells(each, [RTF], bool(each[RTF.key].sd)) for each in own]
+        rows += _headed_rows(f"{architecture}{suffix}", named, cells, [RTF])
+    return rows
+
+
+def _place_of_architecture(name: str) -> tuple[bool, str]:
+    return name == NO_ARCHITECTURE, name
+
+
+def _numbers_of_speakers(frame: pd.DataFrame) -> pd.Series[int]:
+    """The number that each clip declares; 0 where it declares none."""
+    return frame["speakers"].where(frame["speakers"].str.isdigit(), "0").astype(int)
+
+
 def _bins(sentences: pd.Series[int]) -> tuple[list[str], list[float]]:
     """The bin of each clip: its words, and its place (the mean number of sentences in it)."""
     numbers = sentences.to_numpy()
@@ -975,6 +1098,6 @@ def _rows(clips: Clips, frame: pd.DataFrame) -> list[dict[str, Any]]:
     order = {name: place for place, name in enumerate(clips.conditions(frame))}
     return [
         {"condition": key[0], "length": key[2], "sentences": key[1], "clips": sizes[key]}
-        | {each.key: own[each.key].mean for each in ONE_CONTENT}
+        | {each.key: own[each.key].mean for each in BY_LENGTH}
         for key, own in sorted(known.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     ]

@@ -57,6 +57,11 @@ from analysis.statistics.longform import (
     within_correlates,
 )
 from analysis.statistics.options import Options
+from analysis.statistics.paragraph_prediction import (
+    PLAIN,
+    Prediction,
+    predict_paragraphs,
+)
 
 WITHIN, CENTRED, POOLED = "one speaker", "all, own means taken away", "all pooled (the trap)"
 MOST_OPEN = 3  # speakers
@@ -130,6 +135,7 @@ def paragraphs(
     ]
     pooled, trap = _pool_speakers(synthetic, level, mean)
     named = [one.speaker for one in synthetic] if len(synthetic) <= MOST_OPEN else []
+    predicted = predictions(usable, synthetic, suffix, level, mean)
     return Content(
         sentences=[
             text
@@ -137,11 +143,153 @@ def paragraphs(
             if one.speaker in named
             for text in _paragraph_answer(within, one, mean)
         ]
-        + trap,
+        + trap
+        + list(predicted.sentences),
         figures=[_paragraph_figure(usable, suffix, mean)],
-        tables=_paragraph_tables([*within, *pooled], usable, suffix, level, mean),
+        tables=[
+            *_paragraph_tables([*within, *pooled], usable, suffix, level, mean),
+            *predicted.tables,
+        ],
         warnings=warnings,
-        methods=[PARAGRAPH_METHOD],
+        methods=[PARAGRAPH_METHOD, *predicted.methods],
+    )
+
+
+PREDICTION_METHOD = (
+    "Paragraph MOS predicted from sentence MOS for paragraphs of any number of sentences, which "
+    f"{cite_author('clark2019')} leave to future work: least squares on the mean of all sentences, "
+    "the first, the last and the lowest one, with an intercept for each speaker. Errors are "
+    "cross-validated by leaving one paragraph out. Differences in absolute error are paired by "
+    "paragraph, their intervals adjusted over the models; weights have jackknife intervals over "
+    "paragraphs."
+)
+ALL_SYNTHETIC = "all synthetic"
+PREDICTED_FROM = {
+    PLAIN: "plain mean of its sentences (nothing fitted)",
+    "fitted_mean": "mean",
+    "place": "mean, first, last",
+    "worst": "mean, lowest",
+    "place_and_worst": "mean, first, last, lowest",
+}
+TERMS = {
+    "mean": "mean of all sentences",
+    "first": "first sentence, beyond its share of the mean",
+    "last": "last sentence, beyond its share of the mean",
+    "min": "lowest sentence, beyond its share of the mean",
+}
+PREDICTION_NOTE = (
+    "Each paragraph is predicted by a model fitted without it. A negative difference means a "
+    "smaller error than that of the plain mean. A fitted model also corrects a constant gap "
+    "between paragraphs and sentences: look at the weights to see whether places matter. R² "
+    "below 0: worse than the mean of the other paragraphs."
+)
+WEIGHTS_NOTE = (
+    "Points of paragraph {mean} for one point of the sentence. A middle sentence has its share of "
+    "the first weight. Sentence {mean} of a few ratings is noisy, which draws weights towards 0."
+)
+
+
+@table_row
+class PredictionRow:
+    """The error of a model on paragraphs that it was not fitted on."""
+
+    speaker: str
+    model: str
+    name: str = column("Predicted from")
+    mae: float = column("Mean absolute error", "number", 3)
+    rmse: float = column("RMSE", "number", 3)
+    r2: float = column("R², cross-validated", "number", 2)
+    value: float | None = column("Error minus the plain mean's", "number", 3, sign=True)
+    low: float | None = column("{level} interval, adjusted", "interval", key="interval")
+    high: float | None
+    n_paragraphs: int = column("Paragraphs", "count")
+
+
+@table_row
+class PlaceWeightRow:
+    """The weight of a sentence's place in the prediction of its paragraph."""
+
+    speaker: str
+    term: str
+    name: str = column("Sentence")
+    value: float = column("Weight", "number", 2, sign=True)
+    low: float = column("{level} interval", "interval", key="interval")
+    high: float
+
+
+def predictions(
+    usable: Sequence[ParagraphScores],
+    synthetic: Sequence[ParagraphScores],
+    suffix: str,
+    level: float,
+    mean: str,
+) -> Content:
+    """How well sentences predict their paragraph, and what sentences weigh by their place."""
+    groups: dict[str, Sequence[ParagraphScores]] = {one.speaker: [one] for one in usable}
+    if len(synthetic) > 1:
+        groups[ALL_SYNTHETIC] = synthetic
+    sentences: list[str] = []
+    errors: list[PredictionRow] = []
+    weights: list[PlaceWeightRow] = []
+    for speaker, group in groups.items():
+        made = predict_paragraphs(group, level)
+        if not made:
+            continue
+        errors += [_prediction_row(speaker, each) for each in made]
+        weights += [
+            PlaceWeightRow(speaker, w.term, TERMS[w.term], w.value, w.low, w.high)
+            for w in made[-1].weights
+        ]
+        if list(group) == list(synthetic):
+            sentences.append(_prediction_answer(made, mean, group))
+    if not errors:
+        return Content()
+    key, title = f"prediction{suffix}", f"Paragraph {mean} predicted from sentence {mean}"
+    table = Table.from_rows(
+        PredictionRow, key, title, errors, level=level, note=PREDICTION_NOTE, group="speaker"
+    )
+    key, title = (
+        f"prediction_weights{suffix}",
+        f"Weights of sentences by place, for paragraph {mean}",
+    )
+    note = WEIGHTS_NOTE.format(mean=mean)
+    places = Table.from_rows(
+        PlaceWeightRow, key, title, weights, level=level, note=note, group="speaker"
+    )
+    return Content(sentences, tables=[table, places], methods=[PREDICTION_METHOD])
+
+
+def _prediction_row(speaker: str, made: Prediction) -> PredictionRow:
+    gap = made.versus_plain
+    return PredictionRow(
+        speaker=speaker,
+        model=made.model,
+        name=PREDICTED_FROM[made.model],
+        mae=made.mae,
+        rmse=made.rmse,
+        r2=made.r2,
+        value=gap.value if gap else None,
+        low=gap.low if gap else None,
+        high=gap.high if gap else None,
+        n_paragraphs=made.n_paragraphs,
+    )
+
+
+def _prediction_answer(
+    made: Sequence[Prediction], mean: str, group: Sequence[ParagraphScores]
+) -> str:
+    """The plain mean beside the largest model, which was named before anybody looked."""
+    plain, largest = made[0], made[-1]
+    noise = float(np.sqrt(np.mean(np.concatenate([one.whole_noise for one in group]))))
+    floor = f" The noise of few ratings alone leaves an RMSE of {noise:.2f}." if noise > 0 else ""
+    gap = largest.versus_plain
+    if gap is None:
+        return ""
+    return (
+        f"The plain mean of its sentences misses paragraph {mean} of synthetic speech by "
+        f"{plain.mae:.2f} points on average (RMSE {plain.rmse:.2f}). Predicted from "
+        f"{PREDICTED_FROM[largest.model]}, it is missed by {largest.mae:.2f} (difference "
+        f"{number(gap.value, True, 2)} {interval_text(gap.low, gap.high, None, 2)}).{floor}"
     )
 
 
@@ -154,7 +302,7 @@ def _pool_speakers(
     centred = pooled_correlates(synthetic, level, centred=True)
     pooled = pooled_correlates(synthetic, level)
     rows = [
-        CorrelateRow(**_cells("all synthetic", kind, each, mean))
+        CorrelateRow(**_cells(ALL_SYNTHETIC, kind, each, mean))
         for kind, correlates in ((CENTRED, centred), (POOLED, pooled))
         for each in correlates
     ]
@@ -746,7 +894,7 @@ class LongForm(Part):
     """Sentences alone, whole paragraphs, and sentences after their context, side by side."""
 
     key = "long_form"
-    version = "2"
+    version = "3"
     title = "Long-form: settings, contexts, paragraphs"
     order = 40
     always = False

@@ -68,6 +68,7 @@ class TaskEntry:
     method: str
     block_size: int
     ratings_per_stimulus: int
+    min_raters: int | None = None  # of each condition; None: none
     title: str = ""
     instructions: str = ""
     options: dict[str, Any] = field(default_factory=dict)

@@ -1211,6 +1211,14 @@ class Task(Table):
     ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = declare(
         PLAN, "Ratings per stimulus", "every stimulus ends with exactly this number"
     )
+    min_raters: Annotated[int, Field(ge=1, le=SMALL)] = declare(
+        PLAN,
+        "Raters per condition at least",
+        "how many raters each condition of the task needs; the study's page, the results and the "
+        "paper files name the conditions with fewer. Clark et al. (2019) had 35 or more",
+        None,
+        "none",
+    )
     title: Annotated[str, text_of(200)] = declare(
         WORDING, "Heading", "shown before the first trial", ""
     )

@@ -1,0 +1,86 @@
+"""SQUIM's MOS: predicted beside a clean recording of any other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics.core import decoding, weights
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
+from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.networks.predictors import chunks
+from metrics.suite.squim_pesq import AT_ONCE_S, weights_path
+
+if TYPE_CHECKING:
+    import torch
+
+WEIGHTS = "squim_subjective_bvcc_daps.pth"
+
+
+@dataclass(frozen=True)
+class SquimMosParameters(chunks.ChunkRule):
+    """How clips are cut, the file of weights, and the file of the clean recording.
+
+    ``reference`` is a path, or a file in the folder of models. torchaudio repeats it or cuts it to
+    the length of each chunk.
+    """
+
+    model: str = WEIGHTS
+    reference: str = ""
+
+
+class SquimMos(Metric):
+    """5 less the predicted loss against a clean recording, the same for all clips."""
+
+    key = "squim_mos"
+    version = "1"
+    description = "MOS predicted by SQUIM against a clean recording of other words"
+    title = "SQUIM MOS"
+    source = "Kumar et al. (2023), TorchAudio-SQUIM; torchaudio's SQUIM_SUBJECTIVE and its weights"
+    unit = "MOS"
+    low = 1.0
+    high = 5.0
+    higher_is_better = True
+    sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
+    precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
+    packages = ("torch", "torchaudio", "numpy")
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    parameters_type = SquimMosParameters
+    parameters: SquimMosParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Build torchaudio's network with its weights, and read the clean recording."""
+        import torch
+        from torchaudio import models
+
+        super().load(device)
+        if not self.parameters.reference:
+            raise weights.Unavailable(
+                "no clean recording: set the parameter reference to a file of clean speech, the "
+                "same for all clips that you compare"
+            )
+        reference = weights.model_file(self.parameters.reference)
+        path = weights_path(self.parameters.model, WEIGHTS, "SQUIM_SUBJECTIVE")
+        self.weights = weights.hashes([path, reference])
+        wave = decoding.load_wave(reference, self.sample_rate_hz)
+        self.reference = torch.from_numpy(wave)[None].to(device)
+        self.model = models.squim_subjective_base()
+        self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+        self.model.eval().to(device)
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
+        averages = chunks.average_chunks(
+            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
+        )
+        return [chunks.first_value(each) for each in averages]
+
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        """MOS of waves, (waves, 1)."""
+        import torch
+
+        reference = self.reference.expand(len(batch), -1)
+        mos: torch.Tensor = self.model(torch.stack(list(batch)), reference)
+        return mos[:, None]
