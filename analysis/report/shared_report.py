@@ -25,7 +25,7 @@ OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to no
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
         *("named_tests", "pairs", "agreement", "screening", "trap_detection", "recommendation"),
         *("against_people", "clip_scores", "att", "lfs", "long_form", "nvv"),
-        *("voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
+        *("criteria", "voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
         *("participants", "versions", "robustness", "clip_validation", "hypotheses"),
     }
 )
