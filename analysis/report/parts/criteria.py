@@ -19,6 +19,7 @@ from analysis.report.parts.att import means
 
 COMPARISONS = ("cmos", "ccr")  # naturalness against the recordings, the first that there is
 NATURALNESS = (*COMPARISONS, "mos")
+IN_CONTEXT = "context_mos"  # rated turn by turn
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class MetricColumn:
     decimals: int = 2
     factor: float = 1.0
     lowest_is_best: bool = False
+    ranked: bool = True
 
 
 COLUMNS = {  # by the key of an output, or the name of an imported score, in the table's order
@@ -47,6 +49,11 @@ COLUMNS = {  # by the key of an output, or the name of an imported score, in the
     "sigmos": MetricColumn("SIGMOS overall"),
     "audiobox_pq": MetricColumn("Audiobox PQ"),
     "clap": MetricColumn("CLAP", 3),
+    "turn_taking": MetricColumn("FTO, s", ranked=False),
+    "turn_gap_s": MetricColumn("Gap, s", ranked=False),
+    "turn_overlap_s": MetricColumn("Overlap, s", ranked=False),
+    "interruptions_per_minute": MetricColumn("Interruptions per minute", 1, ranked=False),
+    "overlapped_speech": MetricColumn("Overlapped speech, %", 1, 100.0, ranked=False),
 }
 SIMILARITY = ("speaker_similarity", "sim_o", "sim_r", "timbre_similarity")
 _SPOKEN = ("wer", "cer", "utmos")
@@ -56,6 +63,10 @@ METRICS_OF = {  # what stands beside a criterion: by estimand and criterion, or 
     ("smos", ""): (*SIMILARITY, *_SPOKEN),
     ("speaker_similarity", ""): (*SIMILARITY, *_SPOKEN),
     ("mos", "naturalness"): _SPOKEN,
+    ("mos", "turn_taking"): ("turn_taking", "turn_gap_s"),
+    ("mos", "interruptions"): ("turn_overlap_s", "interruptions_per_minute", "overlapped_speech"),
+    ("context_mos", "appropriateness"): (),
+    ("context_mos", "timing"): ("turn_taking", "turn_gap_s", "turn_overlap_s"),
     ("mos", "quality"): ("audiobox_pq",),
     ("mos", "relevance"): ("clap",),
     ("p835", "signal"): ("dnsmos_sig", "sigmos_signal"),
@@ -67,6 +78,11 @@ _NOTE = "Each interval is for its own mean, two-way clustered over raters and it
 _SIM_NOTE = (
     "SIM-o: cosine of the speaker embeddings of the clip and of the prompt’s recording, SIM-r: of "
     "the prompt’s resynthesis. "
+)
+_TIMING_NOTE = (
+    "FTO: floor-transfer offset, the start of a turn after the end of the turn before it; below 0 "
+    "both speak. Timing is the median of a conversation, then the mean over conversations, and is "
+    "not ranked. "
 )
 METRICS_NOTE = "Metrics: means over the clips that raters judged; error rates in per cent. "
 
@@ -101,6 +117,8 @@ class Criteria(Part):
             suffix = f"_{n}" if len(shown) > 1 else ""
             sentences += systems.leaders()
             tables.append(systems.table(f"systems{suffix}", "Systems: criteria and metrics"))
+            if own[0].estimand == IN_CONTEXT:
+                tables += breakdown(systems.shown, inputs, lambda t: t["item"], "item", "turn")
             figures.append(systems.figure(0, 1, f"plane{suffix}", "Two criteria of each system"))
         return Content(sentences=sentences, tables=tables, figures=figures)
 
@@ -218,7 +236,8 @@ class Systems:
             rows.append(row | self.metrics.get(name, {}))
         keys = [self.key(n) for n in self.scores]
         lowest = [key for key in self.metric_keys() if COLUMNS[key].lowest_is_best]
-        return with_best(rows, [*keys, *self.metric_keys()], decimals=2, lowest=lowest)
+        ranked = [key for key in self.metric_keys() if COLUMNS[key].ranked]
+        return with_best(rows, [*keys, *ranked], decimals=2, lowest=lowest)
 
     def metric_keys(self) -> list[str]:
         """The metrics of which any system has a value, in the table’s order."""
@@ -239,7 +258,9 @@ class Systems:
         """What stands below the table."""
         keys = self.metric_keys()
         sim = any(COLUMNS[key].heading.startswith("SIM-") for key in keys)
-        return _NOTE + _SIM_NOTE * sim + METRICS_NOTE * bool(keys) + LEGEND
+        timing = any(not COLUMNS[key].ranked for key in keys)
+        metrics = METRICS_NOTE * bool(keys) + _TIMING_NOTE * timing
+        return _NOTE + _SIM_NOTE * sim + metrics + LEGEND
 
     def table(self, key: str, title: str) -> Table:
         """The table."""
