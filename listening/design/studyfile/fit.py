@@ -13,7 +13,7 @@ from listening.design.studyfile.study_toml import OPTION
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
-from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER
+from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, QUESTION
 from listening.methods.paired import BETWEEN
 from listening.methods.transcript_scores import keyword_places, spoken_units
 
@@ -226,6 +226,10 @@ class TaskFit:
                 self.notes.csv(self.numbers[s.key], CORRECT_ANSWER, what, remedy)
 
     def _check_own_alternatives(self, s: StimulusEntry) -> None:
+        asked = any("{question}" in each.question for each in self.task.criteria)
+        if asked and not s.attributes.get(QUESTION, "").strip():
+            what = f"The clip “{s.key}” has no question, and “{self.task.key}” asks {{question}}."
+            self.notes.csv(self.numbers[s.key], QUESTION, what, "Write it in the column question.")
         try:
             self.method.check_alternatives(s.attributes)
         except ValueError as error:

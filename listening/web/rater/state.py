@@ -325,6 +325,8 @@ def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
     alternatives = rules.alternatives_of(trial.stimulus_id, rng_of(trial.code))
     if alternatives is not None:
         shown["alternatives"] = page_facts.alternatives_facts(alternatives)
+    if question := rules.question_of(trial.stimulus_id):
+        shown["question"] = question
     return encode(shown)
 
 

@@ -112,6 +112,8 @@ const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, transcrip
 
 /** What a question calls the kind of its clip, such as the type of vocalisation. */
 const KIND = "{dimension}";
+/** Where a question that the clip brings stands. */
+const QUESTION = "{question}";
 
 /**
  * Fills in the alternatives that the clip of a trial brings.
@@ -142,11 +144,12 @@ function withAlternatives(fragment, plans, steps) {
  * @param {import("../shared/wire.js").Task} task
  * @param {import("../shared/wire.js").Trial} trial
  */
-export function askedOf(task, { dimension, alternatives }) {
+export function askedOf(task, { dimension, alternatives, question }) {
   const fragment = cloned(`task-${task.index}`);
   const criteria = withAlternatives(fragment, task.criteria, alternatives);
-  if (dimension === undefined) return { fragment, plans: criteria };
-  const named = (/** @type {string} */ text) => text.replaceAll(KIND, dimension);
+  if (dimension === undefined && question === undefined) return { fragment, plans: criteria };
+  const named = (/** @type {string} */ text) =>
+    text.replaceAll(KIND, () => dimension ?? KIND).replaceAll(QUESTION, () => question ?? QUESTION);
   for (const element of fragment.querySelectorAll("legend, .field-help")) {
     for (const node of element.childNodes) {
       if (node instanceof Text) node.data = named(node.data);
