@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from choice_sounds import choice_sounds
+from conversations import conversations
 from recipes import (
     AUDIO,
     RATE_HZ,
@@ -60,6 +61,7 @@ def recipes(packages: Path | None = None) -> Iterator[Recipe]:
     yield from sound_effects()
     yield begun()
     yield from choice_sounds()
+    yield from conversations()
 
 
 # --- MUSHRA: anchors of BS.1534 ------------------------------------------------------------------

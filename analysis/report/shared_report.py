@@ -26,7 +26,7 @@ OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to no
         *("named_tests", "pairs", "agreement", "screening", "trap_detection", "recommendation"),
         *("against_people", "prediction_powered", "clip_scores", "att", "lfs", "long_form"),
         *("nvv", "vocalisations"),
-        *("voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
+        *("criteria", "voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
         "marking",
         *("participants", "versions", "robustness", "clip_validation", "hypotheses"),
     }

@@ -22,6 +22,7 @@ from soundfile import LibsndfileError, SoundFile
 from listening.audio.long_sounds import bounded
 from listening.common.input_limits import CLIP_DURATION_S
 from listening.common.sound_files import AudioError, Samples, open_sound
+from listening.common.speaker_turns import Excerpt
 
 BLOCK_FRAMES = 65_536
 CUT_EDGES_HZ = {20: (15.0, 20.0), 50: (45.0, 60.0)}  # all below is removed, all above stays
@@ -233,14 +234,22 @@ def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator
         ) from None
 
 
-def join(parts: Sequence[Path | float], target: Path) -> list[tuple[float, float]]:
-    """Writes files (paths) and silences (seconds) one after the other as FLAC with 24 bit.
+SoundPart = Path | Excerpt | float
+
+
+def join(
+    parts: Sequence[SoundPart], target: Path, *, mono: bool = False
+) -> list[tuple[float, float]]:
+    """Writes files (paths), parts of files and silences (seconds) in a row as FLAC with 24 bit.
 
     Says from which second to which each part lasts, exact to a sample. The rate is the highest of
-    the files' rates, and sound is mono if all of them are; levels stay. The first file's start and
+    the files' rates, and sound is mono if all of them are; levels stay. With ``mono`` it is the
+    mean of the channels. Parts of files are faded at both ends. The first file's start and
     the last file's end are no joints and stay as they are.
     """
-    rate_hz, channels = _common_shape([part for part in parts if isinstance(part, Path)])
+    files = [part.sound if isinstance(part, Excerpt) else part for part in parts]
+    rate_hz, channels = _common_shape([file for file in files if isinstance(file, Path)])
+    channels = 1 if mono else channels
     spans = []
     at = 0
     with plain_flac(target, rate_hz, channels, 24) as file:
@@ -249,6 +258,7 @@ def join(parts: Sequence[Path | float], target: Path) -> list[tuple[float, float
             for block in _part(part, rate_hz, place > 0, place + 1 < len(parts)):
                 at += len(block)
                 _check_length(at / rate_hz)
+                block = block.mean(axis=1, keepdims=True) if mono else block
                 file.write(np.broadcast_to(block, (len(block), channels)))
             spans.append((start / rate_hz, at / rate_hz))
     return spans
@@ -265,8 +275,14 @@ def _common_shape(files: Sequence[Path]) -> tuple[int, int]:
 
 
 def _part(
-    part: Path | float, rate_hz: int, joint_before: bool, joint_after: bool
+    part: SoundPart, rate_hz: int, joint_before: bool, joint_after: bool
 ) -> Iterator[Samples]:
+    if isinstance(part, Excerpt) and isinstance(part.sound, Path):
+        span = Span(part.start_s, part.end_s)
+        yield from cut(resampled(part.sound, rate_hz), rate_hz, span)
+        return
+    if not isinstance(part, (Path, int, float)):
+        raise TypeError(f"{part!r} names no file")
     if not isinstance(part, Path):
         yield from _silence(round(part * rate_hz))
         return

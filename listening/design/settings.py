@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from listening.common.speaker_turns import Excerpt, Turn, turns_of
 from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 from listening.design.studyfile.problems import did_you_mean
 
@@ -24,8 +26,9 @@ WHOLE = re.compile(r"([RT])([ip])")
 PAIR = re.compile(r"(R|Text|T)([1-9][0-9]?)([RT])([1-9][0-9]?)")
 EXAMPLES = "Ri, Ti, Rp, Tp, R1R1, R1T1, T1T1, Text1T1, T2T1 or T1T2"
 SHORTEST_PARAGRAPH = 2  # of one line there is nothing to compare with the line by itself
-Sound = TypeVar("Sound")
+Sound = TypeVar("Sound", Path, float)
 LONGEST_KEY = 80
+OFFSET = "floor_transfer_offset_s"  # the attribute of a turn: its start after the turn before
 LONGEST_LABEL = LONGEST_STIMULUS = 120
 UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # languages that part sentences by no space
 
@@ -111,9 +114,11 @@ class Line:
     text: str
     start_s: float = 0.0
     end_s: float = 0.0
+    speaker: str = ""  # of a turn in a recording; else the item says it
 
     def as_dict(self) -> dict[str, Any]:
-        return {
+        named = {"speaker": self.speaker} if self.speaker else {}
+        return named | {
             "stimulus": self.stimulus,
             "item": self.item,
             "role": self.role,
@@ -125,12 +130,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A derived stimulus: its entry (without a file), its lines, and the silence between them."""
+    """A derived stimulus: its entry (without a file), its lines, and the silence between them.
+
+    Lines that are turns of one recording have their times there (``cut``). They are heard as they
+    were recorded, with what overlaps them, and ``mono`` says whether as one channel.
+    """
 
     entry: StimulusEntry
     lines: tuple[Line, ...]
-    gap_s: float
-    context_gap_s: float
+    gap_s: float = 0.0
+    context_gap_s: float = 0.0
+    cut: bool = False
+    mono: bool = False
 
     @property
     def rated(self) -> tuple[Line, ...]:
@@ -140,16 +151,21 @@ class Recipe:
     def heard_lines(self) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.stimulus)
 
-    def parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
+    def parts(self, sound: Callable[[str], Sound]) -> list[Sound | Excerpt | float]:
         """All that raters hear, in order: the sound of each line, seconds of silence between."""
         return self._parts(self.heard_lines, sound)
 
-    def rated_parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
+    def rated_parts(self, sound: Callable[[str], Sound]) -> list[Sound | Excerpt | float]:
         """What is rated alone."""
         return self._parts(self.rated, sound)
 
-    def _parts(self, lines: Sequence[Line], sound: Callable[[str], Sound]) -> list[Sound | float]:
-        parts: list[Sound | float] = []
+    def _parts(
+        self, lines: Sequence[Line], sound: Callable[[str], Sound]
+    ) -> list[Sound | Excerpt | float]:
+        if self.cut:
+            ends = lines[0].start_s, max(line.end_s for line in lines)
+            return [Excerpt(sound(lines[0].stimulus), *ends)]
+        parts: list[Sound | Excerpt | float] = []
         for before, line in zip((None, *lines), lines, strict=False):
             if before is not None:
                 gap_s = self.gap_s if before.role == line.role else self.context_gap_s
@@ -159,6 +175,9 @@ class Recipe:
 
     def timeline(self, spans: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
         """The lines as they are stored, with the times of those that are heard."""
+        if self.cut:
+            start_s = self.lines[0].start_s
+            spans = [(line.start_s - start_s, line.end_s - start_s) for line in self.lines]
         times = iter(spans)
         timed = []
         for line in self.lines:
@@ -438,6 +457,10 @@ class _Workshop:
         wanted = list(self._wanted(where, table))
         if not wanted:
             return
+        if table.get("lines") == "turns":
+            for condition in wanted:
+                self._make_turns(where, table, condition)
+            return
         allowed = bool(table.get("allow_missing"))
         paragraphs, wrong = self.manifest.paragraphs(table.get("dimensions", ()), allowed)
         self.mistakes |= dict.fromkeys(wrong)
@@ -623,6 +646,107 @@ class _Workshop:
             gap_s,
             gap_s if context_gap_s is None else float(context_gap_s),
         )
+
+    # --- The turns of recorded conversations ------------------------------------------------------
+
+    def _make_turns(self, where: str, table: dict[str, Any], wanted: _Condition) -> None:
+        """The cells of one condition, cut from the recordings of the condition that it rates."""
+        form, made = wanted.form, 0
+        if form.context_voice not in (None, form.rated_voice):
+            what = f"“{form.name}” needs context by another voice than the recording's own."
+            self.say(f"{where}.conditions", what, "Write T1T1, T2T1, R1R1, Tp or Ti.")
+            return
+        for stimulus in self.study.stimuli:
+            if stimulus.condition != wanted.rated or stimulus.trap:
+                continue
+            try:
+                turns = turns_of(stimulus.attributes.get("turns", ""))
+            except ValueError as error:
+                what, remedy = f"The {error}.", 'Write "A 0-2.5; B 2.85-6.1".'
+                self.say("turns", what, remedy, stimulus.key)
+                continue
+            if not turns or any(turn.end_s <= turn.start_s for turn in turns):
+                what = f"The recording “{stimulus.key}” has no turns with times."
+                remedy = "Write them in the column turns, or run find_turns."
+                self.say("turns", what, remedy, stimulus.key)
+                continue
+            for cell in self._turn_windows(form, table, turns):
+                made += 1
+                self._make_turn_cell(table, wanted, stimulus, turns, cell)
+        if not made and not self.mistakes:
+            what = f"No recording of “{wanted.rated}” has the turns that “{form.name}” needs."
+            self.say(f"{where}.conditions", what, "Remove it, or add longer conversations.")
+
+    def _turn_windows(
+        self, form: Form, table: dict[str, Any], turns: Sequence[Turn]
+    ) -> list[range]:
+        """Places of the turns of each cell, in the order in which they begin."""
+        n = min(len(turns), table.get("first_lines") or len(turns))
+        if form.setting == "paragraph":
+            return [range(n)]
+        windows = [range(k, k + form.needed_lines) for k in range(n - form.needed_lines + 1)]
+        which = table.get("windows", "all")
+        if form.setting == "isolation" or which == "all":
+            return windows
+        return windows[:1] if which == "first" else windows[-1:]
+
+    def _make_turn_cell(
+        self,
+        table: dict[str, Any],
+        wanted: _Condition,
+        stimulus: StimulusEntry,
+        turns: Sequence[Turn],
+        places: range,
+    ) -> None:
+        form, whole = wanted.form, self.own_items[stimulus.item]
+        ordered = sorted(turns, key=lambda turn: (turn.start_s, turn.end_s))
+        window = [
+            replace(
+                whole,
+                key=f"{whole.key}.{place + 1}",
+                text=ordered[place].text,
+                paragraph=whole.paragraph or whole.key,
+                position=place + 1,
+                speaker=ordered[place].speaker,
+                transcript="",
+            )
+            for place in places
+        ]
+        lines = tuple(
+            Line(
+                stimulus.key,
+                item.key,
+                "rated" if role == "rated" else "context",
+                turn.text,
+                turn.start_s,
+                turn.end_s,
+                turn.speaker,
+            )
+            for (item, role), turn in zip(
+                _roles(form, window), (ordered[place] for place in places), strict=True
+            )
+        )
+        rated = window[form.context_lines :]
+        to = "" if len(rated) == 1 else f"-{rated[-1].position}"
+        item = replace(
+            rated[0],
+            key=f"{whole.key}.{rated[0].position}{to}",
+            text=whole.text if form.setting == "paragraph" else rated[0].text,
+            speaker=_common(each.speaker for each in rated),
+            derived=True,
+        )
+        attributes = attributes_of(form, window)
+        first = lines[form.context_lines]
+        if form.context_lines and lines[form.context_lines - 1].speaker != first.speaker:
+            offset_s = first.start_s - lines[form.context_lines - 1].end_s
+            attributes[OFFSET] = f"{offset_s:.3f}"
+        if stimulus.run > 1:
+            return  # raters get the first synthesis
+        key = "_".join(f"{wanted.key}:{item.key}".split())
+        self.items.setdefault(item.key, item)
+        mono = table.get("channels", "both") == "mono"
+        entry = StimulusEntry(key, wanted.key, item.key, "", attributes=attributes)
+        self.stimuli[key] = Recipe(entry, lines, cut=True, mono=mono)
 
     def _line(self, wanted: _Condition, item: ItemEntry, role: str) -> Line:
         whose = wanted.rated if role == "rated" else wanted.context

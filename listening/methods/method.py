@@ -27,6 +27,7 @@ OPEN = (*TEXTS, MARKS)  # widgets whose answers are too many to list
 JOINT = "|"  # between the labels of an answer that holds several
 # Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
 CORRECT_ANSWER = "correct_answer"
+QUESTION = "question"  # the clip's own, which {question} in a criterion stands for
 ALTERNATIVES = "alternatives"  # the answers to choose from; also the widget that shows them
 DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 

@@ -140,7 +140,9 @@ def _stimulus_row(
 def _rated_s(s: Stimulus) -> float:
     """How long the rated part lasts: what `path` holds."""
     rated = [line for line in s.lines if line["role"] == "rated"]
-    return float(rated[-1]["end_s"] - rated[0]["start_s"]) if rated else s.duration_s
+    if not rated:
+        return s.duration_s
+    return float(max(line["end_s"] for line in rated) - rated[0]["start_s"])
 
 
 def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
@@ -151,7 +153,7 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
     rated = [line for line in s.lines if line["role"] == "rated"]
     return [
         TurnRow(
-            speaker=speakers.get(line["item"], ""),
+            speaker=line.get("speaker") or speakers.get(line["item"], ""),
             start_s=round(line["start_s"] - rated[0]["start_s"], 6),
             end_s=round(line["end_s"] - rated[0]["start_s"], 6),
             text=line["text"],

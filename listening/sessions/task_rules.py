@@ -15,7 +15,7 @@ from listening.common.secret_seeds import rng_of
 from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, Step, method_named
-from listening.methods.method import ALTERNATIVES, gettext_noop
+from listening.methods.method import ALTERNATIVES, QUESTION, gettext_noop
 from listening.methods.transcript_scores import SpokenText
 from listening.models import Stimulus, Study, Task
 
@@ -135,6 +135,10 @@ class TaskRules:
             return None
         scale = Scale(widget=ALTERNATIVES).of_clip(self.attributes.get(stimulus, {}))
         return self.method.ordered_alternatives(scale, self.options, rng)
+
+    def question_of(self, stimulus: int) -> str:
+        """The question that this clip brings beside its alternatives; empty where it has none."""
+        return str(self.attributes.get(stimulus, {}).get(QUESTION, "")).strip()
 
 
 @lru_cache(maxsize=512)

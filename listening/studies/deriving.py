@@ -119,7 +119,7 @@ def _sound(
         "duration_s": span.duration_s if span else spans[-1][1],
         "trimmed_s": span.start_s if span else 0.0,
         "sample_rate_hz": max(line.sample_rate_hz for line in heard),
-        "channels": max(line.channels for line in heard),
+        "channels": 1 if recipe.mono else max(line.channels for line in heard),
         "lines": recipe.timeline(spans),
     }
 
@@ -131,7 +131,9 @@ def _clip(
     parts = recipe.parts(lambda key: audio.local_path(lines[key].served))
     if len(parts) == 1 and isinstance(parts[0], Path):
         return parts[0], [(0.0, lines[recipe.heard_lines[0].stimulus].duration_s)]
-    spans = audio.join(parts, target)
+    spans = audio.join(parts, target, mono=recipe.mono)
+    if recipe.cut:
+        return target, spans
     sounds = zip(parts, spans, strict=True)
     return target, [span for part, span in sounds if isinstance(part, Path)]
 
@@ -140,7 +142,7 @@ def _rated_alone(
     recipe: Recipe, lines: Mapping[str, Stimulus], target: Path, stored: list[str]
 ) -> dict[str, Any]:
     """The rated lines as they were imported: what metrics score. One line is its own original."""
-    if len(recipe.rated) == 1:
+    if len(recipe.rated) == 1 and not recipe.cut:
         line = lines[recipe.rated[0].stimulus]
         names = ("original", "sha256", "loudness_lufs", "peak_dbfs", "gain_db")
         return {name: getattr(line, name) for name in names}

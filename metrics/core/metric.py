@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
+from listening.common.speaker_turns import Turn as Turn
 from metrics.core import precision, wave_memory
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.silence import silence
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 
 REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
 RECORDINGS = ("reference_path", "reference_audio_path")  # fields
-
-
-@dataclasses.dataclass(frozen=True)
-class Turn:
-    """One speaker's stretch of a clip, in seconds from its start."""
-
-    speaker: str
-    start_s: float
-    end_s: float
-    text: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from listening.common.sound_files import is_system_file
+from listening.common.speaker_turns import turns_of
 from listening.common.spreadsheets import (
     TableError,
     clean_name,
@@ -32,7 +33,6 @@ from metrics.core import decoding
 from metrics.core.decoding import escape_path
 from metrics.core.metric import REFERENCE_AUDIO, Material
 from metrics.core.vocalisations import TARGET, has_marks
-from metrics.signal.turns import turns_of
 
 TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns", "run")

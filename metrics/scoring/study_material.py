@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from listening.common.speaker_turns import turns_of
 from metrics.core.metric import REFERENCE_AUDIO, Material, Metric, Turn
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.scoring.runner import Clip
-from metrics.signal.turns import turns_of
 
 
 class NoStimuli(ValueError):

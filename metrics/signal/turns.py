@@ -1,37 +1,23 @@
-"""Who speaks when: turns written in a manifest, and each speaker's part of a wave."""
+"""Who speaks when in a clip, and each speaker's part of its wave."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from listening.common.plain_json import JsonError, read_json
+import numpy as np
+
+from listening.common.sound_files import open_sound
+from listening.common.speaker_turns import turns_of
 from metrics.core.metric import Material, Turn
+from metrics.signal import speech
 
 if TYPE_CHECKING:
     import torch
 
-STRETCH = re.compile(r"(?P<speaker>\S.*?)\s+(?P<start>\d+(?:\.\d+)?)\s*-\s*(?P<end>\d+(?:\.\d+)?)")
-KNOWN = ("speaker", "start_s", "end_s", "text")
-
-
-def turns_of(text: str) -> tuple[Turn, ...]:
-    """The turns that a manifest's attribute ``turns`` tells; none of an empty text.
-
-    Either stretches in seconds, "A 0-2.5; B 2.85-6.1", or a JSON list of objects with ``speaker``,
-    ``start_s``, ``end_s`` and ``text``; without the times (both 0) when only the texts are known.
-    Raises ValueError that quotes what cannot be read.
-    """
-    text = text.strip()
-    if not text:
-        return ()
-    if text.startswith("["):
-        return tuple(_turn_of_json(part) for part in _json_list(text))
-    parts = [part.strip() for part in re.split(r"[;\n]", text)]
-    return tuple(_turn_of_stretch(part) for part in parts if part)
+BLOCK_FRAMES = 65_536
+PAD_S = 0.03  # by which silero-vad widens every segment at either end
 
 
 def known_turns(material: Material) -> tuple[Turn, ...]:
@@ -40,6 +26,38 @@ def known_turns(material: Material) -> tuple[Turn, ...]:
     Raises ValueError when these cannot be read: a dialogue is not to pass for one voice.
     """
     return material.turns or turns_of(material.attribute("turns"))
+
+
+def turns_of_channels(path: Path, names: Sequence[str], pause_s: float = 0.2) -> list[Turn]:
+    """The turns of a sound with one speaker in each channel, found by the speech detector.
+
+    ``names``: of the speakers, by channel. Speech of one channel with less than ``pause_s`` of
+    silence in it is one turn. Returns turns in the order in which they begin, in seconds. Raises
+    ValueError where the file has another number of channels.
+    """
+    import soxr
+    import torch
+
+    with open_sound(path) as sound:
+        wave = np.concatenate([*sound.blocks(BLOCK_FRAMES), np.zeros((0, sound.channels))])
+        rate_hz = sound.rate_hz
+    if wave.shape[1] != len(names):
+        raise ValueError(f"{path.name} has {wave.shape[1]} channels, not {len(names)}")
+    waves = [
+        torch.from_numpy(soxr.resample(channel, rate_hz, speech.RATE_HZ)).float()
+        for channel in wave.T
+    ]
+    found = speech.speech_segments(waves, speech.load_detector())
+    turns: list[Turn] = []
+    for name, segments in zip(names, found, strict=True):
+        own: list[Turn] = []
+        for start, end in segments:
+            start_s, end_s = start / speech.RATE_HZ + PAD_S, end / speech.RATE_HZ - PAD_S
+            if own and start_s - own[-1].end_s < pause_s:
+                start_s = own.pop().start_s
+            own.append(Turn(name, start_s, end_s))
+        turns += own
+    return sorted(turns, key=lambda turn: (turn.start_s, turn.end_s))
 
 
 def have_times(turns: Sequence[Turn]) -> bool:
@@ -83,41 +101,3 @@ def _stretches(turns: Sequence[Turn], rate_hz: int, n_samples: int) -> list[tupl
             stretches.append((start, stop))
             reached = stop
     return stretches
-
-
-def _turn_of_stretch(part: str) -> Turn:
-    match = STRETCH.fullmatch(part)
-    if not match:
-        raise ValueError(f'turns: {part!r} is not "SPEAKER START-END" in seconds')
-    return _check_turn(Turn(match["speaker"], float(match["start"]), float(match["end"])), part)
-
-
-def _json_list(text: str) -> list[Any]:
-    try:
-        parts = read_json(text)
-    except JsonError as error:
-        raise ValueError(f"turns: no JSON ({error})") from error
-    return list(parts)
-
-
-def _turn_of_json(part: Any) -> Turn:
-    if not isinstance(part, dict) or not isinstance(part.get("speaker"), str):
-        raise ValueError(f"turns: {json.dumps(part)} is not an object with a speaker")
-    if unknown := sorted(set(part) - set(KNOWN)):
-        raise ValueError(f"turns: {', '.join(unknown)} is not one of {', '.join(KNOWN)}")
-    try:
-        times = float(part.get("start_s", 0)), float(part.get("end_s", 0))
-    except (TypeError, ValueError):
-        raise ValueError(f"turns: {json.dumps(part)} has a time that is no number") from None
-    turn = Turn(part["speaker"].strip(), *times, str(part.get("text", "")).strip())
-    if times == (0.0, 0.0) and turn.text and turn.speaker:
-        return turn
-    return _check_turn(turn, json.dumps(part))
-
-
-def _check_turn(turn: Turn, text: str) -> Turn:
-    if not turn.speaker:
-        raise ValueError(f"turns: {text} names no speaker")
-    if not 0 <= turn.start_s < turn.end_s < math.inf:
-        raise ValueError(f"turns: {text} does not end after its start")
-    return turn

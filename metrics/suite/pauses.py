@@ -23,8 +23,8 @@ from metrics.core.metric import (
 )
 from metrics.signal import speech
 from metrics.signal.speech import Segments
+from metrics.signal.turns import PAD_S  # pauses get it back
 
-PAD_S = 0.03  # by which silero-vad widens every segment at either end; pauses get it back
 LACKING = {
     "pause_mean_s": "no pause",
     "words_per_s": "no text, no language, or one that is written without spaces",

@@ -60,6 +60,17 @@ RHYME: dict[str, Any] = {
 }
 
 
+def question_story() -> Story:
+    """Two trials, each with the question that its clip brings."""
+    task = RHYME | {"criteria": [criterion(0, "{question}", "alternatives")]}
+    steps = [step(word, word, str(place)) for place, word in enumerate(("yes", "no"), start=1)]
+    extras = {
+        k: {"alternatives": steps, "question": question}
+        for k, question in enumerate(("Does it cost $& much?", "Is it late?"))
+    }
+    return Story([task], [(0, [0.3], None), (0, [0.3], None)], extras=extras)
+
+
 def alternatives_story(*words: str) -> Story:
     """Two trials, each with the words that its clip brings; the second has them turned round."""
     words = words or ("veal", "feel")

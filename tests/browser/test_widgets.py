@@ -23,6 +23,7 @@ from tests.browser.parallel_story import (
     alternatives_story,
     criterion,
     marks_story,
+    question_story,
     step,
 )
 from tests.browser.story import Story, short_story
@@ -244,6 +245,15 @@ def test_a_trial_shows_the_alternatives_of_its_clip_and_takes_them_by_number_key
     go_on(page)
     wait_stored(page, server, 2)
     assert server.house.stored["t1"]["answers"] == {"0": "peak"}
+
+
+def test_each_clip_asks_its_own_question(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, question_story())
+    expect(page.get_by_role("group", name="Does it cost $& much?")).to_be_visible()
+    page.keyboard.press("2")
+    assert answers(page, server) == {"0": "no"}
+    hear(page)
+    expect(page.get_by_role("group", name="Is it late?")).to_be_visible()
 
 
 # --- Words typed as they were heard ---------------------------------------------------------------

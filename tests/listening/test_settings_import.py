@@ -201,7 +201,7 @@ def test_an_import_that_fails_while_joining_leaves_nothing(
     media: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def too_long(*_: Any) -> None:
+    def too_long(*_: Any, mono: bool) -> None:
         raise audio.AudioError("The joined clip is longer than 30 minutes.", "Join fewer files.")
 
     monkeypatch.setattr("listening.audio.join", too_long)

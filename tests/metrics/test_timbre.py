@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from listening.common.speaker_turns import turns_of
 from metrics.core import decoding, weights
 from metrics.core.metric import Material, ParameterError, Take, Turn, make_metric
 from metrics.networks import voices
 from metrics.networks.forced_alignment import AlignmentError
-from metrics.signal.turns import turns_of
 from tests.metrics import reference
 from tests.metrics.test_embeddings import tiny_wavlm  # noqa: F401
 

@@ -530,6 +530,7 @@ MOST_KEPT = 400  # rows per table on the page to keep
 # What follows the answer, folded: the id and title of each group, and the parts that stand in it
 GROUPS = {
     "voices": ("Cloned and converted voices", ("voice_cloning", "voice_conversion")),
+    "criteria": ("Criteria and metrics", ("criteria",)),
     "intelligibility": ("Intelligibility", ("transcription",)),
     "errors": ("Marked errors", ("marking",)),
     "papers": (

@@ -14,7 +14,18 @@ from analysis.ratings.reference import roles_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.voice_cloning import Score, naturalness_of, plane, score_cells, scores_of
+from analysis.report.parts.criteria import (
+    COLUMNS,
+    METRICS_NOTE,
+    Score,
+    metric_columns,
+    metric_keys,
+    metric_means,
+    naturalness_of,
+    plane,
+    score_cells,
+    scores_of,
+)
 from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import clustered
 from listening.methods.speaker_similarity import NAMES, SAME, SpeakerSimilarity
@@ -121,8 +132,13 @@ def _tables(
         values[key] = {name: _percent(each) for name, each in share.items()}
         columns += _pair(key, f"Same as {prompt_of(family)}, %", 1, inputs)
     title = "Systems: naturalness and share of “same speaker”"
-    marked = with_best(_rows(values, inputs), list(natures), decimals=2)
-    yield Table("conversion", title, [_SYSTEM, *columns], marked, _NOTE + LEGEND)
+    metrics = metric_means([*natural, *judged], inputs)
+    keys = metric_keys(metrics)
+    rows = [row | metrics.get(row["condition"], {}) for row in _rows(values, inputs)]
+    lowest = [key for key in keys if COLUMNS[key].lowest_is_best]
+    marked = with_best(rows, [*natures, *keys], decimals=2, lowest=lowest)
+    note = _NOTE + METRICS_NOTE * bool(keys) + LEGEND
+    yield Table("conversion", title, [_SYSTEM, *columns, *metric_columns(keys)], marked, note)
     points = {f"mean_{each.group['task']}": each for each in judged}
     columns = [
         each

@@ -15,7 +15,7 @@ from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
 from listening.methods.marks import NO_ERRORS, read_marks
-from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS
+from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS, QUESTION
 from listening.methods.paired import BETWEEN
 from listening.methods.transcript_scores import SpokenText, keyword_places, spoken_units
 
@@ -230,6 +230,10 @@ class TaskFit:
                 self.notes.csv(self.numbers[s.key], CORRECT_ANSWER, what, remedy)
 
     def _check_own_alternatives(self, s: StimulusEntry) -> None:
+        asked = any("{question}" in each.question for each in self.task.criteria)
+        if asked and not s.attributes.get(QUESTION, "").strip():
+            what = f"The clip “{s.key}” has no question, and “{self.task.key}” asks {{question}}."
+            self.notes.csv(self.numbers[s.key], QUESTION, what, "Write it in the column question.")
         try:
             self.method.check_alternatives(s.attributes)
         except ValueError as error:

@@ -613,6 +613,20 @@ class Setting(Table):
     conditions: Annotated[list[str], SOME_NAMES] = declare(
         MEASURED, "Conditions", 'names, such as `["Ri", "Ti", "R1R1", "R1T1", "T1T1"]`'
     )
+    lines: Annotated[str, one_of("rows", "turns")] = declare(
+        MEASURED,
+        "Lines",
+        'what is joined or cut: `"rows"`, one file per line; `"turns"`, whole conversations, '
+        "whose turns stand in the column `turns` and are cut out with all that overlaps them",
+        "rows",
+    )
+    channels: Annotated[str, one_of("both", "mono")] = declare(
+        MEASURED,
+        "Channels",
+        'of conversations with `lines = "turns"`: `"both"`, as recorded, one speaker at each ear; '
+        '`"mono"`, the mean of both, for raters with one loudspeaker',
+        "both",
+    )
     windows: Annotated[str, one_of("all", "first", "last")] = declare(
         MEASURED,
         "Windows",

@@ -328,6 +328,8 @@ def _trial_facts_json(trial: Upcoming, listener: Listener) -> bytes:
     words = rules.words_of(trial.stimulus_id)
     if words is not None:
         shown["words"] = words
+    if question := rules.question_of(trial.stimulus_id):
+        shown["question"] = question
     return encode(shown)
 
 

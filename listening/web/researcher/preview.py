@@ -36,7 +36,7 @@ from listening.design.studyfile.stimuli_csv import CAPTION
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
-from listening.methods.method import ALTERNATIVES
+from listening.methods.method import ALTERNATIVES, QUESTION
 from listening.methods.transcript_scores import SpokenText
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
@@ -277,7 +277,9 @@ def _alternatives(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:
         return {}
     method, rng = method_named(task.method), Random(trial.code)
     steps = method.ordered_alternatives(scale.of_clip(clip), task.options, rng)
-    return {"alternatives": page_facts.alternatives_facts(steps)}
+    question = str(clip.get(QUESTION, "")).strip()
+    asked = {"question": question} if question else {}
+    return {"alternatives": page_facts.alternatives_facts(steps), **asked}
 
 
 def _words(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:

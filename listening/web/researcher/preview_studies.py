@@ -23,6 +23,7 @@ from listening.audio.served_sound import AFTER_S, BEFORE_S, CUT_EDGES_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
+from listening.common.speaker_turns import Excerpt
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
@@ -121,7 +122,10 @@ class FolderSource:
         files = {path: _seconds(path) for path in set(self.paths.values())}
         plain = {key: files[path] for key, path in self.paths.items()}
         pieces = {key: recipe.parts(plain.__getitem__) for key, recipe in self.recipes.items()}
-        joined = {key: sum(seconds) for key, seconds in pieces.items()}
+        joined = {
+            key: sum(each.duration_s if isinstance(each, Excerpt) else each for each in parts)
+            for key, parts in pieces.items()
+        }
         return estimate(self.file, plain | joined)
 
     def clip(self, stimulus: str) -> Path | None:
@@ -161,13 +165,20 @@ class FolderSource:
 
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
         parts = recipe.parts(self._served)
-        marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
+        marks = [
+            (_mark(part.sound), part.start_s, part.end_s, recipe.mono)
+            if isinstance(part, Excerpt) and isinstance(part.sound, Path)
+            else _mark(part)
+            if isinstance(part, Path)
+            else part
+            for part in parts
+        ]
         clip = _shelf("joined", self.file.ends, self._cut, *marks)
         times = clip.with_suffix(".json")
         if not (clip.exists() and times.exists()):
             whole = _shelf("joined whole", *marks)
             spans: list[tuple[float, float]] = []
-            _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
+            _write(whole, lambda draft: spans.extend(audio.join(parts, draft, mono=recipe.mono)))
             heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
             span = self.trimming.span_of_joined(audio.probed(whole))
             cut_hz = self.file.low_cut_hz if span is not None else None

@@ -112,6 +112,8 @@ export const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, tr
 
 /** What a question calls the kind of its clip, such as the type of vocalisation. */
 const KIND = "{dimension}";
+/** Where a question that the clip brings stands. */
+const QUESTION = "{question}";
 
 /**
  * Fills in the alternatives that the clip of a trial brings.
@@ -142,12 +144,13 @@ function withAlternatives(fragment, plans, steps) {
  * @param {import("../shared/wire.js").Task} task
  * @param {import("../shared/wire.js").Trial} trial
  */
-export function askedOf(task, { dimension, alternatives, words }) {
+export function askedOf(task, { dimension, alternatives, question, words }) {
   const fragment = cloned(`task-${task.index}`);
   const brought = withAlternatives(fragment, task.criteria, alternatives);
   const criteria = words ? brought.map((plan) => ({ ...plan, words })) : brought;
-  if (dimension === undefined) return { fragment, plans: criteria };
-  const named = (/** @type {string} */ text) => text.replaceAll(KIND, dimension);
+  if (dimension === undefined && question === undefined) return { fragment, plans: criteria };
+  const named = (/** @type {string} */ text) =>
+    text.replaceAll(KIND, () => dimension ?? KIND).replaceAll(QUESTION, () => question ?? QUESTION);
   for (const element of fragment.querySelectorAll("legend, .field-help")) {
     for (const node of element.childNodes) {
       if (node instanceof Text) node.data = named(node.data);

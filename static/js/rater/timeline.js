@@ -32,12 +32,16 @@ export class Timeline {
   }
 
   /**
-   * The line of a clip that is heard at this second.
+   * The line of a clip that is heard at this second; where two overlap, the rated one.
    * @param {number} place
    * @param {number} atS
    */
   lineAt(place, atS) {
     const { lines } = this.parts[place];
+    const rated = lines.findIndex(
+      (line) => line.role === "rated" && atS >= line.start_s && atS < line.end_s,
+    );
+    if (rated >= 0) return rated;
     return lines.findIndex((line) => atS >= line.start_s - LOOSE_S && atS < line.end_s);
   }
 

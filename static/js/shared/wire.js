@@ -115,6 +115,7 @@
  * @property {string} [dimension] the kind of the clip, where a question names it
  * @property {{label: string, text: string, hotkey: string, apart: boolean}[]} [alternatives] that the clip brings
  * @property {string[]} [words] of its text, where raters mark them
+ * @property {string} [question] that the clip brings
  * @property {{n: number, total: number} | null} training
  * @property {boolean} [held] questions come before it: its clips may be fetched, and no more
  *
