@@ -230,8 +230,8 @@ def _check_min_raters(study: StudyFile, task: TaskEntry, place: str) -> Iterator
     most = min(amount.sessions, of_condition)
     if most < task.min_raters:
         yield warning(
-            f"The task “{task.key}” asks for at least {task.min_raters:,} raters per condition "
-            f"(min_raters), but its plan has room for {most:,} at most.",
+            f"The task “{task.key}” asks for at least {task.min_raters:,} raters per condition, "
+            f"but its plan has room for {most:,} at most.",
             "Raise ratings_per_stimulus, make blocks smaller, or lower min_raters.",
             f"{place}.ratings_per_stimulus",
             "Raise it, or make blocks smaller.",
