@@ -1,7 +1,4 @@
-"""Figures drawn by two processes: half of the time where a report has many and there are two cores.
-
-python -m analysis.report.figures.second_process FOLDER      draws what the first one put there
-"""
+"""Figures drawn by two processes where a report has many of them and there are two cores."""
 
 from __future__ import annotations
 
