@@ -17,7 +17,7 @@ from fontTools.ttLib import TTFont
 from matplotlib.font_manager import findfont, get_font
 
 from analysis.report.content import Figure
-from analysis.report.figures import scene
+from analysis.report.figures import scene, second_process
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.paper import (
     DOUBLE,
@@ -261,3 +261,19 @@ def test_a_figure_has_the_same_bytes_in_another_process():
     assert done.returncode == 0, done.stderr
     here = hashlib.sha256(b"".join(paper_files(EVERY[2]).values())).hexdigest()
     assert done.stdout.strip() == here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_second_process_draws_the_same_files_and_its_failure_costs_only_time(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(second_process, "FEWEST", 2)
+    monkeypatch.setattr(second_process, "_cores", lambda: 2)
+    figures = [replace(INTERVALS, title=title) for title in ("One", "Two", "Three")]
+    if fails:
+        monkeypatch.setattr(second_process.sys, "executable", "/bin/false")
+    with second_process.Drawing(figures, SINGLE) as drawing:
+        made = [drawing.files(place) for place in range(3)]
+        assert (drawing._drawn == []) is fails
+    assert made == [paper_files(figure, SINGLE) for figure in figures]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.figures.second_process import Drawing
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
@@ -164,13 +165,14 @@ def bundle_files(
     shown = interim_report(report)
     drawn = plots(label_report(shown))
     link = _file_links(drawn, wanted.figures)
-    yield "report.html", page_html(report, link, methods_text(report)).encode()
-    for name, text in _texts(report, wanted.figures):
-        yield name, text.encode()
-    notes = ""
-    if wanted.figures:
-        yield from _figure_files(report, drawn, wanted.width_in, progress)
-        notes = boxes([plot.figure for plot in drawn])
+    to_draw = [plot.figure for plot in drawn if wanted.figures]
+    with Drawing(to_draw, wanted.width_in) as drawing:
+        yield "report.html", page_html(report, link, methods_text(report)).encode()
+        for name, text in _texts(report, wanted.figures):
+            yield name, text.encode()
+        if wanted.figures:
+            yield from _figure_files(report, drawn, drawing, progress)
+    notes = boxes(to_draw) if wanted.figures else ""
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
     for name, text in {**card_files(report), **wanted.extra}.items():
@@ -181,15 +183,13 @@ def bundle_files(
 
 
 def _figure_files(
-    report: Report, drawn: Sequence[Plot], width_in: float | None, progress: Say
+    report: Report, drawn: Sequence[Plot], drawing: Drawing, progress: Say
 ) -> Iterator[tuple[str, bytes]]:
     """Each figure of the report, in every format."""
-    from analysis.report.figures.paper import paper_files
-
     for place, plot in enumerate(drawn):
         progress(place / len(drawn), f"Drawing {plot.title}")
         yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
-        for kind, content in paper_files(plot.figure, width_in).items():
+        for kind, content in drawing.files(place).items():
             yield f"{FIGURES}/{plot.key}.{kind}", content
 
 
