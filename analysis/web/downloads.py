@@ -141,12 +141,14 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
     """A file that is made at once from a finished analysis; empty for other names."""
+    from analysis.report.writers.clip_files import part_files
+
     report = finished.report()
     content = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
     if content:
         return content
     stem, _, kind = name.rpartition(".")
-    return _part_file(report, stem, kind)
+    return _part_file(report, stem, kind) or part_files(report).get(name, "")
 
 
 def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:

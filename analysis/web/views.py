@@ -142,6 +142,7 @@ def _page(
         "sections": _sections(head["key"], shown, report, view),
         "files": _files(shown, report),
         "clips": _clips(report) if shown else [],
+        "part_files": _part_files(report) if shown else [],
         "runs": Paginator(runs_of(head["key"]).defer(*LONG), RUNS_SHOWN).get_page(
             request.GET.get("page")
         ),
@@ -261,6 +262,13 @@ def _clips(report: Report | None) -> list[str]:
     parts = [part for part in report.get("parts", ()) if part["key"] == KEY] if report else []
     stems = [table["key"] for part in parts if not part["problem"] for table in part["tables"]]
     return [f"{stem}.{kind}" for stem in dict.fromkeys(stems) for kind in ("csv", "json")]
+
+
+def _part_files(report: Report | None) -> list[str]:
+    """The further files of single analyses, such as marking-marks.json."""
+    from analysis.report.writers.clip_files import part_files
+
+    return [*part_files(report)] if report else []
 
 
 def runs_of(key: str) -> QuerySet[AnalysisRun]:

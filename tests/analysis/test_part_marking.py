@@ -8,7 +8,9 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+from django.urls import reverse
 
+from analysis.models import AnalysisRun
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
@@ -19,6 +21,7 @@ from analysis.statistics.agreement.marked_words import agreement_of_marks
 from analysis.statistics.clustered_variance import limits_of_means
 from analysis.statistics.intervals import clustered
 from analysis.statistics.options import Options
+from analysis.web.jobs import run_analysis
 from listening.methods.marks import NO_ERRORS, read_marks
 from listening.models import Item, Rating
 from listening.selectors import method_facts, rating_rows
@@ -110,6 +113,25 @@ def test_marks_are_stored_counted_mapped_and_written_to_a_file(db):
         r["marks"] for r in all_kinds
     )
     assert "Share of raters who marked each word" in page_html(report)
+
+
+@pytest.mark.slow
+def test_the_results_page_offers_the_file_of_marks(db, client):
+    study = marked_study()
+    client.force_login(study.owner)
+    for _ in range(4):
+        session = factories.arrive(study)
+        while (trial := factories.current(session)) is not None:
+            lifecycle.record_answer(session, factories.an_answer(trial, "2:glitch"))
+    run = AnalysisRun.objects.create(
+        study=study, estimator="mean_score", parameters=Options(replicates=100).parameters()
+    )
+    run_analysis(run.pk)
+    page = client.get(reverse("results", args=[study.key])).content.decode()
+    address = f"{reverse('results-file', args=[study.key, 'marking-marks.json'])}?run={run.pk}"
+    assert f'href="{address}"' in page
+    content = json.loads(client.get(address).content)
+    assert {tuple(clip["marked_by"][:2]) for clip in content["clips"]} == {(0, 2)}
 
 
 def test_a_mark_behind_the_text_is_refused_and_pages_show_the_words(db, client):

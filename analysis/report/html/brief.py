@@ -92,7 +92,9 @@ def brief_part(part: PartRecord, most: int) -> PartRecord:
     """The part with the first rows of its tables, and of these what a page shows."""
     if part.get("problem") or not part.get("tables"):
         return part
-    return {**part, "files": {}, "tables": [_brief_table(each, most) for each in part["tables"]]}
+    files = dict.fromkeys(part["files"], "")  # their names; the whole report has the texts
+    tables = [_brief_table(each, most) for each in part["tables"]]
+    return {**part, "files": files, "tables": tables}
 
 
 def _brief_table(table: TableRecord, most: int) -> TableRecord:

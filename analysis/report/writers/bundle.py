@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.report.condition_labels import label_report
@@ -19,7 +19,7 @@ from analysis.report.html.part_html import CLIP
 from analysis.report.interim_answer import interim_report
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
-from analysis.report.writers.clip_files import clip_files
+from analysis.report.writers.clip_files import clip_files, part_files
 from analysis.report.writers.exports import (
     ESTIMATES,
     estimates_json,
@@ -227,10 +227,8 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
     for named in part_tables(label_report(shown, metrics=False)):  # data name metrics by their keys
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
-    for part in shown["parts"]:
-        if not part["problem"] and part["key"] != CLIPS:
-            for file, text in part["files"].items():
-                yield f"{EXTRA}/{part['key']}-{PurePosixPath(file).name}", text
+    for file, content in part_files(shown).items():
+        yield f"{EXTRA}/{file}", content
 
 
 def _clips(report: Report) -> Iterator[tuple[str, str]]:

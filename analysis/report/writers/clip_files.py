@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from analysis.ratings.cells import unescape_cells
@@ -77,3 +78,13 @@ def _typed_cells(name: str, cells: list[str]) -> list[Any]:
         return unescape_cells(cells, "condition")
     kind: type[int] | type[float] = int if name in _COUNTS else float
     return [kind(cell) if cell else None for cell in cells]
+
+
+def part_files(report: Report) -> dict[str, str]:
+    """Return the further files of single analyses, such as marking-marks.json, by their names."""
+    return {
+        f"{part['key']}-{PurePosixPath(file).name}": text
+        for part in report.get("parts", ())
+        if not part["problem"] and part["key"] != KEY
+        for file, text in part["files"].items()
+    }
