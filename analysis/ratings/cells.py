@@ -59,6 +59,7 @@ COLUMNS: tuple[str, ...] = (
     "headphones",
     "codes",
     "version",
+    "recruitment_source",
 )
 # What an analysis adds to the ratings that it was made of; no part of the ratings themselves
 LEFT_OUT_BY = "left_out_by"
@@ -68,7 +69,9 @@ FACTS = (
     *("condition", "group", "architecture", "rtf", "role", "language", "dimension", "challenge"),
     *("speakers", "sentences", "run"),
 )
-HASHED_WHERE_FILLED = frozenset({"correct_answer", "alternatives"})  # tables of 0.1 lack them
+HASHED_WHERE_FILLED = frozenset(
+    {"correct_answer", "alternatives", "recruitment_source"}
+)  # tables of 0.1 lack them
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})

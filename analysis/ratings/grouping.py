@@ -15,9 +15,14 @@ CROSSABLE = (
     "condition",
     "paragraph",
     "version",
+    "recruitment_source",
 )
 OFFERED = ("voice", "dimension", "language", "split")
-UNASKED = (*OFFERED, "version")  # by which a report is broken down where they vary
+UNASKED = (
+    *OFFERED,
+    "version",
+    "recruitment_source",
+)  # by which a report is broken down where they vary
 CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
 
 

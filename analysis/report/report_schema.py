@@ -48,6 +48,7 @@ class PlaceRow(TypedDict):
     split: NotRequired[str]
     paragraph: NotRequired[str]
     version: NotRequired[str]
+    recruitment_source: NotRequired[str]
 
 
 class ValueRow(PlaceRow):

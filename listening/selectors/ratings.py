@@ -100,7 +100,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
     q.label, q.score, coalesce(choices.correct, ''), coalesce(choices.alternatives, ''),
     t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones, st.version::text, t.id
+    s.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.id
 FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
@@ -452,6 +452,7 @@ class RatingRow(TypedDict):
     headphones: bool | None  # what checks and the answer of this session say; None: not asked
     codes: str  # of the justification, "a|b", from reviews that are in use
     version: str  # of the study: "1" unless it is a later one
+    recruitment_source: str  # key of the [[sources]] by which the rater came; "": none named
 
 
 def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[RatingRow]:
@@ -482,7 +483,7 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
-                *rest, version, trial = row[BEFORE_REVIEW:]
+                *rest, version, source, trial = row[BEFORE_REVIEW:]
                 review, coded = reviews.get(trial, ""), codes.get(trial, "")
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version)
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version, source)
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

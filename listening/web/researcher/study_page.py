@@ -34,6 +34,7 @@ from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import rating_page_rows, read_ratings
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
+from listening.sessions.source_quotas import counts_of
 from listening.studies import (
     Finding,
     StudyError,
@@ -196,6 +197,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
         "unplayed": unplayed_clips(key),
+        "sources": counts_of(mine) if mine.sources else [],
         **_time_facts(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
