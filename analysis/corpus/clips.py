@@ -27,6 +27,7 @@ class CorpusClip:
     item: str = ""  # clips of one item hold the same sentence; empty: nobody said
     condition: str = ""
     text: str = ""  # with its marks, such as [laugh]
+    transcript: str = ""  # what is spoken, where the text says it otherwise
     language: str = ""
     duration_s: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -43,8 +44,8 @@ class CorpusClip:
 
     @cached_property
     def spoken(self) -> str:
-        """The text without its marks."""
-        return marked(self.text, self.language)[0]
+        """The transcript, else the text, without its marks."""
+        return marked(self.transcript or self.text, self.language)[0]
 
     @cached_property
     def normalised(self) -> str:

@@ -40,7 +40,8 @@ COLUMNS = {  # the column of ours, and what other tables call it
     "stimulus": ("stimulus", "utt_id", "utterance", "id"),
     "item": ("item", "sentence_id", "text_id"),
     "condition": ("condition", "system"),
-    "text": ("text", "sentence", "transcript", "transcription", "caption"),
+    "text": ("text", "sentence", "transcription", "caption"),
+    "transcript": ("transcript",),
     "language": ("language", "lang", "locale"),
 }
 TEXT_FILES = ("metadata.csv", "metadata.txt", "metadata.list", "text", "transcripts.txt")
@@ -100,7 +101,7 @@ def _of_file(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
 def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
     rows, notes = _rows(path)
     names = _named_columns({name for _, row in rows for name in row})
-    if "file" not in names and "text" not in names:
+    if not {"file", "text", "transcript"} & set(names):
         raise CorpusError(
             f"{path}: no column of files or texts; call one “file”, with paths relative to the "
             "table, or one “text”"
@@ -112,7 +113,9 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
         file = cells.get("file", "")
         empty += not file
         name = Path(file).with_suffix("").as_posix() if file else where
-        columns = {k: v for k, v in cells.items() if k not in ("file", "stimulus", "text")}
+        columns = {
+            k: v for k, v in cells.items() if k not in ("file", "stimulus", "text", "transcript")
+        }
         clips.append(
             CorpusClip(
                 stimulus=cells.get("stimulus") or clean_name(name),
@@ -121,7 +124,8 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
                 path=str(path.parent / file) if file else "",
                 item=cells.get("item", ""),
                 condition=cells.get("condition", ""),
-                text=cells.get("text", ""),
+                text=cells.get("text") or cells.get("transcript", ""),
+                transcript=cells.get("transcript", ""),
                 language=cells.get("language") or language,
                 columns=columns,
             )

@@ -58,6 +58,7 @@ def _clip_of(row: StimulusRow) -> CorpusClip:
         item=row["item"],
         condition=row["condition"],
         text=row["shown_text"] or row["text"],
+        transcript=row["text"],
         language=row["language"],
         duration_s=row["duration_s"],
         columns={**row["attributes"], **{name: value for name, value in tags.items() if value}},

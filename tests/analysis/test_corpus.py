@@ -37,7 +37,7 @@ def clip(number: int, text: str = "", **fields) -> CorpusClip:
     return CorpusClip(**named | fields, text=text, columns=columns)
 
 
-FIELDS = ("condition", "item", "language", "duration_s", "path")
+FIELDS = ("condition", "item", "language", "duration_s", "path", "transcript")
 
 
 def of(*clips: CorpusClip) -> Corpus:
@@ -197,6 +197,14 @@ def test_a_mark_is_held_against_the_column_of_types_or_their_groups():
     )
     rows = ["t.csv, row 2", "t.csv, row 3", "t.csv, row 3", "t.csv, row 5"]
     assert found("mark", corpus) == rows
+
+
+def test_the_transcript_says_what_is_spoken():
+    spelt = clip(1, "It costs $20 [sigh]", language="en", transcript="It costs twenty dollars")
+    assert (spelt.length, spelt.normalised) == (4, "it costs twenty dollars")
+    assert found("empty_text", of(clip(2, "1%!", transcript="…"), spelt)) == ["t.csv, row 2"]
+    mail = clip(3, "Write to me", transcript="Write to a@example.org")
+    assert found("personal", of(mail)) == ["t.csv, row 3"]
 
 
 def test_every_language_that_can_be_guessed_has_a_script_and_none_has_two():
