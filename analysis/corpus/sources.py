@@ -54,21 +54,27 @@ class CorpusError(ValueError):
 
 
 def read_corpus(
-    source: Path, *, texts: Path | None = None, language: str = "", pattern: str = ""
+    source: Path,
+    *,
+    texts: Path | None = None,
+    language: str = "",
+    pattern: str = "",
+    audio: Path | None = None,
 ) -> Corpus:
     """Return the corpus of a study folder, a table or a folder of audio files.
 
     ``texts`` is a file with a line name|text for each sentence; ``language`` is the BCP 47 tag of
     texts that have none; ``pattern`` says how files of a folder are named (`design.scanning`).
-    Raises CorpusError with every problem at once.
+    ``audio`` is the folder that the paths of a table start from, its own one by default. Raises
+    CorpusError with every problem at once.
     """
     if not source.exists():
         raise CorpusError(f"{source}: there is no such file or folder; check the path")
     try:
         if source.is_file():
-            clips, notes = _of_file(source, language)
+            clips, notes = _of_file(source, language, audio)
         elif (source / STIMULI).is_file():
-            clips, notes = _of_table(source / STIMULI, _study_language(source) or language)
+            clips, notes = _of_table(source / STIMULI, _study_language(source) or language, audio)
         elif (source / SCP).is_file():
             clips, notes = _of_scp(source / SCP, language)
         else:
@@ -82,7 +88,7 @@ def read_corpus(
     return Corpus(source.name or str(source), tuple(clips), tuple(notes))
 
 
-def _of_file(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
+def _of_file(path: Path, language: str, audio: Path | None) -> tuple[list[CorpusClip], list[str]]:
     if path.name == SCP or path.suffix == ".scp":
         return _of_scp(path, language)
     if path.suffix.lower() not in TABLES:
@@ -92,13 +98,13 @@ def _of_file(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
     text, _ = decoded(raw_bytes(path))
     if not holds_json(text) and _is_without_header(text):
         return _of_lines(path, text, language)
-    return _of_table(path, language)
+    return _of_table(path, language, audio)
 
 
 # --- Tables ---------------------------------------------------------------------------------------
 
 
-def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
+def _of_table(path: Path, language: str, audio: Path | None) -> tuple[list[CorpusClip], list[str]]:
     rows, notes = _rows(path)
     names = _named_columns({name for _, row in rows for name in row})
     if not {"file", "text", "transcript"} & set(names):
@@ -106,6 +112,7 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
             f"{path}: no column of files or texts; call one “file”, with paths relative to the "
             "table, or one “text”"
         )
+    folder = audio or path.parent
     usual = {name: ours for ours, name in names.items()}
     clips, empty = [], 0
     for where, row in rows:
@@ -121,7 +128,7 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
                 stimulus=cells.get("stimulus") or clean_name(name),
                 file=file,
                 where=where,
-                path=str(path.parent / file) if file else "",
+                path=str(folder / file) if file else "",
                 item=cells.get("item", ""),
                 condition=cells.get("condition", ""),
                 text=cells.get("text") or cells.get("transcript", ""),
@@ -129,6 +136,12 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
                 language=cells.get("language") or language,
                 columns=columns,
             )
+        )
+    named = [clip for clip in clips if clip.path]
+    if named and not any(Path(clip.path).is_file() for clip in named):
+        notes.append(
+            f"No file of the table was found in {folder}. Name the folder from which its paths "
+            "start: --audio FOLDER."
         )
     if empty:
         notes.append(f"{counted(empty, 'row')} without a file: only the text is checked.")

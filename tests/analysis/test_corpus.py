@@ -162,6 +162,18 @@ def test_texts_that_are_there_twice_or_nearly_are_found_and_versions_of_an_item_
     assert sorted(found("near_text", corpus)) == ["t.csv, row 1", "t.csv, row 6"]
 
 
+def test_one_text_with_other_marks_or_tags_is_told_apart():
+    corpus = of(
+        clip(1, "[laugh] He was not ill", item="a", emotion="happy"),
+        clip(2, "[sigh] He was not ill", item="b", emotion="sad"),
+        clip(3, "He was [sigh] not ill", item="c", emotion="angry"),
+    )
+    assert found("same_text", corpus) == ["t.csv, row 2"]
+    report = check_corpus(corpus, audio=False)
+    (table,) = report.sections["texts"].tables
+    assert "They differ in emotion." in table.rows[0]["what"]
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "language", "is_found"),
     [
@@ -422,6 +434,11 @@ def test_the_command_writes_a_report_and_changes_nothing(tmp_path: Path, capsys)
     assert [each["findings"] for each in clips][3] == "same_audio"
     call_command("check_corpus", str(folder), "--no-audio")
     assert "The audio was not read." in capsys.readouterr().out
+    (tmp_path / "apart.csv").write_text((folder / "stimuli.csv").read_text("utf-8"), "utf-8")
+    call_command("check_corpus", str(tmp_path / "apart.csv"), "--no-audio")
+    assert "--audio FOLDER" in capsys.readouterr().out
+    call_command("check_corpus", str(tmp_path / "apart.csv"), "--audio", str(folder))
+    assert "Unreadable files                 1" in capsys.readouterr().out
     with pytest.raises(CommandError, match="no such file"):
         call_command("check_corpus", str(tmp_path / "nothing"))
 
