@@ -10,7 +10,7 @@ from listening.methods.text_normalisation import normalised_text
 from listening.methods.text_units import units
 from listening.methods.vocalisation_types import marked
 
-TRAP = "trap"  # the column that makes a clip a trap
+TRAP, ROLE, PROMPT = "trap", "role", "prompt"  # columns, and a role of conditions
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class CorpusClip:
         return self.item or self.stimulus
 
     @property
-    def is_trap(self) -> bool:
-        """Whether it is there to check raters, and no part of what is rated."""
-        return bool(self.columns.get(TRAP))
+    def is_auxiliary(self) -> bool:
+        """Whether it is a trap or a prompt: these are not rated, and repeat clips by design."""
+        return bool(self.columns.get(TRAP)) or self.columns.get(ROLE) == PROMPT
 
     @cached_property
     def spoken(self) -> str:
@@ -74,9 +74,9 @@ class Corpus:
         )
         return replace(self, clips=clips)
 
-    def without_traps(self) -> Corpus:
-        """The same without traps, which repeat other clips by design."""
-        return replace(self, clips=tuple(clip for clip in self.clips if not clip.is_trap))
+    def rated(self) -> Corpus:
+        """The same without traps and prompts."""
+        return replace(self, clips=tuple(clip for clip in self.clips if not clip.is_auxiliary))
 
     def sentences(self) -> Iterator[CorpusClip]:
         """The first clip of each sentence, text and language."""

@@ -12,11 +12,12 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from analysis.corpus.clips import Corpus, CorpusClip
+from analysis.corpus.clips import ROLE, Corpus, CorpusClip
 from analysis.formatting import counted
 from listening.common.sound_files import EXTENSIONS, is_system_file
 from listening.common.spreadsheets import (
@@ -74,7 +75,9 @@ def read_corpus(
         if source.is_file():
             clips, notes = _of_file(source, language, audio)
         elif (source / STIMULI).is_file():
-            clips, notes = _of_table(source / STIMULI, _study_language(source) or language, audio)
+            own, roles = _study_facts(source)
+            clips, notes = _of_table(source / STIMULI, own or language, audio)
+            clips = [_with_role(clip, roles.get(clip.condition, "")) for clip in clips]
         elif (source / SCP).is_file():
             clips, notes = _of_scp(source / SCP, language)
         else:
@@ -369,10 +372,19 @@ def _files_below(folder: Path) -> list[Path]:
     return [p for p in found if not is_system_file(p.relative_to(folder).as_posix())]
 
 
-def _study_language(folder: Path) -> str:
-    """The language of a study's texts by study.toml; empty where it cannot be read."""
+def _study_facts(folder: Path) -> tuple[str, dict[str, str]]:
+    """The language of a study's texts and the roles of its conditions, as far as study.toml says.
+
+    A file with mistakes says nothing here: importing the study names them.
+    """
     try:
         study = tomllib.loads((folder / STUDY).read_text("utf-8"))
-        return str(study.get("language") or study.get("study", {}).get("language") or "en")
-    except (OSError, ValueError, AttributeError):
-        return ""
+        language = study.get("study", {}).get("language", "en")
+        roles = {c["key"]: str(c.get("role", "")) for c in study.get("conditions", ())}
+        return str(language), roles
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return "", {}
+
+
+def _with_role(clip: CorpusClip, role: str) -> CorpusClip:
+    return replace(clip, columns={**clip.columns, ROLE: role}) if role else clip

@@ -33,7 +33,7 @@ SHOWN = 70  # characters of a text in a sentence
 def check_texts(corpus: Corpus) -> Iterator[Finding]:
     """Everything that the texts and tags alone tell."""
     yield from missing_texts(corpus)
-    yield from duplicate_texts(corpus)
+    yield from duplicate_texts(corpus.rated())
     yield from mismatched_languages(corpus)
     yield from mismatched_marks(corpus)
 

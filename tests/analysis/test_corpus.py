@@ -358,6 +358,20 @@ def test_a_corpus_is_read_as_it_comes(tmp_path: Path, name: str):
         assert all(Path(each.path).is_file() for each in corpus.clips)
 
 
+def test_traps_and_prompts_are_no_duplicates(tmp_path: Path):
+    toml = '[study]\nlanguage = "zh"\n[[conditions]]\nkey = "voice"\nrole = "prompt"\n'
+    rows = [
+        "a,vits,i1,a.wav,早上好朋友们,",
+        "b,voice,i2,a.wav,早上好朋友们,",
+        "c,vits,i3,a.wav,早上好朋友们,flawed",
+    ]
+    table = "\n".join(["stimulus,condition,item,file,text,trap", *rows, ""])
+    corpus = read_corpus(tree(tmp_path, {"study.toml": toml, "stimuli.csv": table}))
+    assert [each.is_auxiliary for each in corpus.clips] == [False, True, True]
+    assert {each.language for each in corpus.clips} == {"zh"}
+    assert found("same_text", corpus) == []
+
+
 def test_names_say_system_and_sentence_and_commands_of_a_list_are_not_run(tmp_path: Path):
     flat = tree(
         tmp_path / "a", {f"{s}_s0{n}.wav": "" for s in ("vits", "human") for n in (1, 2, 3)}
