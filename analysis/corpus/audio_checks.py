@@ -118,8 +118,8 @@ def check_audio(corpus: Corpus, read: Sequence[ReadAudio | None]) -> Iterator[Fi
             owners[audio.samples_sha256].append(clip)
             prints.setdefault(audio.samples_sha256, audio.print)
     for every in owners.values():
-        clips = sorted(every, key=lambda clip: clip.is_trap)
-        if len(clips) > 1 and not clips[1].is_trap:
+        clips = sorted(every, key=lambda clip: clip.is_auxiliary)
+        if len(clips) > 1 and not clips[1].is_auxiliary:
             named = (
                 "rows name the same file" if _is_one_file(clips) else "clips have the same samples"
             )
@@ -138,11 +138,11 @@ def _near_findings(
     owners: Sequence[Sequence[CorpusClip]], prints: Sequence[Fingerprint]
 ) -> Iterator[Finding]:
     """A finding for each group of clips that are one recording, however it is stored."""
-    clips = [next((c for c in every if not c.is_trap), every[0]) for every in owners]
+    clips = [next((c for c in every if not c.is_auxiliary), every[0]) for every in owners]
     matches = [
         match
         for match in same_recordings(prints)
-        if not clips[match.first].is_trap and not clips[match.second].is_trap
+        if not clips[match.first].is_auxiliary and not clips[match.second].is_auxiliary
     ]
     ends = [(match.first, match.second) for match in matches]
     for members, inside in connected_groups(ends, matches):

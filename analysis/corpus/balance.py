@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import fmean, median, stdev
 
-from analysis.corpus.clips import TRAP, Corpus, CorpusClip
+from analysis.corpus.clips import ROLE, TRAP, Corpus, CorpusClip
 from analysis.formatting import counted
 from listening.common.spreadsheets import strict_number
 from listening.methods.text_units import in_characters
@@ -21,7 +21,7 @@ from listening.methods.vocalisation_types import types_marked
 
 CONDITION, LANGUAGE, MARKS = "condition", "language", "vocalisation"
 NOT_CATEGORIES = frozenset(
-    ("item", "text", "transcript", "caption", "file", "position", "paragraph", "run", TRAP)
+    ("item", "text", "transcript", "caption", "file", "position", "paragraph", "run", TRAP, ROLE)
 )
 TYPES = ("type", "dimension", "challenge", "category", MARKS, "style", "emotion", "scenario")
 MOST_VALUES = 30  # of a column of categories

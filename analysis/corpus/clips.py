@@ -10,7 +10,7 @@ from listening.methods.text_normalisation import normalised_text
 from listening.methods.text_units import units
 from listening.methods.vocalisation_types import marked
 
-TRAP = "trap"  # the column that makes a clip a trap
+TRAP, ROLE, PROMPT = "trap", "role", "prompt"  # columns, and a role of conditions
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class CorpusClip:
     item: str = ""  # clips of one item hold the same sentence; empty: nobody said
     condition: str = ""
     text: str = ""  # with its marks, such as [laugh]
+    transcript: str = ""  # what is spoken, where the text says it otherwise
     language: str = ""
     duration_s: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -37,14 +38,14 @@ class CorpusClip:
         return self.item or self.stimulus
 
     @property
-    def is_trap(self) -> bool:
-        """Whether it is there to check raters, and no part of what is rated."""
-        return bool(self.columns.get(TRAP))
+    def is_auxiliary(self) -> bool:
+        """Whether it is a trap or a prompt: these are not rated, and repeat clips by design."""
+        return bool(self.columns.get(TRAP)) or self.columns.get(ROLE) == PROMPT
 
     @cached_property
     def spoken(self) -> str:
-        """The text without its marks."""
-        return marked(self.text, self.language)[0]
+        """The transcript, else the text, without its marks."""
+        return marked(self.transcript or self.text, self.language)[0]
 
     @cached_property
     def normalised(self) -> str:
@@ -73,9 +74,9 @@ class Corpus:
         )
         return replace(self, clips=clips)
 
-    def without_traps(self) -> Corpus:
-        """The same without traps, which repeat other clips by design."""
-        return replace(self, clips=tuple(clip for clip in self.clips if not clip.is_trap))
+    def rated(self) -> Corpus:
+        """The same without traps and prompts."""
+        return replace(self, clips=tuple(clip for clip in self.clips if not clip.is_auxiliary))
 
     def sentences(self) -> Iterator[CorpusClip]:
         """The first clip of each sentence, text and language."""

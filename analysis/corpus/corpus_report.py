@@ -130,7 +130,7 @@ def check_corpus(
     findings += text_checks.check_texts(corpus)
     findings += text_checks.mismatched_lengths(corpus)
     findings += personal_data(corpus)
-    rated = corpus.without_traps()
+    rated = corpus.rated()
     columns = balance.category_columns(rated)
     by_section = {
         "balance": _balance(rated, columns),
@@ -174,8 +174,8 @@ def _summary(corpus: Corpus, findings: Sequence[Finding], *, audio: bool) -> Con
     ]
     words += corpus.notes
     notes = []
-    if traps := sum(clip.is_trap for clip in corpus.clips):
-        words.append(f"Balance and duplicates leave out {counted(traps, 'trap')}.")
+    if left_out := sum(clip.is_auxiliary for clip in corpus.clips):
+        words.append(f"Balance and duplicates leave out {left_out:,} traps and prompts.")
     if not any(clip.text for clip in corpus.clips):
         notes.append("No clip has a text, so texts, tags and personal data are not checked.")
     elif not languages:

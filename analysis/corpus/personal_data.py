@@ -47,7 +47,8 @@ NOT_FOUND = (
 def personal_data(corpus: Corpus) -> Iterator[Finding]:
     """A finding for each piece of personal data in the text of a sentence."""
     for clip in corpus.sentences():
-        for what, found in personal_data_in(clip.text):
+        texts = dict.fromkeys(filter(None, (clip.text, clip.transcript)))
+        for what, found in dict.fromkeys(each for t in texts for each in personal_data_in(t)):
             yield Finding(
                 "personal",
                 clip,

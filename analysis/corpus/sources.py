@@ -12,11 +12,12 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from analysis.corpus.clips import Corpus, CorpusClip
+from analysis.corpus.clips import ROLE, Corpus, CorpusClip
 from analysis.formatting import counted
 from listening.common.sound_files import EXTENSIONS, is_system_file
 from listening.common.spreadsheets import (
@@ -40,7 +41,8 @@ COLUMNS = {  # the column of ours, and what other tables call it
     "stimulus": ("stimulus", "utt_id", "utterance", "id"),
     "item": ("item", "sentence_id", "text_id"),
     "condition": ("condition", "system"),
-    "text": ("text", "sentence", "transcript", "transcription", "caption"),
+    "text": ("text", "sentence", "transcription", "caption"),
+    "transcript": ("transcript",),
     "language": ("language", "lang", "locale"),
 }
 TEXT_FILES = ("metadata.csv", "metadata.txt", "metadata.list", "text", "transcripts.txt")
@@ -53,21 +55,29 @@ class CorpusError(ValueError):
 
 
 def read_corpus(
-    source: Path, *, texts: Path | None = None, language: str = "", pattern: str = ""
+    source: Path,
+    *,
+    texts: Path | None = None,
+    language: str = "",
+    pattern: str = "",
+    audio: Path | None = None,
 ) -> Corpus:
     """Return the corpus of a study folder, a table or a folder of audio files.
 
     ``texts`` is a file with a line name|text for each sentence; ``language`` is the BCP 47 tag of
     texts that have none; ``pattern`` says how files of a folder are named (`design.scanning`).
-    Raises CorpusError with every problem at once.
+    ``audio`` is the folder that the paths of a table start from, its own one by default. Raises
+    CorpusError with every problem at once.
     """
     if not source.exists():
         raise CorpusError(f"{source}: there is no such file or folder; check the path")
     try:
         if source.is_file():
-            clips, notes = _of_file(source, language)
+            clips, notes = _of_file(source, language, audio)
         elif (source / STIMULI).is_file():
-            clips, notes = _of_table(source / STIMULI, _study_language(source) or language)
+            own, roles = _study_facts(source)
+            clips, notes = _of_table(source / STIMULI, own or language, audio)
+            clips = [_with_role(clip, roles.get(clip.condition, "")) for clip in clips]
         elif (source / SCP).is_file():
             clips, notes = _of_scp(source / SCP, language)
         else:
@@ -81,7 +91,7 @@ def read_corpus(
     return Corpus(source.name or str(source), tuple(clips), tuple(notes))
 
 
-def _of_file(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
+def _of_file(path: Path, language: str, audio: Path | None) -> tuple[list[CorpusClip], list[str]]:
     if path.name == SCP or path.suffix == ".scp":
         return _of_scp(path, language)
     if path.suffix.lower() not in TABLES:
@@ -91,20 +101,21 @@ def _of_file(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
     text, _ = decoded(raw_bytes(path))
     if not holds_json(text) and _is_without_header(text):
         return _of_lines(path, text, language)
-    return _of_table(path, language)
+    return _of_table(path, language, audio)
 
 
 # --- Tables ---------------------------------------------------------------------------------------
 
 
-def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
+def _of_table(path: Path, language: str, audio: Path | None) -> tuple[list[CorpusClip], list[str]]:
     rows, notes = _rows(path)
     names = _named_columns({name for _, row in rows for name in row})
-    if "file" not in names and "text" not in names:
+    if not {"file", "text", "transcript"} & set(names):
         raise CorpusError(
             f"{path}: no column of files or texts; call one “file”, with paths relative to the "
             "table, or one “text”"
         )
+    folder = audio or path.parent
     usual = {name: ours for ours, name in names.items()}
     clips, empty = [], 0
     for where, row in rows:
@@ -112,19 +123,28 @@ def _of_table(path: Path, language: str) -> tuple[list[CorpusClip], list[str]]:
         file = cells.get("file", "")
         empty += not file
         name = Path(file).with_suffix("").as_posix() if file else where
-        columns = {k: v for k, v in cells.items() if k not in ("file", "stimulus", "text")}
+        columns = {
+            k: v for k, v in cells.items() if k not in ("file", "stimulus", "text", "transcript")
+        }
         clips.append(
             CorpusClip(
                 stimulus=cells.get("stimulus") or clean_name(name),
                 file=file,
                 where=where,
-                path=str(path.parent / file) if file else "",
+                path=str(folder / file) if file else "",
                 item=cells.get("item", ""),
                 condition=cells.get("condition", ""),
-                text=cells.get("text", ""),
+                text=cells.get("text") or cells.get("transcript", ""),
+                transcript=cells.get("transcript", ""),
                 language=cells.get("language") or language,
                 columns=columns,
             )
+        )
+    named = [clip for clip in clips if clip.path]
+    if named and not any(Path(clip.path).is_file() for clip in named):
+        notes.append(
+            f"No file of the table was found in {folder}. Name the folder from which its paths "
+            "start: --audio FOLDER."
         )
     if empty:
         notes.append(f"{counted(empty, 'row')} without a file: only the text is checked.")
@@ -352,10 +372,19 @@ def _files_below(folder: Path) -> list[Path]:
     return [p for p in found if not is_system_file(p.relative_to(folder).as_posix())]
 
 
-def _study_language(folder: Path) -> str:
-    """The language of a study's texts by study.toml; empty where it cannot be read."""
+def _study_facts(folder: Path) -> tuple[str, dict[str, str]]:
+    """The language of a study's texts and the roles of its conditions, as far as study.toml says.
+
+    A file with mistakes says nothing here: importing the study names them.
+    """
     try:
         study = tomllib.loads((folder / STUDY).read_text("utf-8"))
-        return str(study.get("language") or study.get("study", {}).get("language") or "en")
-    except (OSError, ValueError, AttributeError):
-        return ""
+        language = study.get("study", {}).get("language", "en")
+        roles = {c["key"]: str(c.get("role", "")) for c in study.get("conditions", ())}
+        return str(language), roles
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return "", {}
+
+
+def _with_role(clip: CorpusClip, role: str) -> CorpusClip:
+    return replace(clip, columns={**clip.columns, ROLE: role}) if role else clip

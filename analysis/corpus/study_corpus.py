@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from analysis.corpus.clips import TRAP, Corpus, CorpusClip
+from analysis.corpus.clips import ROLE, TRAP, Corpus, CorpusClip
 from listening.selectors import StimulusRow, draft_folder, draft_mark, stimuli_mark, stimulus_rows
 
 DRAFTS = "drafts/"
@@ -49,6 +49,7 @@ def _clip_of(row: StimulusRow) -> CorpusClip:
         "dimension": row["dimension"],
         "speaker": row["speaker"],
         TRAP: TRAP if row["role"] == TRAP else "",
+        ROLE: row["role"],
     }
     return CorpusClip(
         stimulus=row["stimulus"],
@@ -58,6 +59,7 @@ def _clip_of(row: StimulusRow) -> CorpusClip:
         item=row["item"],
         condition=row["condition"],
         text=row["shown_text"] or row["text"],
+        transcript=row["text"],
         language=row["language"],
         duration_s=row["duration_s"],
         columns={**row["attributes"], **{name: value for name, value in tags.items() if value}},

@@ -33,7 +33,7 @@ SHOWN = 70  # characters of a text in a sentence
 def check_texts(corpus: Corpus) -> Iterator[Finding]:
     """Everything that the texts and tags alone tell."""
     yield from missing_texts(corpus)
-    yield from duplicate_texts(corpus)
+    yield from duplicate_texts(corpus.rated())
     yield from mismatched_languages(corpus)
     yield from mismatched_marks(corpus)
 
@@ -64,10 +64,10 @@ def missing_texts(corpus: Corpus) -> Iterator[Finding]:
 
 def duplicate_texts(corpus: Corpus) -> Iterator[Finding]:
     """Sentences whose texts are the same once normalised, and those that nearly are."""
-    same: dict[tuple[str, str], list[CorpusClip]] = defaultdict(list)
+    same: dict[tuple[object, ...], list[CorpusClip]] = defaultdict(list)
     seen = set()
     for clip in corpus.sentences():
-        key = (primary(clip.language), clip.normalised)
+        key = (primary(clip.language), clip.normalised, *types_marked(clip.text))
         if clip.normalised and (*key, clip.sentence) not in seen:
             seen.add((*key, clip.sentence))
             same[key].append(clip)
@@ -76,12 +76,20 @@ def duplicate_texts(corpus: Corpus) -> Iterator[Finding]:
             yield Finding(
                 "same_text",
                 clips[0],
-                f"{len(clips):,} sentences have the text {quoted(clips[0].text)}.",
+                f"{len(clips):,} sentences have the text {quoted(clips[0].text)}."
+                f"{_differing_columns(clips)}",
                 "Keep one of them, or give them one item if they are one sentence.",
                 1.0,
                 tuple(clips[1:]),
             )
     yield from _near_texts([clips[0] for clips in same.values()])
+
+
+def _differing_columns(clips: Sequence[CorpusClip]) -> str:
+    """The columns in which all of these clips differ, which may be why a text is there again."""
+    columns = sorted({c for clip in clips for c in clip.columns} - {"item", "position"})
+    apart = [c for c in columns if len({clip.columns.get(c, "") for clip in clips}) == len(clips)]
+    return f" They differ in {', '.join(apart)}." if apart else ""
 
 
 def _near_texts(clips: Sequence[CorpusClip]) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def clip(number: int, text: str = "", **fields) -> CorpusClip:
     return CorpusClip(**named | fields, text=text, columns=columns)
 
 
-FIELDS = ("condition", "item", "language", "duration_s", "path")
+FIELDS = ("condition", "item", "language", "duration_s", "path", "transcript")
 
 
 def of(*clips: CorpusClip) -> Corpus:
@@ -162,6 +162,18 @@ def test_texts_that_are_there_twice_or_nearly_are_found_and_versions_of_an_item_
     assert sorted(found("near_text", corpus)) == ["t.csv, row 1", "t.csv, row 6"]
 
 
+def test_one_text_with_other_marks_or_tags_is_told_apart():
+    corpus = of(
+        clip(1, "[laugh] He was not ill", item="a", emotion="happy"),
+        clip(2, "[sigh] He was not ill", item="b", emotion="sad"),
+        clip(3, "He was [sigh] not ill", item="c", emotion="angry"),
+    )
+    assert found("same_text", corpus) == ["t.csv, row 2"]
+    report = check_corpus(corpus, audio=False)
+    (table,) = report.sections["texts"].tables
+    assert "They differ in emotion." in table.rows[0]["what"]
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "language", "is_found"),
     [
@@ -197,6 +209,14 @@ def test_a_mark_is_held_against_the_column_of_types_or_their_groups():
     )
     rows = ["t.csv, row 2", "t.csv, row 3", "t.csv, row 3", "t.csv, row 5"]
     assert found("mark", corpus) == rows
+
+
+def test_the_transcript_says_what_is_spoken():
+    spelt = clip(1, "It costs $20 [sigh]", language="en", transcript="It costs twenty dollars")
+    assert (spelt.length, spelt.normalised) == (4, "it costs twenty dollars")
+    assert found("empty_text", of(clip(2, "1%!", transcript="…"), spelt)) == ["t.csv, row 2"]
+    mail = clip(3, "Write to me", transcript="Write to a@example.org")
+    assert found("personal", of(mail)) == ["t.csv, row 3"]
 
 
 def test_every_language_that_can_be_guessed_has_a_script_and_none_has_two():
@@ -338,6 +358,20 @@ def test_a_corpus_is_read_as_it_comes(tmp_path: Path, name: str):
         assert all(Path(each.path).is_file() for each in corpus.clips)
 
 
+def test_traps_and_prompts_are_no_duplicates(tmp_path: Path):
+    toml = '[study]\nlanguage = "zh"\n[[conditions]]\nkey = "voice"\nrole = "prompt"\n'
+    rows = [
+        "a,vits,i1,a.wav,早上好朋友们,",
+        "b,voice,i2,a.wav,早上好朋友们,",
+        "c,vits,i3,a.wav,早上好朋友们,flawed",
+    ]
+    table = "\n".join(["stimulus,condition,item,file,text,trap", *rows, ""])
+    corpus = read_corpus(tree(tmp_path, {"study.toml": toml, "stimuli.csv": table}))
+    assert [each.is_auxiliary for each in corpus.clips] == [False, True, True]
+    assert {each.language for each in corpus.clips} == {"zh"}
+    assert found("same_text", corpus) == []
+
+
 def test_names_say_system_and_sentence_and_commands_of_a_list_are_not_run(tmp_path: Path):
     flat = tree(
         tmp_path / "a", {f"{s}_s0{n}.wav": "" for s in ("vits", "human") for n in (1, 2, 3)}
@@ -414,6 +448,11 @@ def test_the_command_writes_a_report_and_changes_nothing(tmp_path: Path, capsys)
     assert [each["findings"] for each in clips][3] == "same_audio"
     call_command("check_corpus", str(folder), "--no-audio")
     assert "The audio was not read." in capsys.readouterr().out
+    (tmp_path / "apart.csv").write_text((folder / "stimuli.csv").read_text("utf-8"), "utf-8")
+    call_command("check_corpus", str(tmp_path / "apart.csv"), "--no-audio")
+    assert "--audio FOLDER" in capsys.readouterr().out
+    call_command("check_corpus", str(tmp_path / "apart.csv"), "--audio", str(folder))
+    assert "Unreadable files                 1" in capsys.readouterr().out
     with pytest.raises(CommandError, match="no such file"):
         call_command("check_corpus", str(tmp_path / "nothing"))
 

@@ -50,7 +50,7 @@ def test_a_draft_is_checked_in_the_background_and_shows_what_the_command_shows(c
     page = page_of(client, study)
     assert "data-waits" not in page
     assert "condition: all 7 categories have 10 clips" in page
-    assert "leave out 8 traps" in page
+    assert "leave out 8 traps and prompts" in page
     assert page.count("<svg") >= 5
     file = client.get(reverse("corpus-file", args=[study.key, "clips.csv"]))
     rows = list(csv.DictReader(file.content.decode().splitlines()))

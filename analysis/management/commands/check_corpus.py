@@ -47,6 +47,9 @@ class Command(BaseCommand):
                 '"{sentence}_{system}".'
             ),
         )
+        parser.add_argument(
+            "--audio", type=Path, help="Folder from which paths in a table start. Default: its own."
+        )
         parser.add_argument("--texts", type=Path, help="File with one line name|text per sentence.")
         parser.add_argument(
             "--language", default="", help="Language tag of texts that have none, such as en or zh."
@@ -66,6 +69,7 @@ class Command(BaseCommand):
                 texts=options["texts"],
                 language=options["language"],
                 pattern=options["pattern"],
+                audio=options["audio"],
             )
         except CorpusError as error:
             raise CommandError(str(error)) from None
