@@ -51,6 +51,8 @@ def test_what_is_left_out_has_its_default() -> None:
             "real": "",
             "synthetic": ["flite"],
             "conditions": ["Ti"],
+            "lines": "rows",
+            "channels": "both",
             "windows": "all",
             "first_lines": None,
             "gap_s": 0.3,
