@@ -16,7 +16,7 @@ from listening.design.settings import derive
 from listening.design.studyfile import read_folder
 from listening.models import Study
 from listening.selectors import stimulus_rows
-from listening.studies import create_study, export_study
+from listening.studies import StudyError, create_study, export_study
 from tests.factories import make_user
 from tests.listening.test_studies import kept_in
 
@@ -98,3 +98,12 @@ def test_clips_hold_what_was_recorded(tmp_path: Path, channels: str, settings: A
     assert again is not None
     assert before is not None
     assert (again.settings, again.stimuli) == (before.settings, before.stimuli)
+
+
+@pytest.mark.medium
+@pytest.mark.django_db
+def test_a_turn_after_the_end_of_its_recording_is_refused(tmp_path: Path, settings: Any) -> None:
+    settings.STORAGES = kept_in(tmp_path / "media")
+    made = folder(tmp_path, turns="A 0.250-3.720; B 12.000-19.000")
+    with pytest.raises(StudyError, match="“flite-duo-d1” ends before its last turn does"):
+        create_study(made, make_user("ada"))
