@@ -19,6 +19,8 @@ from listening.methods import method_named
 from listening.models import Condition, Item, Stimulus, Study
 from listening.studies.findings import StudyError
 
+TURN_SLACK_S = 0.1  # by which a turn may end after its recording
+
 
 class Trimming:
     """The spans of a study's stimuli; `facts_of` knows the sound of a file of the study."""
@@ -133,6 +135,13 @@ def _clip(
         return parts[0], [(0.0, lines[recipe.heard_lines[0].stimulus].duration_s)]
     spans = audio.join(parts, target, mono=recipe.mono)
     if recipe.cut:
+        last_s = max(line.end_s for line in recipe.lines) - recipe.lines[0].start_s
+        if spans[-1][1] < last_s - TURN_SLACK_S:
+            key = recipe.lines[0].stimulus
+            raise audio.AudioError(
+                f"The recording “{key}” ends before its last turn does.",
+                "Correct the column turns, or replace the file.",
+            )
         return target, spans
     sounds = zip(parts, spans, strict=True)
     return target, [span for part, span in sounds if isinstance(part, Path)]

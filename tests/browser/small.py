@@ -21,11 +21,14 @@ SMALLER: dict[str, dict[str, str]] = {
     "nvv": {"block_size": "1", "per": "1", "break_every": "3"},
     "mushra": {"block_size": "1"},
     "error_marking": {},
+    "dialogue": {"block_size": "1", "blocks_per_session": "1"},
+    "intelligibility": {"block_size": "1"},
     "codec": {"block_size": "1", "task_plan": '"all"'},
     "mushra_nmr": {"block_size": "1"},
     "p808": {"block_size": "1", "per": "1", "break_every": "5"},
     "gallery": {"block_size": "1", "per": "1"},
 }
+TURN = re.compile(r"(?<= )(\d+\.\d{3})-(\d+\.\d{3})")
 SOUNDS_OF_CHECKS = ("trials", "pass_at_least")
 
 
@@ -40,7 +43,20 @@ def small_copy(name: str, folder: Path, *, longest_s: float | None = 0.6) -> Pat
     if longest_s:
         for sound in (folder / "audio").iterdir():
             cut(sound, longest_s)
+        shorten_turns(folder / "stimuli.csv", longest_s)
     return folder
+
+
+def shorten_turns(table: Path, longest_s: float) -> None:
+    """Turns of conversations as if they were as long as a short clip."""
+    text = table.read_text(encoding="utf-8")
+    times = [float(each) for pair in TURN.findall(text) for each in pair]
+    scale = longest_s / max(times, default=longest_s)
+
+    def shorter(turn: re.Match[str]) -> str:
+        return f"{float(turn[1]) * scale:.3f}-{float(turn[2]) * scale:.3f}"
+
+    table.write_text(TURN.sub(shorter, text), encoding="utf-8")
 
 
 def fewer_sounds(text: str) -> str:

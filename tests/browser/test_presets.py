@@ -33,6 +33,23 @@ def test_long_form_joins_lines_and_checks_for_headphones(take: Take) -> None:
 
 
 @pytest.mark.soak
+def test_dialogue_plays_turns_with_what_overlaps_them(take: Take) -> None:
+    walk, session = take("dialogue")
+    everything_is_stored(walk, session)
+    assert {len(given.labels) for given in walk.answered} == {2, 3}
+    turns = session.trials.filter(task__key="turns")
+    assert {trial.stimulus.channels for trial in turns} == {2}
+
+
+@pytest.mark.soak
+def test_intelligibility_asks_each_clip_its_question(take: Take) -> None:
+    walk, session = take("intelligibility")
+    everything_is_stored(walk, session)
+    asked = {text for given in walk.answered for text in given.questions}
+    assert not any("{" in text for text in asked)
+
+
+@pytest.mark.soak
 def test_lfs_compares_long_recordings(take: Take) -> None:
     walk, session = take("lfs")
     everything_is_stored(walk, session)

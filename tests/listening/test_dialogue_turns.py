@@ -16,7 +16,7 @@ from listening.design.settings import derive
 from listening.design.studyfile import read_folder
 from listening.models import Study
 from listening.selectors import stimulus_rows
-from listening.studies import create_study, export_study
+from listening.studies import StudyError, create_study, export_study
 from tests.factories import make_user
 from tests.listening.test_studies import kept_in
 
@@ -90,11 +90,22 @@ def test_clips_hold_what_was_recorded(tmp_path: Path, channels: str, settings: A
     turn = rows["T1T1_(flite-duo):d1.4"]
     assert [t["speaker"] for t in turn["turns"]] == ["B"]
     assert turn["attributes"]["floor_transfer_offset_s"] == "-0.300"
-    known = [(t["speaker"], t["start_s"]) for t in rows["Tp_(flite-duo):d1.1-4"]["turns"]]
+    known = rows["Tp_(flite-duo):d1.1-4"]["turns"]
     first = turns_of("A 0.250-3.720; B 3.920-7.100; A 7.450-10.015; B 9.715-12.293")
-    assert known == [(t.speaker, pytest.approx(t.start_s - 0.25)) for t in first]
+    assert [turn["speaker"] for turn in known] == [turn.speaker for turn in first]
+    starts = [turn.start_s - 0.25 for turn in first]
+    assert [turn["start_s"] for turn in known] == pytest.approx(starts)
     export_study(study, tmp_path / "again")
     again, before = read_folder(tmp_path / "again").study, read_folder(made).study
     assert again is not None
     assert before is not None
     assert (again.settings, again.stimuli) == (before.settings, before.stimuli)
+
+
+@pytest.mark.medium
+@pytest.mark.django_db
+def test_a_turn_after_the_end_of_its_recording_is_refused(tmp_path: Path, settings: Any) -> None:
+    settings.STORAGES = kept_in(tmp_path / "media")
+    made = folder(tmp_path, turns="A 0.250-3.720; B 12.000-19.000")
+    with pytest.raises(StudyError, match="“flite-duo-d1” ends before its last turn does"):
+        create_study(made, make_user("ada"))

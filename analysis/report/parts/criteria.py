@@ -209,7 +209,7 @@ class Systems:
         if own.estimand == "p835" and own.group["criterion"] in HEADINGS:
             return HEADINGS[own.group["criterion"]]
         name = "CMOS" if own.estimand in COMPARISONS else name_of(own.estimand)
-        return name if len(alike) == 1 else f"{name}, {own.group['criterion']}"
+        return name if len(alike) == 1 else f"{name}, {own.group['criterion'].replace('_', ' ')}"
 
     def key(self, n: int) -> str:
         """The key of a family’s column, which stands in the CSV."""
