@@ -95,5 +95,7 @@ def test_guessers_pass_all_checks_that_screen_out_together(tmp_path: Path) -> No
 def test_a_plan_with_room_for_too_few_raters_is_named(tmp_path: Path) -> None:
     """The table has four clips of two systems, a block two of them: one rater hears each once."""
     asked = TOML.replace("block_size = 2", "block_size = 2\nmin_raters = {}")
-    assert "raters per condition, but its plan has room for 6 at most" in said(tmp_path, asked.format(7))
+    assert "raters per condition, but its plan has room for 6 at most" in said(
+        tmp_path, asked.format(7)
+    )
     assert "min_raters" not in said(tmp_path, asked.format(6))
