@@ -45,7 +45,7 @@ def test_a_clip_brings_its_question_where_its_task_asks_it(tmp_path: Path, setti
     settings.STORAGES = kept_in(tmp_path / "media")
     study: Study = create_study(folder(tmp_path), make_user("ada"))
     open_study(study)
-    content = study.tasks.get(key="content")
+    content = study.tasks.get(key="content-question")
     rules = task_rules(content.pk)
     clip = Stimulus.objects.get(study=study, key="masked-human-s0890")
     assert rules.question_of(clip.pk) == "Which two qualities are named?"
