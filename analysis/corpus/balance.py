@@ -218,12 +218,12 @@ def bin_edges(values: Sequence[float]) -> list[float]:
 def _binned(
     values: Sequence[float], edges: Sequence[float]
 ) -> tuple[tuple[float, float, int], ...]:
-    found = []
+    results = []
     for n, (low, high) in enumerate(pairwise(edges)):
         last = n == len(edges) - 2
         count = sum(low <= value < high or (last and value == high) for value in values)
-        found.append((low, high, count))
-    return tuple(found)
+        results.append((low, high, count))
+    return tuple(results)
 
 
 # --- In words -------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeVar
+
+from analysis.statistics.linking.linked_studies import groups_of
 
 Pair = TypeVar("Pair")
 
@@ -16,21 +17,9 @@ def connected_groups(
 
     ``ends`` are the two numbers of each of the ``pairs``.
     """
-    leader: dict[int, int] = {}
-
-    def find(n: int) -> int:
-        while leader.setdefault(n, n) != n:
-            leader[n] = leader[leader[n]]
-            n = leader[n]
-        return n
-
-    for a, b in ends:
-        first, second = sorted((find(a), find(b)))
-        leader[second] = first
-    members: dict[int, list[int]] = defaultdict(list)
-    inside: dict[int, list[Pair]] = defaultdict(list)
-    for n in sorted(leader):
-        members[find(n)].append(n)
-    for (a, _), pair in zip(ends, pairs, strict=True):
-        inside[find(a)].append(pair)
-    return [(members[top], inside[top]) for top in sorted(members)]
+    groups = groups_of(sorted({number for both in ends for number in both}), ends)
+    place = {number: at for at, group in enumerate(groups) for number in group}
+    inside: list[list[Pair]] = [[] for _ in groups]
+    for (first, _), pair in zip(ends, pairs, strict=True):
+        inside[place[first]].append(pair)
+    return list(zip(groups, inside, strict=True))

@@ -94,12 +94,12 @@ def fingerprint(wave: NDArray[np.float32]) -> Fingerprint:
 
 def same_recordings(prints: Sequence[Fingerprint]) -> list[Match]:
     """Return the pairs of clips that hold the same recording, those that differ least first."""
-    found = []
+    results = []
     for first, second, offset in _candidates(prints):
         match = _compare(prints, first, second, offset)
         if match:
-            found.append(match)
-    return sorted(found, key=lambda each: (each.bit_error_rate, each.first, each.second))
+            results.append(match)
+    return sorted(results, key=lambda each: (each.bit_error_rate, each.first, each.second))
 
 
 def bound(frames: int) -> float:
@@ -133,9 +133,9 @@ def _candidates(prints: Sequence[Fingerprint]) -> Iterator[tuple[int, int, int]]
         same = same[clips[same] != clips[same + reach]]
         pairs = clips[same].astype(np.int64) * clips_in_all + clips[same + reach]
         votes.append(pairs * span + (places[same] - places[same + reach] + span // 2))
-    found, counts = np.unique(np.concatenate(votes), return_counts=True)
-    found, counts = found[counts >= LEAST_VOTES], counts[counts >= LEAST_VOTES]
-    pairs, offsets = found // span, found % span - span // 2
+    results, counts = np.unique(np.concatenate(votes), return_counts=True)
+    results, counts = results[counts >= LEAST_VOTES], counts[counts >= LEAST_VOTES]
+    pairs, offsets = results // span, results % span - span // 2
     best = np.lexsort((-counts, pairs))
     _, first = np.unique(pairs[best], return_index=True)
     for n in best[first].tolist():

@@ -48,11 +48,11 @@ def personal_data(corpus: Corpus) -> Iterator[Finding]:
     """A finding for each piece of personal data in the text of a sentence."""
     for clip in corpus.sentences():
         texts = dict.fromkeys(filter(None, (clip.text, clip.transcript)))
-        for what, found in dict.fromkeys(each for t in texts for each in personal_data_in(t)):
+        for what, piece in dict.fromkeys(each for t in texts for each in personal_data_in(t)):
             yield Finding(
                 "personal",
                 clip,
-                f"The text holds {what}: {masked(found)}",
+                f"The text holds {what}: {masked(piece)}",
                 "If it is somebody’s, replace it in the text and the recording, or leave the clip "
                 "out.",
             )
@@ -61,17 +61,17 @@ def personal_data(corpus: Corpus) -> Iterator[Finding]:
 def personal_data_in(text: str) -> list[tuple[str, str]]:
     """What a text holds, in words, and where it is written so; each place once."""
     rest = unicodedata.normalize("NFKC", text)
-    found = []
+    results = []
     for what, finds in FINDERS:
         for piece in finds(rest):
-            found.append((what, piece))
+            results.append((what, piece))
             rest = rest.replace(piece, " " * len(piece))
-    return found
+    return results
 
 
-def masked(found: str) -> str:
+def masked(piece: str) -> str:
     """The first characters, and how many there are."""
-    return f"“{found[:SHOWN]}…” ({len(found)} characters)"
+    return f"“{piece[:SHOWN]}…” ({len(piece)} characters)"
 
 
 def is_luhn(digits: str) -> bool:

@@ -62,19 +62,19 @@ def expected_scripts(language: str) -> tuple[str, ...]:
 
 def main_script(text: str) -> tuple[str, float]:
     """The script that most letters of a text are in and their share; "" and 0 without letters."""
-    found: Counter[str] = Counter(
+    results: Counter[str] = Counter(
         script for letter in unicodedata.normalize("NFKC", text) if (script := _script(letter))
     )
-    if not found:
+    if not results:
         return "", 0.0
-    script, count = found.most_common(1)[0]
-    return script, count / found.total()
+    script, count = results.most_common(1)[0]
+    return script, count / results.total()
 
 
 def share_in(text: str, scripts: tuple[str, ...]) -> float | None:
     """The share of a text's letters in these scripts; None without letters."""
-    found = [s for letter in unicodedata.normalize("NFKC", text) if (s := _script(letter))]
-    return sum(script in scripts for script in found) / len(found) if found else None
+    results = [s for letter in unicodedata.normalize("NFKC", text) if (s := _script(letter))]
+    return sum(script in scripts for script in results) / len(results) if results else None
 
 
 def script_words(script: str) -> str:

@@ -182,11 +182,11 @@ def _text_of(value: Any) -> str:
 def _named_columns(names: Iterable[str]) -> dict[str, str]:
     """Our name of a column -> its name in the table, as far as they are known."""
     folded = {name.casefold(): name for name in sorted(names)}
-    found = {}
+    results = {}
     for ours, others in COLUMNS.items():
         if known := next((folded[each] for each in others if each in folded), None):
-            found[ours] = known
-    return found
+            results[ours] = known
+    return results
 
 
 def _is_without_header(text: str) -> bool:
@@ -333,43 +333,43 @@ def _texts_of(
     folder: Path, texts: Path | None, stems: list[str]
 ) -> tuple[Mapping[str, str], list[str]]:
     """The text of each file's name, out of the file of texts or text files of the same names."""
-    given = texts or next((folder / n for n in TEXT_FILES if (folder / n).is_file()), None)
-    if given is not None:
-        if not given.is_file():
-            raise CorpusError(f"{given}: there is no such file; check the path after --texts")
-        found, unknown = texts_in(decoded(raw_bytes(given))[0], stems)
-        notes = [f"The texts are those of {given.name}."]
+    text_file = texts or next((folder / n for n in TEXT_FILES if (folder / n).is_file()), None)
+    if text_file is not None:
+        if not text_file.is_file():
+            raise CorpusError(f"{text_file}: there is no such file; check the path after --texts")
+        results, unknown = texts_in(decoded(raw_bytes(text_file))[0], stems)
+        notes = [f"The texts are those of {text_file.name}."]
         if unknown:
             notes.append(
-                f"{counted(len(unknown), 'line')} of {given.name} without an audio file, such as "
-                f"“{unknown[0][:60]}”."
+                f"{counted(len(unknown), 'line')} of {text_file.name} without an audio file, such "
+                f"as “{unknown[0][:60]}”."
             )
-        return found, notes
-    found, wanted = {}, {*stems, *(MICROPHONE.sub("", stem) for stem in stems)}
+        return results, notes
+    results, wanted = {}, {*stems, *(MICROPHONE.sub("", stem) for stem in stems)}
     for path in _files_below(folder):
         for ending in TEXT_ENDINGS:
             stem = path.name.removesuffix(ending)
             if path.name.endswith(ending) and stem in wanted:
-                found[stem] = " ".join(decoded(raw_bytes(path))[0].split())
-    return found, [f"Text files of the same names have {counted(len(found), 'text')}."] * bool(
-        found
+                results[stem] = " ".join(decoded(raw_bytes(path))[0].split())
+    return results, [f"Text files of the same names have {counted(len(results), 'text')}."] * bool(
+        results
     )
 
 
 def _audio_by_stem(folder: Path) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = defaultdict(list)
+    results: dict[str, list[Path]] = defaultdict(list)
     for path in _files_below(folder):
         if path.suffix.lower().removeprefix(".") in EXTENSIONS and not path.name.startswith("."):
-            found[path.stem].append(path)
-    return {stem: sorted(paths) for stem, paths in found.items()}
+            results[path.stem].append(path)
+    return {stem: sorted(paths) for stem, paths in results.items()}
 
 
 def _files_below(folder: Path) -> list[Path]:
-    found = []
+    results = []
     for parent, folders, files in os.walk(folder):
         folders.sort()
-        found += [Path(parent, name) for name in sorted(files)]
-    return [p for p in found if not is_system_file(p.relative_to(folder).as_posix())]
+        results += [Path(parent, name) for name in sorted(files)]
+    return [p for p in results if not is_system_file(p.relative_to(folder).as_posix())]
 
 
 def _study_facts(folder: Path) -> tuple[str, dict[str, str]]:

@@ -98,7 +98,7 @@ def _near_texts(clips: Sequence[CorpusClip]) -> Iterator[Finding]:
         letters, dense = letters_of(clip.spoken), in_characters(clip.language)
         if len(letters) >= (LEAST_LETTERS // 2 if dense else LEAST_LETTERS):
             by_kind[primary(clip.language), dense].setdefault(letters, clip)
-    found: list[tuple[float, list[CorpusClip]]] = []
+    results: list[tuple[float, list[CorpusClip]]] = []
     for (_, dense), known in by_kind.items():
         owners = list(known.values())
         pairs = [
@@ -107,8 +107,8 @@ def _near_texts(clips: Sequence[CorpusClip]) -> Iterator[Finding]:
             if owners[pair[0]].sentence != owners[pair[1]].sentence
         ]
         for members, inside in connected_groups([pair[:2] for pair in pairs], pairs):
-            found.append((min(each[2] for each in inside), [owners[n] for n in members]))
-    for likeness, members_of in sorted(found, key=lambda each: -each[0]):
+            results.append((min(each[2] for each in inside), [owners[n] for n in members]))
+    for likeness, members_of in sorted(results, key=lambda each: -each[0]):
         yield _near_finding(likeness, members_of)
 
 
@@ -197,8 +197,8 @@ def _columns_of_types(corpus: Corpus) -> list[str]:
         for column, value in clip.columns.items():
             values[column] |= set(_types_in(value))
     named = {*TYPES, *TAXONOMY}
-    told = {column: there - NO_TYPE for column, there in values.items()}
-    return [column for column, there in told.items() if there and there <= named]
+    tagged = {column: there - NO_TYPE for column, there in values.items()}
+    return [column for column, there in tagged.items() if there and there <= named]
 
 
 def _types_in(value: str) -> list[str]:
@@ -207,16 +207,16 @@ def _types_in(value: str) -> list[str]:
 
 
 def _against_column(clip: CorpusClip, column: str, names: Sequence[str]) -> Iterator[Finding]:
-    told = _types_in(clip.columns.get(column, ""))
-    if not told or (not names and set(told) <= NO_TYPE):
+    tagged = _types_in(clip.columns.get(column, ""))
+    if not tagged or (not names and set(tagged) <= NO_TYPE):
         return
-    allowed = {*told, *(name for group in told for name in TAXONOMY.get(group, ()))}
+    allowed = {*tagged, *(name for group in tagged for name in TAXONOMY.get(group, ()))}
     other = [name for name in names if name not in allowed]
     if not names:
-        what = f"The column {column} says “{', '.join(told)}”, and the text has no mark."
+        what = f"The column {column} says “{', '.join(tagged)}”, and the text has no mark."
     elif other:
         marks = ", ".join(f"[{name}]" for name in other)
-        what = f"The text has {marks}, and the column {column} says “{', '.join(told)}”."
+        what = f"The text has {marks}, and the column {column} says “{', '.join(tagged)}”."
     else:
         return
     yield Finding("mark", clip, what, f"Correct the text or the column {column}.")
@@ -241,14 +241,14 @@ def mismatched_lengths(corpus: Corpus) -> Iterator[Finding]:
     for clip, rate in rates:
         key = (clip.language, clip.condition)
         groups[key if sizes[key] >= LEAST_CLIPS else (clip.language, "")].append((clip, rate))
-    found = []
+    results = []
     for members in groups.values():
         scores = modified_z([rate for _, rate in members])
         middle = median(rate for _, rate in members)
         for (clip, rate), z in zip(members, scores, strict=True):
             if abs(z) > OUTLIER and abs(rate - middle) > math.log(LEAST_RATIO):
-                found.append((abs(z), _length_finding(clip, rate, middle, z)))
-    yield from (each for _, each in sorted(found, key=lambda pair: -pair[0]))
+                results.append((abs(z), _length_finding(clip, rate, middle, z)))
+    yield from (each for _, each in sorted(results, key=lambda pair: -pair[0]))
 
 
 def _length_finding(clip: CorpusClip, rate: float, middle: float, z: float) -> Finding:

@@ -120,8 +120,8 @@ def _slope(y: Floats, x: Floats, clip: np.ndarray, others: Floats) -> _Slope:
     if n < FEWEST_CLIPS or m < 2 or not np.isfinite(x).all():
         return known
     heard = np.bincount(place, y) / np.bincount(place)
-    said = np.bincount(place, x) / np.bincount(place)
-    apart = said - said.mean()
+    predicted = np.bincount(place, x) / np.bincount(place)
+    apart = predicted - predicted.mean()
     spread = float(apart @ apart)
     if spread <= 0 or np.ptp(heard) == 0:
         return known

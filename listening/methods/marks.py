@@ -48,10 +48,10 @@ def read_marks(label: str, kinds: Collection[str] | None = None) -> tuple[Mark, 
         return ()
     marks = []
     for text in label.split(" "):
-        found = MARK.fullmatch(text)
-        if found is None:
+        results = MARK.fullmatch(text)
+        if results is None:
             raise ValueError(f"“{text[:80]}” is no mark; write it as 3:glitch or 5-6:glitch")
-        first, last, kind = found.groups()
+        first, last, kind = results.groups()
         marks.append(Mark(int(first), int(last or first), kind))
         if kinds is not None and kind not in kinds:
             raise ValueError(f"“{kind[:40]}” is no kind of error of this task")
@@ -79,6 +79,6 @@ def finds_marks(marks: Sequence[Mark], expected: Sequence[Mark]) -> bool:
     """
     if not expected:
         return not marks
-    found = all(any(mark.overlaps(other) for mark in marks) for other in expected)
+    results = all(any(mark.overlaps(other) for mark in marks) for other in expected)
     further = sum(not any(mark.overlaps(other) for other in expected) for mark in marks)
-    return found and further <= MOST_FURTHER
+    return results and further <= MOST_FURTHER

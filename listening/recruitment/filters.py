@@ -51,7 +51,7 @@ def filters_of(connection: Connection) -> list[Json]:
 def languages_asked(study: Study) -> dict[str, list[str]]:
     """Filter -> the languages of which raters must have one, by the study's own questions."""
     own = [study.language, *study.translations]
-    asked: dict[str, list[str]] = {}
+    requested: dict[str, list[str]] = {}
     questions = [q for form in study.questionnaires for q in form["questions"]]
     for question in questions:
         name = ASKED_BY.get(question["key"])
@@ -63,8 +63,8 @@ def languages_asked(study: Study) -> dict[str, list[str]]:
         if question["key"] == "native_speaker" and "no" in question["screen_out"]:
             needed = own
         if name and needed and OTHER not in needed:
-            asked[name] = list(dict.fromkeys(needed))
-    return asked
+            requested[name] = list(dict.fromkeys(needed))
+    return requested
 
 
 def with_language_filters(plan: Plan, study: Study, connection: Connection) -> Plan:
@@ -73,9 +73,11 @@ def with_language_filters(plan: Plan, study: Study, connection: Connection) -> P
     A filter that the workspace does not have, or has without these languages, is left to the
     researcher: `languages_unfiltered` names it.
     """
-    asked = languages_asked(study)
-    known = {str(each.get("filter_id")): each for each in (filters_of(connection) if asked else ())}
-    for name, tags in asked.items():
+    requested = languages_asked(study)
+    known = {
+        str(each.get("filter_id")): each for each in (filters_of(connection) if requested else ())
+    }
+    for name, tags in requested.items():
         choices = _choices(known.get(name))
         values = choices_of(tags, choices)
         if not values:

@@ -70,8 +70,8 @@ class Drawing:
     def _start(self) -> None:
         self._first_of_second = len(self._figures) - round(SHARE * len(self._figures))
         self._folder = TemporaryDirectory()
-        asked = list(self._figures[self._first_of_second :]), self._width_in
-        (Path(self._folder.name) / ASKED).write_bytes(pickle.dumps(asked))
+        requested = list(self._figures[self._first_of_second :]), self._width_in
+        (Path(self._folder.name) / ASKED).write_bytes(pickle.dumps(requested))
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, self._folder.name, *sys.path],
             stdout=subprocess.DEVNULL,

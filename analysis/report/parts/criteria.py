@@ -96,11 +96,12 @@ class Criteria(Part):
     order = 31
 
     def applies(self, inputs: PartInput) -> bool:
-        asked = inputs.ratings[["study", "task", "estimand", "criterion"]].drop_duplicates()
+        requested = inputs.ratings[["study", "task", "estimand", "criterion"]].drop_duplicates()
         known = [
-            key in METRICS_OF for key in zip(asked["estimand"], asked["criterion"], strict=True)
+            key in METRICS_OF
+            for key in zip(requested["estimand"], requested["criterion"], strict=True)
         ]
-        return bool(asked[known][["study", "task"]].duplicated().any())
+        return bool(requested[known][["study", "task"]].duplicated().any())
 
     def make(self, inputs: PartInput) -> Content:
         """For each task with several such criteria: the best systems, the table, and a figure."""
@@ -169,19 +170,19 @@ def scores_of(family: Family, inputs: PartInput) -> dict[str, Score]:
     if not family.in_pairs:
         return {e.condition: Score(e.value, e.low, e.high, e.n_ratings) for e in estimates}
     baseline = baseline_of(family, inputs)
-    found: dict[str, Score] = {}
+    results: dict[str, Score] = {}
     for e in estimates:
         versus = e.group.get("versus_condition", "")
         if versus == baseline:
-            found[e.condition] = Score(e.value, e.low, e.high, e.n_ratings)
+            results[e.condition] = Score(e.value, e.low, e.high, e.n_ratings)
         elif e.condition == baseline:
             turned = estimand_of(family.estimand).mirrored
             low = None if e.high is None else turned(e.high)
             high = None if e.low is None else turned(e.low)
-            found[versus] = Score(turned(e.value), low, high, e.n_ratings)
-    if found:
-        found[baseline] = Score(estimand_of(family.estimand).neutral or 0.0, None, None, 0)
-    return found
+            results[versus] = Score(turned(e.value), low, high, e.n_ratings)
+    if results:
+        results[baseline] = Score(estimand_of(family.estimand).neutral or 0.0, None, None, 0)
+    return results
 
 
 def score_cells(key: str, score: Score) -> dict[str, Any]:
@@ -370,7 +371,7 @@ def metric_means(shown: Sequence[Family], inputs: PartInput) -> dict[str, dict[s
             for side in (sides if family.in_pairs else sides[:1])
         ]
     ).drop_duplicates()
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     wanted = {key for family in shown for key in metrics_beside(family)}
     for metric in metrics_of(inputs.scores):
         key = metric.metric.partition("[")[0]
@@ -383,8 +384,8 @@ def metric_means(shown: Sequence[Family], inputs: PartInput) -> dict[str, dict[s
         joined = clips.join(values, on="stimulus").dropna(subset=["value"])
         for name, mean in joined.groupby("condition")["value"].mean().items():
             value = COLUMNS[key].factor * float(mean)
-            found.setdefault(str(name), {}).setdefault(key, value)
-    return found
+            results.setdefault(str(name), {}).setdefault(key, value)
+    return results
 
 
 def breakdown(

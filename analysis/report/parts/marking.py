@@ -255,8 +255,8 @@ def facts_of(family: Family, inputs: PartInput) -> MarkingFacts | None:
 def kinds_of(family: Family, facts: MarkingFacts | None) -> dict[str, str]:
     """The kinds of errors and their words, in the order of the study; of a file, those marked."""
     own = facts["kinds"].get(family.group.get("criterion", ""), {}) if facts else {}
-    found = {m.kind for label in family.table["label"] for m in _marks(label)}
-    return {**own, **{kind: kind for kind in sorted(found - own.keys())}}
+    results = {m.kind for label in family.table["label"] for m in _marks(label)}
+    return {**own, **{kind: kind for kind in sorted(results - own.keys())}}
 
 
 def _marks(label: object) -> Sequence[Mark]:
@@ -324,13 +324,13 @@ def recognised(clips: Sequence[Clip], inputs: PartInput) -> dict[str, list[str |
     texts = dict(zip(newest["stimulus"].astype(str), newest[HYPOTHESIS].astype(str), strict=True))
     heard = {}
     for clip in clips:
-        found = (
+        results = (
             words_heard(clip.words, texts[clip.stimulus], clip.language)
             if (texts.get(clip.stimulus))
             else None
         )
-        if found is not None:
-            heard[clip.stimulus] = found
+        if results is not None:
+            heard[clip.stimulus] = results
     return heard
 
 
@@ -370,9 +370,11 @@ def word_rows(
     for clip in sorted(clips, key=lambda c: (order[c.item], then[c.condition], c.stimulus)):
         other = heard.get(clip.stimulus, [None] * len(clip.words))
         for place, word in enumerate(clip.words, start=1):
-            found = Counter(clip.kinds_at(place))
-            most = min(found, key=lambda kind: (-found[kind], list(kinds).index(kind)), default="")
-            marked = sum(found.values())
+            results = Counter(clip.kinds_at(place))
+            most = min(
+                results, key=lambda kind: (-results[kind], list(kinds).index(kind)), default=""
+            )
+            marked = sum(results.values())
             there = other[place - 1]
             rows.append(
                 WordRow(

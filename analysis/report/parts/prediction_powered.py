@@ -103,8 +103,8 @@ def _rows(each: FamilyInput) -> Iterator[AssistedRow]:
         }
         if others:
             values = _values(inputs, metric)
-            found = prediction_powered(each.family, values, others, each.level)
-            yield from (_row(metric.title, one) for one in found)
+            results = prediction_powered(each.family, values, others, each.level)
+            yield from (_row(metric.title, one) for one in results)
 
 
 def _row(metric: str, one: Assisted) -> AssistedRow:

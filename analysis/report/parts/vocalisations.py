@@ -437,21 +437,21 @@ def _presence(
 
 
 def _judge_rates(language: str, judged: pd.DataFrame, level: float) -> JudgeRates:
-    found: dict[float, Counted | None] = {}
+    results: dict[float, Counted | None] = {}
     rows = []
     for truth, name in ((1.0, "sensitivity"), (0.0, "false presence")):
         own = judged[judged["truth"] == truth]
         share = _share(own, PRESENT, level)
         if share is None:
-            found[truth] = None
+            results[truth] = None
             continue
         heard = own[PRESENT].to_numpy(dtype=np.float64)
-        found[truth] = Counted(share.value, effective_clips(heard, _codes(own["item"])))
+        results[truth] = Counted(share.value, effective_clips(heard, _codes(own["item"])))
         controls = int(own["plain"].sum())
         rows.append(
             JudgeRateRow(language, name, len(own), controls, share.value, share.low, share.high)
         )
-    return JudgeRates(found[1.0], found[0.0], tuple(rows))
+    return JudgeRates(results[1.0], results[0.0], tuple(rows))
 
 
 def _share(clips: pd.DataFrame, column_name: str, level: float) -> CountShare | None:

@@ -32,8 +32,8 @@ class Rankings:
         chosen = [code for code, name in enumerate(self.names) if name in set(names)]
         place = self.place[:, chosen]
         use = np.isfinite(place).sum(axis=1) > 1
-        kept = tuple(self.names[code] for code in chosen)
-        return Rankings(kept, place[use], self.rater[use], self.item[use])
+        remaining = tuple(self.names[code] for code in chosen)
+        return Rankings(remaining, place[use], self.rater[use], self.item[use])
 
 
 def plackett_luce(rankings: Rankings, bias_reduced: bool = False) -> AbilityFit:
@@ -105,9 +105,9 @@ class _Stages:
 
     def scores(self, at: Floats) -> Floats:
         """Each ranking's gradient of the log-likelihood (n, k - 1)."""
-        found = np.zeros((self.n, len(at)))
-        np.add.at(found, self.ranking, (self.chosen - self._chances(at))[:, 1:])
-        return found
+        results = np.zeros((self.n, len(at)))
+        np.add.at(results, self.ranking, (self.chosen - self._chances(at))[:, 1:])
+        return results
 
     def _chances(self, at: Floats) -> Floats:
         weight = self.sets * np.exp(np.concatenate([[0.0], at]))

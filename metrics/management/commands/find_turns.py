@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.common.speaker_turns import turns_text
+from listening.common.whole_files import write_whole
 
 TABLE, COLUMN = "stimuli.csv", "turns"
 
@@ -43,7 +45,7 @@ class Command(BaseCommand):
             rows, columns = list(reader), list(reader.fieldnames or [])
         if COLUMN not in columns:
             columns.append(COLUMN)
-        found = 0
+        changed = 0
         for number, row in enumerate(rows, start=2):
             if row.get(COLUMN):
                 continue
@@ -53,10 +55,13 @@ class Command(BaseCommand):
             except (OSError, ValueError) as error:
                 raise CommandError(f"{TABLE}, row {number}: {error}.") from None
             row[COLUMN] = turns_text(turns)
-            found += bool(turns)
+            changed += bool(turns)
             self.stdout.write(f"{row.get('file')}: {row[COLUMN] or 'no speech'}")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        self.stdout.write(f"{found} rows of {TABLE} have new turns. Check them before you import.")
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(path, text.getvalue().encode())
+        self.stdout.write(
+            f"{changed} rows of {TABLE} have new turns. Check them before you import."
+        )
