@@ -160,7 +160,7 @@ def test_every_method_has_an_example_with_trials_that_sound(researcher: Client, 
         assert any(part["role"] == "rated" for part in trial["parts"])
     for url in sounds_of(state):
         assert url.startswith("/preview/examples/gallery/clips/")
-        assert 1 < seconds_at(researcher, url) < 10
+        assert 0.7 < seconds_at(researcher, url) < 10  # a word and the silence around it, or more
 
 
 @pytest.mark.parametrize("key", CHECKS)

@@ -96,12 +96,10 @@ class Criteria(Part):
     order = 31
 
     def applies(self, inputs: PartInput) -> bool:
-        requested = inputs.ratings[["study", "task", "estimand", "criterion"]].drop_duplicates()
-        known = [
-            key in METRICS_OF
-            for key in zip(requested["estimand"], requested["criterion"], strict=True)
-        ]
-        return bool(requested[known][["study", "task"]].duplicated().any())
+        names = ["study", "task", "estimand", "criterion"]
+        questions = inputs.ratings[names].drop_duplicates().itertuples(index=False, name=None)
+        tasks = [tuple(task) for *task, estimand, key in questions if (estimand, key) in METRICS_OF]
+        return len(set(tasks)) < len(tasks)
 
     def make(self, inputs: PartInput) -> Content:
         """For each task with several such criteria: the best systems, the table, and a figure."""
