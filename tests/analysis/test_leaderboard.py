@@ -208,6 +208,7 @@ def test_rankings_get_strengths_on_one_scale_and_are_not_mixed_with_pairs():
     assert wins["human", "z"] == 72
 
 
+@pytest.mark.medium
 @sizes(25, 1000)
 def test_differences_in_paired_studies_cover_the_truth_across_links(runs):
     """Of one study 95 %; across studies more, as one shared contrast hardly bounds the deviations.

@@ -1,18 +1,19 @@
 """Means helped by a metric: an independent implementation's numbers, invariance, coverage."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import ndtr
 
-from analysis import Options, report_of
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import from_rows
+from analysis.report.parts.prediction_powered import PredictionPowered
 from analysis.statistics.prediction_powered import prediction_powered
 from tests.analysis.reference import BLANK, DATA
+from tests.analysis.shown_by import given_of
 from tests.analysis.simulation import bounds, sizes
 
 SETS = json.loads((DATA / "prediction_powered.ref.json").read_text())
@@ -93,7 +94,7 @@ def test_a_metric_that_knows_each_clips_quality_leaves_raters_and_noise_only():
     assert one.saved > 0.8  # 1 - 20 / 200, less what the slope costs
 
 
-@sizes(30, 1000)
+@sizes(15, 1000)
 def test_means_and_differences_cover_the_truth_with_a_bent_and_biased_metric(runs):
     """Raters .45, rater x system .25, texts .20, clips .25, rest .70; whole scores 1 to 5."""
     rng = np.random.default_rng(11)
@@ -126,15 +127,14 @@ def test_the_report_shows_both_intervals_where_a_metric_scored_clips_that_nobody
         for s in range(2)
         for i, x in enumerate([*data["rated"][s], *data["others"][s]])
     ]
-    table = ratings(data["y"], data["rater"])
-    options = Options(parts=("prediction_powered",))
-    report = report_of(table, scores=scores_from_rows(rows), options=options)
-    part = next(each for each in report["parts"] if each["key"] == "prediction_powered")
-    shown = {row["name"]: row for row in part["tables"][0]["rows"]}
+    table, part = ratings(data["y"], data["rater"]), PredictionPowered()
+    given = replace(given_of(table), scores=scores_from_rows(rows))
+    assert part.applies(given)
+    content = part.make(given)
+    shown = {row["name"]: row for row in content.tables[0].rows}
     assert set(shown) == {"A", "B", "A − B"}
     assert (shown["A"]["rated"], shown["A"]["others"]) == (24, 376)
-    assert "utmos" in part["sentences"][0]
+    assert max(row["saved"] for row in shown.values()) > 0.1
+    assert "utmos" in content.sentences[0]
     without = scores_from_rows([row for row in rows if int(row["stimulus"][1:]) < 24])
-    report = report_of(table, scores=without, options=options)
-    assert "prediction_powered" not in {each["key"] for each in report["parts"]}
-    assert pd.DataFrame(part["tables"][0]["rows"])["saved"].max() > 0.1
+    assert not part.applies(replace(given, scores=without))
