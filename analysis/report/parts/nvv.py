@@ -529,6 +529,18 @@ def inventory_table(known: Mapping[str, Inventory], inputs: PartInput) -> Conten
     )
 
 
+def families_by_task(inputs: PartInput) -> tuple[dict[str, list[Family]], list[Family]]:
+    """The families of ratings of one condition, by task; and those of pairs."""
+    scored: dict[str, list[Family]] = {}
+    pairs: list[Family] = []
+    for family in families(inputs.ratings):
+        if family.in_pairs:
+            pairs.append(family)
+        else:
+            scored.setdefault(family.group["task"], []).append(family)
+    return scored, pairs
+
+
 NOTHING = "no ratings with scores: collect some, or name the column of scores"
 
 
@@ -544,13 +556,7 @@ class Nvv(Part):
 
     def make(self, inputs: PartInput) -> Content:
         """The paper's tables, every task and language in one; and its figures."""
-        scored: dict[str, list[Family]] = {}
-        pairs: list[Family] = []
-        for family in families(inputs.ratings):
-            if family.in_pairs:
-                pairs.append(family)
-            else:
-                scored.setdefault(family.group["task"], []).append(family)
+        scored, pairs = families_by_task(inputs)
         if not scored and not pairs:
             raise ValueError(NOTHING)
         _check_studies(

@@ -11,12 +11,18 @@ import pandas as pd
 
 from analysis.citations import cite
 from analysis.formatting import counted, enumerated
-from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.nvv import ABOUT, Systems, by_criterion, name_of, systems_of
+from analysis.report.parts.nvv import (
+    ABOUT,
+    Systems,
+    by_criterion,
+    families_by_task,
+    name_of,
+    systems_of,
+)
 from analysis.statistics.corrected_share import ALWAYS, CorrectedShare, Counted, rogan_gladen
 from analysis.statistics.count_shares import (
     CountShare,
@@ -143,7 +149,8 @@ class Vocalisations(Part):
 
     def make(self, inputs: PartInput) -> Content:
         """Precision, recall, F1 and NTD by people and judge; presence, corrected; judge's rates."""
-        tasks, pairs = _tasks(inputs)
+        scored, pairs = families_by_task(inputs)
+        tasks = {task: by_criterion(scored[task], inputs) for task in scored}
         judged = _judge_scores(inputs)
         known = inputs.scores if inputs.scores is not None else judged
         systems = systems_of(tasks, pairs, known)
@@ -162,17 +169,6 @@ class Vocalisations(Part):
             )
         methods = [_METHOD] if any(each.key == "presence" for each in tables) else []
         return Content(sentences=sentences, tables=tables, methods=methods)
-
-
-def _tasks(inputs: PartInput) -> tuple[Tasks, list[Family]]:
-    scored: dict[str, list[Family]] = {}
-    pairs: list[Family] = []
-    for family in families(inputs.ratings):
-        if family.in_pairs:
-            pairs.append(family)
-        else:
-            scored.setdefault(family.group["task"], []).append(family)
-    return {task: by_criterion(scored[task], inputs) for task in scored}, pairs
 
 
 def verify_clips(tasks: Tasks, inputs: PartInput) -> Verified:
