@@ -58,7 +58,6 @@ class _Slope:
     """What the metric says of one condition's clips."""
 
     weight: float = 0.0
-    correlation: float = float("nan")
     rated: int = 0
     others: int = 0
     far_mean: float = 0.0
@@ -116,22 +115,21 @@ def _slope(y: Floats, x: Floats, clip: np.ndarray, others: Floats) -> _Slope:
     clips, place = np.unique(clip, return_inverse=True)
     n, m = len(clips), int(np.isfinite(others).sum())
     far = others[np.isfinite(others)]
-    known = _Slope(rated=n, others=m)
+    none = _Slope(rated=n, others=m)
     if n < FEWEST_CLIPS or m < 2 or not np.isfinite(x).all():
-        return known
+        return none
     heard = np.bincount(place, y) / np.bincount(place)
     predicted = np.bincount(place, x) / np.bincount(place)
     apart = predicted - predicted.mean()
     spread = float(apart @ apart)
     if spread <= 0 or np.ptp(heard) == 0:
-        return known
+        return none
     slope = float(apart @ heard) / spread
     squared = slope**2 * spread / float(np.sum((heard - heard.mean()) ** 2))
     if 1 - (1 - squared) * (n - 1) / (n - 2) <= 0:
-        return known
+        return none
     return _Slope(
         slope * m / (m + n),
-        float(np.sign(slope) * squared**0.5),
         n,
         m,
         float(far.mean()),

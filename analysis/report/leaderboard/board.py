@@ -384,12 +384,13 @@ def _link_row(standing: Standing, one: str, other: str, shifts: bool) -> Row:
     linked = {"may": "yes", "systems": listed([component.systems[each] for each in shared], 4)}
     if not shifts:
         return linked
-    row = np.mean([component.shift_row(a, b, system)[0] for system in shared], axis=0)
+    rows, clips = zip(*(component.shift_row(a, b, system) for system in shared), strict=True)
+    row = np.mean(rows, axis=0)
     variance, df = component.influence.spread(row)
     value = float(row @ component.mean)
     low, high = t_interval(value, variance**0.5, df, level) if variance > 0 else (None, None)
     return linked | {
-        "clips": sum(component.shift_row(a, b, system)[1] for system in shared),
+        "clips": sum(clips),
         "shift": value,
         "shift_low": low,
         "shift_high": high,

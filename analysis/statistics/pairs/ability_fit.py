@@ -233,6 +233,17 @@ def summarise_fit(
     )
 
 
+def jeffreys_penalty(information: Floats) -> tuple[float, Floats]:
+    """Half the log determinant of the information (p, p), and its inverse; -inf where it has none.
+
+    The logarithm of Jeffreys' prior: a penalty that takes out the bias of first order (Firth 1993).
+    """
+    sign, log_determinant = np.linalg.slogdet(information)
+    if sign <= 0 or not np.isfinite(log_determinant):
+        return -np.inf, np.zeros_like(information)
+    return 0.5 * float(log_determinant), np.asarray(linalg.inv(information), dtype=np.float64)
+
+
 def centring(k: int) -> Floats:
     """The matrix (k, k - 1) from abilities with the first at 0 to abilities that sum to 0."""
     return np.asarray((np.eye(k) - 1 / k)[:, 1:], dtype=np.float64)

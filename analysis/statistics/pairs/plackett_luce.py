@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.pairs.ability_fit import AbilityFit, maximise, summarise_fit
+from analysis.statistics.pairs.ability_fit import (
+    AbilityFit,
+    jeffreys_penalty,
+    maximise,
+    summarise_fit,
+)
 
 SCALE = "log odds of being placed first"
 
@@ -87,12 +91,8 @@ class _Stages:
         information = np.diag(p.sum(axis=0)) - p.T @ p
         value, inner = self.likelihood(at), information[1:, 1:]
         if self.bias_reduced:
-            sign, log_determinant = np.linalg.slogdet(inner)
-            if sign <= 0 or not np.isfinite(log_determinant):
-                return -np.inf, gradient[1:], inner
-            value += 0.5 * float(log_determinant)
-            inverse = np.zeros_like(information)
-            inverse[1:, 1:] = linalg.inv(inner)
+            penalty, inverse = jeffreys_penalty(inner)
+            value, inverse = value + penalty, np.pad(inverse, ((1, 0), (1, 0)))
             towards = p @ inverse
             own = np.diag(inverse) - 2 * towards + np.sum(towards * p, axis=1)[:, None]
             spread = p * own

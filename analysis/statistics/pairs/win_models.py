@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special, stats
+from scipy import special, stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.test_result import Undefined
@@ -16,6 +16,7 @@ from analysis.statistics.pairs.ability_fit import (
     AbilityFit,
     centring,
     differences,
+    jeffreys_penalty,
     maximise,
     summarise_fit,
 )
@@ -147,11 +148,8 @@ class _Choice:
         value = self.likelihood(at) - 0.5 * float(at @ self.penalty @ at)
         gradient, information = gradient - self.penalty @ at, information + self.penalty
         if self.bias_reduced:
-            sign, log_determinant = np.linalg.slogdet(information)
-            if sign <= 0 or not np.isfinite(log_determinant):
-                return -np.inf, gradient, information
-            value += 0.5 * float(log_determinant)
-            inverse = linalg.inv(information)
+            penalty, inverse = jeffreys_penalty(information)
+            value += penalty
             spread = np.einsum("cjp,pq,cjq->cj", centred, inverse, centred, optimize=True)
             gradient = gradient + 0.5 * np.einsum("cj,cjp->p", expected * spread, centred)
         return value, gradient, information
@@ -338,14 +336,12 @@ class _Cumulative:
         if self.bias_reduced:
             expected = self.total * p
             mean = (gradient_rows * expected[:, None]).T @ gradient_rows
-            sign, log_determinant = np.linalg.slogdet(mean)
-            if sign <= 0 or not np.isfinite(log_determinant):
-                return -np.inf, gradient, np.eye(self.size)
-            towards = gradient_rows @ linalg.inv(mean)
+            penalty, inverse = jeffreys_penalty(mean)
+            towards = gradient_rows @ inverse
             by_upper = over * np.sum(towards * self.upper, axis=1) * expected
             by_lower = under * np.sum(towards * self.lower, axis=1) * expected
             squares = np.sum(towards * gradient_rows, axis=1) * expected
-            value += 0.5 * float(log_determinant)
+            value += penalty
             gradient = gradient + by_upper @ self.upper - by_lower @ self.lower
             gradient = gradient - 0.5 * squares @ gradient_rows
             information = mean  # of the likelihood it may vanish where answers are separated
