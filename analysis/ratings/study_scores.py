@@ -38,7 +38,8 @@ def study_scores(slug: str) -> list[dict[str, Any]]:
 
     known = clip_facts(slug)
     rows = [*score_rows(slug), *word_rows(stimulus_rows(slug))]
-    texts = recognised_texts(slug)
+    recognised = any(row["metric"] in ("wer", "cer") for row in rows)
+    texts = recognised_texts(slug) if recognised else {}
     return [
         {
             **row,

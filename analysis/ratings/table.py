@@ -563,8 +563,6 @@ def _free() -> str:
 def _ends(scale: Scale) -> tuple[float, float] | None:
     if scale.widget == "transcript":
         return 0.0, 1.0  # the share of words right
-    if scale.widget == "marks":
-        return 0.0, 100.0  # errors per 100 words
     if scale.span:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]

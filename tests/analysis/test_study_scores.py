@@ -47,7 +47,6 @@ def test_they_stand_behind_the_metrics_of_the_study(monkeypatch):
     monkeypatch.setattr("metrics.scoring.selectors.score_rows", lambda slug: [score])
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: made)
     monkeypatch.setattr("listening.selectors.clip_facts", lambda slug: {"a": {"group": "open"}})
-    monkeypatch.setattr("metrics.scoring.selectors.recognised_texts", lambda slug: {})
     rows = study_scores("any")
     assert [(row["metric"], row["group"]) for row in rows] == [
         ("srmr", "open"),

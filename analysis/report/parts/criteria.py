@@ -15,6 +15,7 @@ from analysis.ratings.reference import reference_of, roles_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
+from analysis.report.parts.against_people.metric_data import means_of_clips
 from analysis.report.parts.att import means
 
 COMPARISONS = ("cmos", "ccr")  # naturalness against the recordings, the first that there is
@@ -375,10 +376,7 @@ def metric_means(shown: Sequence[Family], inputs: PartInput) -> dict[str, dict[s
         key = metric.metric.partition("[")[0]
         if key not in wanted:
             continue
-        mine = (inputs.scores["metric"] == metric.metric) & (
-            inputs.scores["version"] == metric.version
-        )
-        values = inputs.scores[mine].groupby("stimulus")["value"].mean().rename("value")
+        values = means_of_clips(inputs)[metric.metric, metric.version]
         joined = clips.join(values, on="stimulus").dropna(subset=["value"])
         for name, mean in joined.groupby("condition")["value"].mean().items():
             value = COLUMNS[key].factor * float(mean)
@@ -396,11 +394,7 @@ def breakdown(
     note = ""
     for group in groups:
         inside = replace(inputs, ratings=inputs.ratings[group_of(inputs.ratings) == group])
-        members = [
-            each
-            for each in families(inside.ratings)
-            if any((each.estimand, each.group) == (own.estimand, own.group) for own in shown)
-        ]
+        members = list(families(inside.ratings))
         ordered = [
             each
             for own in shown

@@ -324,13 +324,10 @@ def recognised(clips: Sequence[Clip], inputs: PartInput) -> dict[str, list[str |
     texts = dict(zip(newest["stimulus"].astype(str), newest[HYPOTHESIS].astype(str), strict=True))
     heard = {}
     for clip in clips:
-        results = (
-            words_heard(clip.words, texts[clip.stimulus], clip.language)
-            if (texts.get(clip.stimulus))
-            else None
-        )
-        if results is not None:
-            heard[clip.stimulus] = results
+        text = texts.get(clip.stimulus)
+        words = words_heard(clip.words, text, clip.language) if text else None
+        if words is not None:
+            heard[clip.stimulus] = words
     return heard
 
 

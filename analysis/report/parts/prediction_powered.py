@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.report.parts.against_people.metric_data import means_of_clips
 from analysis.statistics.planning.precision import FEWEST_CLIPS
 from analysis.statistics.prediction_powered import Assisted, prediction_powered
 
@@ -30,9 +30,6 @@ NOTE = (
     "Where it is 0, both intervals are the same: too few clips, or a metric that does not follow "
     "the ratings within this condition."
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @table_row
@@ -140,25 +137,21 @@ def _sentence(rows: list[AssistedRow]) -> str:
     return f"Of {count} intervals of means and differences, metrics narrow: {listed(phrases)}."
 
 
-def _of_metric(inputs: PartInput, metric: Metric) -> pd.DataFrame:
-    scores = inputs.scores
-    assert scores is not None
-    mine = (scores["metric"] == metric.metric) & (scores["version"] == metric.version)
-    return scores[mine & scores["value"].notna()]
-
-
 def _values(inputs: PartInput, metric: Metric) -> Mapping[str, float]:
-    means = _of_metric(inputs, metric).groupby("stimulus")["value"].mean()
+    means = means_of_clips(inputs)[metric.metric, metric.version].dropna()
     return dict(zip(means.index.astype(str), means.tolist(), strict=True))
 
 
 def _unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:
     """The metric's values of clips that nobody rated, by condition."""
-    own = _of_metric(inputs, metric)
-    own = own[~own["stimulus"].isin(set(inputs.ratings["stimulus"]))]
-    by_clip = own.groupby(["condition", "stimulus"], observed=True)["value"].mean()
+    scores = inputs.scores
+    assert scores is not None
+    means = means_of_clips(inputs)[metric.metric, metric.version].dropna()
+    means = means[~means.index.isin(set(inputs.ratings["stimulus"]))]
+    condition_of = scores.drop_duplicates("stimulus").set_index("stimulus")["condition"]
+    by_condition = means.groupby(condition_of.astype(str).reindex(means.index).to_numpy())
     return {
         str(condition): values.to_numpy(dtype=np.float64)
-        for condition, values in by_clip.groupby(level="condition", observed=True)
+        for condition, values in by_condition
         if condition
     }

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.citations import cite
 from analysis.formatting import counted, enumerated
+from analysis.ratings.breakdowns import coded_column
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Content, Table, column, table_row
@@ -342,7 +343,7 @@ def _rates_row(
 
 
 def _codes(names: pd.Series) -> Codes:
-    return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
+    return coded_column(names.astype(str))[0]
 
 
 @dataclass(frozen=True)

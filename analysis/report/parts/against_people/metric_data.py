@@ -87,7 +87,7 @@ def metrics_in(inputs: PartInput) -> tuple[Metric, ...]:
 def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     units = units_of(family)
     metrics = metrics_in(inputs)
-    means = _means_of_clips(inputs)
+    means = means_of_clips(inputs)
     values = {each.name: units.values(means[each.metric, each.version]) for each in metrics}
     known = {name: numbers for name, numbers in values.items() if np.isfinite(numbers).any()}
     same = _on_the_scale(units, known, metrics)
@@ -107,7 +107,7 @@ def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     return FamilyScores(family, title, units, scored, known, correlated, same, options.level)
 
 
-def _means_of_clips(inputs: PartInput) -> Mapping[tuple[str, str], pd.Series]:
+def means_of_clips(inputs: PartInput) -> Mapping[tuple[str, str], pd.Series]:
     """By metric and version the mean value of each clip, computed once for all families."""
     key = ("against", "means")
     if key not in inputs.shared:
