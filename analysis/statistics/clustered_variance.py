@@ -250,15 +250,6 @@ def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[flo
     return float(variance[0]), float(df[0])
 
 
-def two_way_sums(contribution: Floats, rater: Codes, item: Codes) -> tuple[float, float, float]:
-    """Σ over raters, over items, and over both, of the squared sum of contributions (n,)."""
-    by_rater, by_item, by_both = (
-        float(np.sum(np.bincount(groups, contribution) ** 2))
-        for groups in (rater, item, both_codes(rater, item))
-    )
-    return by_rater, by_item, by_both
-
-
 def both_codes(rater: Codes, item: Codes) -> Codes:
     """Codes (n,) of the rater-and-item groups."""
     joint = rater * (int(item.max(initial=0)) + 1) + item

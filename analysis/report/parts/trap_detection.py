@@ -14,6 +14,7 @@ from analysis.formatting import interval_text
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
+from analysis.report.parts.against_people.metric_data import means_of_clips
 from analysis.statistics.metric_agreement.machine_detection import Detection, detection, f1_curve
 
 HUMAN = "human"
@@ -132,10 +133,7 @@ def _clips(inputs: PartInput, rule: Callable[[str], bool]) -> set[str]:
 def _detect_traps(
     metric: Metric, human: set[str], other: set[str], inputs: PartInput
 ) -> DetectionResult:
-    assert inputs.scores is not None
-    scores = inputs.scores
-    own = scores[(scores["metric"] == metric.metric) & (scores["version"] == metric.version)]
-    values = own.groupby("stimulus")["value"].mean().dropna()
+    values = means_of_clips(inputs)[metric.metric, metric.version].dropna()
     a, b = (
         values.reindex(sorted(clips)).dropna().to_numpy(dtype=np.float64)
         for clips in (human, other)
