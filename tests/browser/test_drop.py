@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from listening.drafts.folder import folder_of
 from listening.models import Draft
@@ -50,8 +52,56 @@ def test_a_dropped_folder_becomes_the_table(
     expect(page.locator(".field-problem")).to_have_count(0)
 
 
+@pytest.fixture
+def draft(web: WebProcess, transactional_db: None, new_page: Callable[..., Page]) -> Page:
+    """The page of sounds of a new draft."""
+    User.objects.create(username="ada", password=hashed())
+    page = new_page()
+    log_in(page, f"{web.url}/new/", "ada")
+    page.get_by_role("button", name="Start: MOS", exact=True).click()
+    return page
+
+
+def test_a_folder_dropped_while_another_is_sent_is_sent_too(draft: Page, tmp_path: Path) -> None:
+    for n, name in enumerate(("tts/s1", "tts/s2", "human/s1", "human/s2")):
+        write_sound(tmp_path / f"{name}.wav", n)
+    (tmp_path / "human" / "notes.docx").write_bytes(b"x")
+    upload = draft.locator("#drop").get_attribute("data-upload")
+    held: list[Route] = []
+    draft.route(f"**{upload}?*", lambda route: held.append(route), times=1)
+    with draft.expect_request(f"**{upload}?*"):
+        drop(draft, tmp_path / "tts")
+    drop(draft, tmp_path / "human")
+    held[0].continue_()
+    expect(draft.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
+    expect(draft.get_by_text("Not sent (hidden, or no sound by their ending):")).to_contain_text(
+        "human/notes.docx"
+    )
+
+
+def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_path: Path) -> None:
+    for n, name in enumerate(("tts/s1", "tts/s2", "human/s1", "human/s2")):
+        write_sound(tmp_path / "voices" / f"{name}.wav", n)
+    drop(draft, tmp_path / "voices")
+    expect(draft.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
+    draft.get_by_role("link", name="3. Raters").click()
+    save = draft.locator("#draft").get_attribute("data-save")
+    held: list[Route] = []
+    draft.route(f"**{save}", lambda route: held.append(route), times=1)
+    with draft.expect_request(f"**{save}"):
+        draft.get_by_role("textbox", name="Title").fill("Two voices")
+    draft.get_by_label("Ratings per stimulus").fill("4")
+    draft.get_by_role("link", name="Next: review and open").click()
+    held[0].continue_()
+    expect(draft).to_have_url(re.compile("/review/$"))
+    settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
+    assert settings["study"]["title"] == "Two voices"
+    assert settings["tasks"][0]["ratings_per_stimulus"] == 4
+
+
 def drop(page: Page, folder: Path) -> None:
     """As a hand does it: the browser gets a folder of the disk, and reads it itself."""
+    page.wait_for_load_state()  # with its scripts
     box = page.locator("#drop").bounding_box()
     assert box is not None
     tools = page.context.new_cdp_session(page)

@@ -20,7 +20,8 @@ const pending = new Map();
 const over = new Set();
 let revision = Number(page.dataset.revision);
 let timer = 0;
-let saving = false;
+/** @type {Promise<boolean> | null} the save on its way */
+let saving = null;
 
 /** @param {string} words */
 function say(words) {
@@ -144,10 +145,23 @@ function take(news) {
   if (news.theirs) adopt(news.theirs);
 }
 
-/** Sends all that waits; what fails waits on. */
-async function save() {
-  if (saving || pending.size === 0 || "readonly" in page.dataset) return;
-  saving = true;
+/** Sends all that waits, one request at a time; resolves to whether it arrived. */
+function save() {
+  saving ??= send().finally(() => (saving = null));
+  return saving;
+}
+
+/** Saves until nothing waits, also what is typed while a save is on its way; resolves to whether it arrived. */
+async function saveAll() {
+  clearTimeout(timer);
+  await saving;
+  while (pending.size > 0 && (await save()));
+  return pending.size === 0;
+}
+
+/** What fails waits on. */
+async function send() {
+  if (pending.size === 0 || "readonly" in page.dataset) return false;
   say("Saving…");
   const changes = new Map(pending);
   const sent = JSON.stringify({ revision, over: [...over], changes: Object.fromEntries(changes) });
@@ -159,11 +173,12 @@ async function save() {
     take(news);
     trouble("", []);
     collide(news.collisions ?? [], called, fieldOf, decided);
+    return true;
   } catch (error) {
     if (error instanceof Refused) trouble("You were logged out. Your changes are still here: log in, then save again.", ["log-in", "again"]);
     else trouble(`Not saved: ${error instanceof Error ? error.message : error}`, ["again"]);
+    return false;
   } finally {
-    saving = false;
     if (pending.size > 0) say("Not saved yet");
     if (pending.size > 0 && byId("trouble").hidden) later();
   }
@@ -226,25 +241,20 @@ page.addEventListener("change", (event) => {
 });
 byId("trouble-again").addEventListener("click", () => void save());
 byId("trouble-reload").addEventListener("click", async () => {
-  await save();
-  if (pending.size === 0) location.reload();
+  if (await saveAll()) location.reload();
 });
 // What leads to another page waits for what is being saved.
 document.addEventListener("click", async (event) => {
   const link = /** @type {HTMLElement} */ (event.target).closest("a");
   if (!link || link.target || pending.size === 0) return;
   event.preventDefault();
-  clearTimeout(timer);
-  await save();
-  if (pending.size === 0) location.assign(link.href);
+  if (await saveAll()) location.assign(link.href);
 });
 document.addEventListener("submit", async (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (pending.size === 0 || form.method !== "post") return;
   event.preventDefault();
-  clearTimeout(timer);
-  await save();
-  if (pending.size === 0) form.requestSubmit(/** @type {SubmitEvent} */ (event).submitter);
+  if (await saveAll()) form.requestSubmit(/** @type {SubmitEvent} */ (event).submitter);
 });
 addEventListener("beforeunload", (event) => {
   if (pending.size > 0 || undecided()) event.preventDefault();

@@ -17,6 +17,8 @@ const place = {
   endings: (drop.dataset.endings ?? "").split(" "),
 };
 let running = false;
+/** @type {Chosen[]} dropped while others were on their way */
+const next = [];
 
 /** @param {string} words */
 function say(words) {
@@ -39,7 +41,8 @@ function name(problems) {
 function show(at, /** @type {string[]} */ problems) {
   const bar = /** @type {HTMLProgressElement} */ (byId("upload-bar"));
   bar.value = at.bytes / at.total;
-  say(`${at.count.toLocaleString("en")} of ${at.files.toLocaleString("en")} files, ${inMb(at.bytes)} of ${inMb(at.total)} MB`);
+  const follow = next.length > 0 ? `; ${next.length.toLocaleString("en")} more files follow` : "";
+  say(`${at.count.toLocaleString("en")} of ${at.files.toLocaleString("en")} files, ${inMb(at.bytes)} of ${inMb(at.total)} MB${follow}`);
   if (problems.length !== byId("upload-problems").childElementCount) name(problems);
 }
 
@@ -58,21 +61,34 @@ async function measure() {
 
 /** @param {Chosen[]} all */
 async function upload(all) {
-  if (running || all.length === 0) return;
+  if (all.length === 0) return;
+  if (running) {
+    next.push(...all);
+    return;
+  }
   running = true;
   byId("upload").hidden = false;
-  const { sent, left } = sorted(all, place.endings);
-  /** @type {HTMLInputElement} */ (byId("unsent")).value = JSON.stringify(left.slice(0, MOST_NAMED));
-  /** @type {HTMLInputElement} */ (byId("unsent-count")).value = String(left.length);
+  const chosen = [...all];
+  /** @type {string[]} */
+  const problems = [];
+  let count = 0;
   try {
-    const problems = await sendAll(place, sent, show, say);
-    name(problems);
-    await measure();
+    for (let batch = chosen; batch.length > 0; batch = next.splice(0)) {
+      if (batch !== chosen) chosen.push(...batch);
+      const { sent, left } = sorted(chosen, place.endings);
+      /** @type {HTMLInputElement} */ (byId("unsent")).value = JSON.stringify(left.slice(0, MOST_NAMED));
+      /** @type {HTMLInputElement} */ (byId("unsent-count")).value = String(left.length);
+      count = sent.length;
+      problems.push(...(await sendAll(place, sorted(batch, place.endings).sent, show, say)));
+      name(problems);
+      await measure();
+    }
     running = false;
     if (problems.length === 0) return form.requestSubmit();
-    say(`${sent.length - problems.length} of ${sent.length} files were uploaded; the others are listed below. Press “Parse names again” to continue without them.`);
+    say(`${count - problems.length} of ${count} files were uploaded; the others are listed below. Press “Parse names again” to continue without them.`);
     form.classList.remove("visually-hidden");
   } catch (error) {
+    next.length = 0;
     say(`Stopped: ${error instanceof Error ? error.message : error} Drop the same files again to resume.`);
   } finally {
     running = false;
@@ -137,7 +153,7 @@ async function make(making, pressed) {
       const answer = await ask(making.action, { method: "POST", body: sent, headers: { "X-CSRFToken": csrfToken() } }, (text) => (words.textContent = text));
       running = false;
       if (answer.problem) return (words.textContent = answer.problem);
-      if (!answer.left) return location.reload();
+      if (!answer.left) return next.length > 0 ? undefined : location.reload(); // what was dropped meanwhile is sent first
       running = true;
       bar.value = 1 - answer.left / (answer.total ?? answer.left);
       words.textContent = `${answer.left.toLocaleString("en")} clips left to create.`;
@@ -146,6 +162,7 @@ async function make(making, pressed) {
     words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again to resume.`;
   } finally {
     running = false;
+    void upload(next.splice(0));
   }
 }
 
