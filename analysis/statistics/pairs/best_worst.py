@@ -59,10 +59,9 @@ class BestWorstChoices:
 def max_diff(choices: BestWorstChoices, bias_reduced: bool = False) -> AbilityFit:
     """P(a best, b worst) = exp(θ_a - θ_b) / sum over ordered pairs i, j of exp(θ_i - θ_j).
 
-    The maxdiff model of Marley and Louviere (2005), theorem 9 in Flynn and Marley (2014). Of two
-    clips, the log odds are twice the difference of strengths. ``bias_reduced`` adds the penalty of
-    Jeffreys' prior: estimates are finite whoever was chosen. Raises Undefined without screens, and
-    where no estimate is finite.
+    The maxdiff model of Marley and Louviere (2005). Of two clips, the log odds are twice the
+    difference of strengths. ``bias_reduced`` adds the penalty of Jeffreys' prior: estimates are
+    finite whoever was chosen. Raises Undefined without screens, and where no estimate is finite.
     """
     _require_choices(choices)
     k = len(choices.names)
