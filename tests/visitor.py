@@ -171,6 +171,8 @@ def first_label(scale: State, place: int) -> str:
         return "1:glitch"
     if scale["widget"] == "ranking":
         return str(place + 1)
+    if scale["widget"] == "best_worst":
+        return ("best", "worst", "neither")[min(place, 2)]
     return f"{scale['span'][0]:g}" if scale["span"] else scale["steps"][0]["label"]
 
 

@@ -74,6 +74,7 @@ def resolve_repeats(
     them into occasions, or people, is asked about.
     """
     rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
+    rated &= ~table["estimand"].isin(keys_where("best_and_worst"))  # on several screens by design
     use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
     resolved = ResolvedRepeats(table)
     question = codes_of((cells[name] for name in QUESTION), use)

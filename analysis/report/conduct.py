@@ -57,6 +57,8 @@ def scale_words(criterion: Mapping[str, Any]) -> str:
         return f"on a scale from {short(low)} to {short(high)} in steps of {short(step)}"
     if criterion["widget"] == "ranking":
         return "by ranking the clips, 1 the best"
+    if criterion["widget"] == "best_worst":
+        return "by choosing the best and the worst clip"
     if criterion["widget"] == "transcript":
         return "by typing the words"
     if criterion["widget"] == "marks":

@@ -24,6 +24,7 @@ WIDGETS = {
     "steps": "one of",
     "many": "any of",
     "ranking": "a place for each clip, 1 the best",
+    "best_worst": "one clip as the best and one as the worst:",
     "text": "words",
     "transcript": "the words of the clip, typed; or",
     "marks": "words of the text, each marked as one of",

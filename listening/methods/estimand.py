@@ -40,6 +40,7 @@ class Estimand:
     equivalence: float | None = None
     lowest_is_best: bool = False
     in_places: bool = False  # scores are places among other clips, 1 the best
+    best_and_worst: bool = False  # 1 the best clip of its screen, -1 the worst, 0 another one
     continuous: bool = False  # so many steps that the score is a number, not a category
     ceilings: bool = True  # whether many ratings at an end of the scale are worth a warning
     scores: tuple[float, ...] = ()
@@ -75,6 +76,11 @@ class Estimand:
     def maybe_without_score(self) -> bool:
         """Whether some answers have no number."""
         return self.comparison == FREE_ANSWER
+
+    @property
+    def among_others(self) -> bool:
+        """Whether a score says where a clip stands among the others of its screen."""
+        return self.in_places or self.best_and_worst
 
     @property
     def signed(self) -> bool:

@@ -110,5 +110,13 @@ def check_numbers(stimuli: Sequence[StimulusRef]) -> None:
         raise ItemsError(f"{what}, the most that a screen holds", many)
 
 
+def check_fewest(stimuli: Sequence[StimulusRef], fewest: int) -> None:
+    """ItemsError when an item has fewer stimuli than a screen needs."""
+    groups = by_item(stimuli)
+    if few := [item for item, group in groups.items() if len(group) < fewest]:
+        what = f"{_count(few, groups)} fewer than {fewest} clips, and a screen needs as many"
+        raise ItemsError(what, few)
+
+
 def _count(items: Sequence[int], of: Mapping[int, Any]) -> str:
     return f"{len(items)} of {len(of)} items {'has' if len(items) == 1 else 'have'}"

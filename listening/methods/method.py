@@ -171,7 +171,8 @@ class Scale:
 
     `choice` and `steps`: one of the steps. `many`: some of them, joined by “|” in their order.
     `slider`, `sliders`: a number within `span` (low, high, step); steps are words along the way.
-    `ranking`: the place of each clip, 1 the best. `text`: at most `longest` characters.
+    `ranking`: the place of each clip, 1 the best. `best_worst`: one clip is the best, another the
+    worst, the others neither. `text`: at most `longest` characters.
     `alternatives`: one of those that the clip brings; see `of_clip`.
     `transcript`: the same, or the step that says that nothing was understood.
     `marks`: words of the text, each with one of the steps as its kind; or the step apart.

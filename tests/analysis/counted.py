@@ -113,10 +113,17 @@ def _screens(
         places = sorted(names, key=lambda name: -level_of(name) + rng.gauss(0, 0.3))
         for row in together:
             row["score"] = 1.0 + places.index(row["condition"])
+    elif estimand.best_and_worst:
+        heard = {
+            row["condition"]: level_of(row["condition"]) + rng.gauss(0, 0.3) for row in together
+        }
+        for row in together:
+            own = heard[row["condition"]]
+            row["score"] = float((own == max(heard.values())) - (own == min(heard.values())))
     else:
         for row in together:
             row["score"] = score_of(method, level_of(row["condition"]), rng)
-    several = key in ("mushra", "rank")
+    several = key in ("best_worst", "mushra", "rank")
     yield from [together] if several else [[row] for row in together]
 
 

@@ -1,6 +1,7 @@
 """A leaderboard of several studies: what it links, marks, warns of, and keeps apart."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -260,3 +261,38 @@ def test_systems_are_the_same_where_their_audio_is(clips, systems, said):
     assert set(found.systems.values()) == systems
     assert said in " ".join(found.notes)
     assert bool(said) == bool(found.notes)
+
+
+def test_best_worst_choices_of_two_studies_share_one_scale():
+    """Each study shows five systems by four; the strengths are those of maxdiff."""
+    rng = np.random.default_rng(9)
+    strength = {"human": 1.2, "w": 0.4, "x": 0.0, "y": -0.4, "z": -1.2}
+
+    def made(key):
+        board = study(key, dict.fromkeys(strength, 3.0), method="best_worst", clips=4)
+        rows = []
+        for rater in range(15):
+            for position in range(20):
+                shown = [n for k, n in enumerate(strength) if k != position % 5]
+                pairs = list(permutations(shown, 2))
+                odds = np.exp([strength[best] - strength[worst] for best, worst in pairs])
+                best, worst = pairs[rng.choice(len(pairs), p=odds / odds.sum())]
+                item = position // 5
+                rows += [
+                    {"condition": name, "stimulus": f"{name}_{item}", "item": f"{item}"}
+                    | {"rater": f"{key}{rater}", "session": f"{key}{rater}", "block": "b"}
+                    | {"position": position, "score": float((name == best) - (name == worst))}
+                    for name in shown
+                ]
+        kept = pd.DataFrame(rows).assign(task="t", criterion="naturalness", trap="")
+        kept = kept.assign(estimand="best_worst", rated_at="2026-11-02T10:00:00+00:00")
+        return replace(board, ratings=kept)
+
+    found = leaderboard([made("one"), made("two")])
+    rows = rows_of(found, "leaderboard")
+    assert [row["system"] for row in rows] == list(strength)
+    assert rows[0]["score"] == pytest.approx(1.2, abs=0.25)
+    assert rows[0]["score_low"] < 1.2 < rows[0]["score_high"]
+    assert "maxdiff" in next(t.note for t in found.tables if t.key == "leaderboard")
+    wins = {(r["row"], r["column"]): r["value"] for r in rows_of(found, "wins")}
+    assert wins["human", "z"] > 0.85

@@ -42,6 +42,7 @@ MEANS: dict[str, dict[str, float]] = {
     "mushra": {"cond-0": 20, "cond-1": 60, "cond-2": 100},
     "bs1116": {"cond-0": -4, "cond-1": -2},
     "rank": {"cond-0": 3, "cond-1": 2, "cond-2": 1},
+    "best_worst": {"cond-0": -1, "cond-1": 0, "cond-2": 1},
     "p835": {"cond-0": 1, "cond-1": 3, "cond-2": 5},
     "transcription": {"cond-0": 0.2, "cond-1": 0.6, "cond-2": 1.0},
     "free_choice": {},
@@ -115,6 +116,8 @@ def label_of(key: str, levels: list[int], place: int, parts: Any) -> str:
         return " ".join(WORDS[:level])
     if key == "rank":
         return f"{1 + sum(1 for k in range(3) if levels[k] > level)}"
+    if key == "best_worst":
+        return {1: "worst", 3: "neither", 5: "best"}[level]
     if key == "closed_response":
         return "feel" if level == 1 else "veal"
     if key == "free_choice":

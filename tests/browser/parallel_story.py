@@ -51,6 +51,21 @@ RANKING: dict[str, Any] = {
     "roles": ["rated"] * 3,
     "criteria": [criterion(0, "Which clip sounds best, which worst?", "ranking")],
 }
+BEST_WORST: dict[str, Any] = {
+    **RANKING,
+    "title": "Best and worst",
+    "instructions": "Listen to all clips, then choose the best and the worst.",
+    "clip_names": ["A", "B", "C", "D"],
+    "roles": ["rated"] * 4,
+    "criteria": [
+        criterion(
+            0,
+            "Which clip is the best, and which the worst?",
+            "best_worst",
+            steps=[step("best", "Best"), step("neither"), step("worst", "Worst")],
+        )
+    ],
+}
 RHYME: dict[str, Any] = {
     "title": "Which word is it?",
     "instructions": "Choose the word that you heard.",

@@ -60,6 +60,7 @@
     slider: (fieldset) => enter(one("input", fieldset), "40"),
     sliders: (fieldset) => all("input[type=range]", fieldset).forEach((slider) => enter(slider, "60")),
     ranking: (fieldset) => all(".rank-row [data-part=up]", fieldset).forEach((button) => button.click()),
+    best_worst: (fieldset) => [".extreme-row:first-child [data-part=best]", ".extreme-row:last-child [data-part=worst]"].forEach((place) => one(place, fieldset)?.click()),
     marks: (fieldset) => [".mark-word", ".mark-kind"].forEach((place) => all(place, fieldset)[0].click()),
     text: (fieldset) => enter(one("textarea", fieldset), "An even voice."),
   };

@@ -18,7 +18,14 @@ from tests.browser.driver import begin, choose, enter, hear, rate
 from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
 from tests.browser.forms import HUGGINS, Requirements
-from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, marks_story, mushra_story
+from tests.browser.parallel_story import (
+    BEST_WORST,
+    MUSHRA,
+    RANKING,
+    SCALES,
+    marks_story,
+    mushra_story,
+)
 from tests.browser.researcher import PASSWORD, hashed
 from tests.browser.story import CMOS, Story, short_story
 from tests.factories import answer_all, arrive, make_study
@@ -104,7 +111,9 @@ def test_questionnaires_and_checks(
 CHOSEN = {"playback": {"waveform": True, "reference_first": True}}
 
 
-@pytest.mark.parametrize("task", [MUSHRA | CHOSEN, RANKING], ids=["mushra", "ranking"])
+@pytest.mark.parametrize(
+    "task", [MUSHRA | CHOSEN, RANKING, BEST_WORST], ids=["mushra", "ranking", "best-worst"]
+)
 def test_clips_that_play_together(
     serve: Serve, new_page: NewPage, report: Report, task: dict[str, object]
 ) -> None:

@@ -15,6 +15,7 @@ from tests.browser.driver import begin, choose, hear
 from tests.browser.fake import FakeServer
 from tests.browser.forms import ABOUT, ANTIPHASE, DIGITS, HUGGINS, Requirements
 from tests.browser.parallel_story import (
+    BEST_WORST,
     MUSHRA,
     RANKING,
     SCALES,
@@ -97,6 +98,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     one["scale"] = {**one["scale"], "steps": wide}
     yield "reference first", mushra_story(0.3, {**first, "criteria": [one]}), hear_together
     yield "rank", mushra_story(0.3, RANKING), hear_together
+    yield "best-worst", mushra_story(0.3, BEST_WORST), hear_together
 
 
 def answer_att(page: Page) -> None:

@@ -15,7 +15,7 @@ from listening.sessions.playback_facts import KNOWN
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, wait_stored
 from tests.browser.fake import FakeServer
-from tests.browser.parallel_story import MUSHRA, RANKING, mushra_story, sine, wav
+from tests.browser.parallel_story import BEST_WORST, MUSHRA, RANKING, mushra_story, sine, wav
 from tests.browser.recorder import FLUSH, TAP
 from tests.browser.story import Story
 from tests.browser.test_rater_looks import TOO_WIDE, can_be_seen_and_reached
@@ -226,6 +226,38 @@ def test_a_ranking_starts_empty_and_takes_buttons_and_number_keys(
     assert server.house.stored["t0"]["answers"] == {"0.0": "1", "0.1": "2", "0.2": "3"}
 
 
+def test_the_best_and_the_worst_are_chosen_by_buttons_and_by_keys(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(mushra_story(0.6, BEST_WORST))
+    enter(page, server)
+    choice = {
+        (letter, end): page.get_by_role("button", name=f"Clip {letter}: {end}", exact=True)
+        for letter in "ABCD"
+        for end in ("Best", "Worst")
+    }
+    expect(choice["C", "Best"]).to_be_disabled()
+    hear_all(page, [f"Clip {letter}" for letter in "ABCD"])
+    missing = page.locator("[data-part=missing]")
+    expect(missing).to_have_text("Still to choose: Best, Worst")
+    choice["C", "Best"].click()
+    expect(page.locator("[data-part=said]")).to_have_text("Clip C: Best")
+    choice["C", "Worst"].click()  # it cannot be both
+    expect(choice["C", "Best"]).to_have_attribute("aria-pressed", "false")
+    expect(missing).to_have_text("Still to choose: Best")
+    page.keyboard.press("2")
+    page.keyboard.press("ArrowRight")
+    expect(choice["B", "Best"]).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("d")
+    page.keyboard.press("ArrowLeft")
+    expect(choice["C", "Worst"]).to_have_attribute("aria-pressed", "false")
+    go_on(page)
+    wait_stored(page, server, 1)
+    labels = ["neither", "best", "neither", "worst"]
+    assert list(server.house.stored["t0"]["answers"].values()) == labels
+
+
 def switched(page: Page) -> np.ndarray:
     """What is heard while clips are switched, at a moment when the page has the time to do it.
 
@@ -366,7 +398,9 @@ def test_a_clip_that_never_comes_can_be_left_out(serve: Serve, new_page: NewPage
     assert server.house.skipped == {"t0"}
 
 
-@pytest.mark.parametrize("task", [MUSHRA, RANKING], ids=["mushra", "ranking"])
+@pytest.mark.parametrize(
+    "task", [MUSHRA, RANKING, BEST_WORST], ids=["mushra", "ranking", "best-worst"]
+)
 def test_everyone_can_see_and_reach_all_of_it(
     serve: Serve, new_page: NewPage, task: dict[str, Any]
 ) -> None:

@@ -347,6 +347,16 @@ class Walker:
         assert order == letters
         return {f".{letter}": str(place) for place, letter in enumerate(letters, start=1)}
 
+    def choose_ends(self, fieldset: Locator) -> dict[str, str]:
+        """One clip as the best, another as the worst."""
+        rows = fieldset.locator(".extreme-row").all()
+        letters = [letter_of(row) for row in rows]
+        best, worst = self.random.sample(range(len(rows)), 2)
+        self.press(rows[best].locator("[data-part=best]"))
+        self.press(rows[worst].locator("[data-part=worst]"))
+        chosen = {best: "best", worst: "worst"}
+        return {f".{letter}": chosen.get(k, "neither") for k, letter in enumerate(letters)}
+
     def write(self, fieldset: Locator) -> dict[str, str]:
         words = f"I heard {self.random.randint(2, 99)} words."
         fieldset.locator("textarea").fill(words)
@@ -417,4 +427,5 @@ WIDGETS: Mapping[str, Callable[[Walker, Locator], dict[str, str]]] = {
     "marks": Walker.mark,
     "sliders": Walker.move_all,
     "ranking": Walker.place_all,
+    "best_worst": Walker.choose_ends,
 }

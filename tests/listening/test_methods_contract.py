@@ -19,7 +19,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"free_choice": {"choices": ["music", "spee
 KEYS = sorted(Method.registry)
 AFTER_REFERENCE = ("dcr", "smos", "speaker_similarity")
 PAIRED = ("cmos", "preference", "ccr", "ab", "abx", "bs1116", *AFTER_REFERENCE)
-SEVERAL = ("mushra", "rank")
+SEVERAL = ("best_worst", "mushra", "rank")
 
 
 def material(items: int = 4) -> list[StimulusRef]:
@@ -270,7 +270,7 @@ def test_items_without_a_prompt_are_named(role: str) -> None:
     assert error.value.items == (2, 3, 4)
 
 
-@pytest.mark.parametrize("key", ["mushra", "rank"])
+@pytest.mark.parametrize("key", SEVERAL)
 def test_clips_of_one_screen_stand_in_every_order_whatever_their_condition(key: str) -> None:
     method, trial = method_named(key), planned(key)[0]
     places: Counter[tuple[str, int]] = Counter()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -515,3 +517,45 @@ def test_marks_that_traps_expect_are_of_a_kind_and_within_the_text(
     found = [problem.what for problem in problems_of(tmp_path, study, table)]
     assert bool(found) == bool(said)
     assert all(said in what for what in found[:1])
+
+
+def test_a_screen_of_best_worst_scaling_has_one_best_and_another_worst_clip() -> None:
+    method = method_named("best_worst")
+    method.check_labels(["neither", "worst", "best", "neither"])
+    for wrong in (["best", "best", "worst"], ["best", "neither", "neither"], ["neither"] * 3):
+        with pytest.raises(ValueError, match="one best clip and one worst"):
+            method.check_labels(wrong)
+    for wrong_size in (2, 13, 4.0, True):
+        with pytest.raises(ValueError, match="clips is a whole number from 3 to 12"):
+            method.columns((), {"clips": wrong_size})
+
+
+@pytest.mark.parametrize("systems", [4, 5, 6, 7, 9, 10, 12])
+def test_subsets_show_each_system_equally_often_and_each_two_nearly_so(systems: int) -> None:
+    items = 20
+    stimuli = [
+        StimulusRef(100 * item + code, item, f"s{code:02}")
+        for item in range(items)
+        for code in range(systems)
+    ]
+    method = method_named("best_worst")
+    trials = list(method.trials(stimuli, {}))
+    assert trials == list(method.trials(stimuli, {}))
+    columns = method.columns(stimuli, {})
+    assert Counter((t.item, t.column) for t in trials) == Counter(
+        {(item, column): 1 for item in range(items) for column in columns}
+    )
+    for item in range(items):
+        shown = Counter(pk for t in trials if t.item == item for pk in t.rated)
+        assert len(shown) == systems
+        assert len(set(shown.values())) == 1
+    pairs = Counter((a % 100, b % 100) for t in trials for a, b in combinations(sorted(t.rated), 2))
+    mean = len(trials) * 6 / (systems * (systems - 1) / 2)
+    assert len(pairs) == systems * (systems - 1) / 2
+    assert all(abs(n - mean) < 2 for n in pairs.values())
+
+
+def test_items_with_two_clips_have_no_best_worst_screen() -> None:
+    stimuli = [StimulusRef(k, 1, name) for k, name in enumerate("ab")]
+    with pytest.raises(ItemsError, match="1 of 1 items has fewer than 3 clips"):
+        list(method_named("best_worst").trials(stimuli, {}))

@@ -152,11 +152,11 @@ def test_scripts_know_every_place_of_every_template() -> None:
     assert declared == there
 
 
-@pytest.mark.parametrize("widget", ["slider", "sliders", "ranking"])
+@pytest.mark.parametrize("widget", ["slider", "sliders", "ranking", "best_worst"])
 def test_scripts_know_every_place_of_a_scale(widget: str) -> None:
     markup = (ROOT / f"templates/widgets/{widget}.html").read_text()
     rows = "".join(re.findall(r"<template.*?</template>", markup, re.DOTALL))
-    name = widget.capitalize()
+    name = widget.title().replace("_", "")
     assert declared_places(f"{name}Parts") == places(markup.replace(rows, ""))
     if rows:
         assert declared_places(f"{name}RowParts") == places(rows)

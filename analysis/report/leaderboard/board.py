@@ -27,7 +27,13 @@ from analysis.report.win_matrix import NOTE as WIN_NOTE
 from analysis.report.win_matrix import win_matrix, win_rows
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
-from analysis.statistics.linking.linked_strengths import PRIOR_SD, link_pairs, link_rankings
+from analysis.statistics.linking.linked_strengths import (
+    PRIOR_SD,
+    LinkedStrengths,
+    link_choices,
+    link_pairs,
+    link_rankings,
+)
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -40,9 +46,9 @@ MEANS_METHOD = (
     f"{PRIOR_SHARE:.0%} of the scale as its scale."
 )
 STRENGTHS_METHOD = (
-    "Comparisons of two systems (with a term for the clip heard second) and rankings were fitted "
-    "within each study by a model of strengths, bias-reduced by Jeffreys' prior "
-    f"{cite('firth1993')}. "
+    "Comparisons of two systems (with a term for the clip heard second), rankings and best-worst "
+    "choices were fitted within each study by a model of strengths, bias-reduced by Jeffreys' "
+    f"prior {cite('firth1993')}. "
     "Variances are clustered by raters and items through each answer's influence on each strength."
 )
 LINKED_STRENGTHS_METHOD = (
@@ -147,9 +153,8 @@ class _Scores:
 
 def _scores_of(question: Question) -> _Scores:
     """The scores of a question's systems; Undefined where no study gives any."""
-    if question.estimand.in_pairs or question.estimand.in_places:
-        link = link_pairs if question.estimand.in_pairs else link_rankings
-        linked = link(question.ratings, question.units)
+    if question.estimand.in_pairs or question.estimand.among_others:
+        linked = _linked_strengths(question)
         note = f"Strengths: {linked.model}; {linked.scale}; the mean of all systems is 0."
         return _Scores(
             linked.components,
@@ -164,6 +169,13 @@ def _scores_of(question: Question) -> _Scores:
     components = components_of(question.ratings, question.units, width)
     estimand = question.estimand
     return _Scores(components, estimand.name, estimand.axis, NOTE, estimand.decimals, question.ends)
+
+
+def _linked_strengths(question: Question) -> LinkedStrengths:
+    if question.estimand.in_pairs:
+        return link_pairs(question.ratings, question.units)
+    link = link_choices if question.estimand.best_and_worst else link_rankings
+    return link(question.ratings, question.units)
 
 
 def _absent(question: Question, standings: Sequence[Standing], reference: str) -> Iterator[str]:

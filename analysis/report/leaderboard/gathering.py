@@ -14,6 +14,7 @@ from analysis.ratings.estimands import Estimand, estimand_of, estimand_of_method
 from analysis.ratings.table import rated
 from analysis.statistics.linking.linked_studies import Clip, Same, same_systems
 from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
+from analysis.statistics.pairs.screens import screen_names
 
 if TYPE_CHECKING:
     from listening.selectors import BoardFacts, BoardQuestion
@@ -164,6 +165,8 @@ def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) 
         "estimand": rows["estimand"].astype(str).to_list(),
         "day": rows["rated_at"].astype(str).str[:10].to_list(),
     }
+    if estimand.best_and_worst:
+        columns["screen"] = screen_names(rows)
     if estimand.in_pairs:
         columns |= of_side("versus_stimulus", "versus", "versus_clip")
         columns["score"] = estimand.centred(columns["score"])

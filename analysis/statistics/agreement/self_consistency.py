@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
+from analysis.ratings.estimands import keys_where
 from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
 from analysis.statistics.correlations import correlation, fisher_interval
 
@@ -60,6 +61,7 @@ def repeat_pairs(table: pd.DataFrame) -> pd.DataFrame:
     not count, nor do questions whose order nothing says. Empty when nothing was asked twice.
     """
     use = table[(table["trap"] == "") & table["score"].notna()]
+    use = use[~use["estimand"].isin(keys_where("best_and_worst"))]  # among other clips each time
     order = ["position", "rated_at", "counts"]
     use = use[~use.duplicated([*SAME, *order], keep=False)]  # sorted by text otherwise
     use = use.sort_values(order, kind="stable", ascending=[True, True, False])

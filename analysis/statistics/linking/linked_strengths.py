@@ -1,4 +1,4 @@
-"""Strengths of systems over several studies of pairs or rankings, linked by shared systems.
+"""Strengths of systems over several studies of pairs or on screens, linked by shared systems.
 
 Each study (each part of it whose systems met, directly or over others) is fitted by itself. The
 strength of system c in study s is then modelled as the means of `linked_studies` are:
@@ -10,9 +10,8 @@ with errors clustered by raters and items through each answer's influence on eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -28,9 +27,11 @@ from analysis.statistics.linking.linked_studies import (
     groups_of,
 )
 from analysis.statistics.pairs.ability_fit import AbilityFit
+from analysis.statistics.pairs.best_worst import max_diff
 from analysis.statistics.pairs.comparison_graph import connection
 from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
-from analysis.statistics.pairs.plackett_luce import Rankings, plackett_luce
+from analysis.statistics.pairs.plackett_luce import plackett_luce
+from analysis.statistics.pairs.screens import choices_in, pairs_in, rankings_in
 from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson
 
 PRIOR_SD = 0.2  # the scale of the half-t prior of tau, in SDs of one comparison
@@ -94,11 +95,27 @@ def link_rankings(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedStrength
     """
 
     def part_of(rows: pd.DataFrame, group: Sequence[str]) -> tuple[AbilityFit, pd.DataFrame]:
-        rankings, judged = _rankings(rows[rows["system"].isin(group)])
+        rankings, judged = rankings_in(rows[rows["system"].isin(group)])
         return plackett_luce(rankings, bias_reduced=True), judged
 
-    pairs = pd.DataFrame(list(_pairs_in(ratings)))
+    pairs = pd.DataFrame(list(pairs_in(ratings, best_and_worst=False)))
     return _linked(ratings, pairs, units, [], PRIOR_SD * LOGISTIC_SD, part_of)
+
+
+def link_choices(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedStrengths:
+    """As `link_pairs`, of best-worst choices: ``score`` is 1 of the best clip, -1 of the worst.
+
+    ``screen`` names the screen of each rating; the model is maxdiff, bias-reduced. The odds of two
+    clips alone are twice the difference of their strengths, so that the SD of one comparison is
+    half that of Bradley and Terry's model.
+    """
+
+    def part_of(rows: pd.DataFrame, group: Sequence[str]) -> tuple[AbilityFit, pd.DataFrame]:
+        choices, judged = choices_in(rows[rows["system"].isin(group)])
+        return max_diff(choices, bias_reduced=True), judged
+
+    pairs = pd.DataFrame(list(pairs_in(ratings, best_and_worst=True)))
+    return _linked(ratings, pairs, units, [], PRIOR_SD * LOGISTIC_SD / 2, part_of)
 
 
 def _model(scores: Floats) -> tuple[Fit, float]:
@@ -122,26 +139,6 @@ def _pairs(use: pd.DataFrame) -> PairRatings:
         use["rater"].tolist(),
         use["item"].tolist(),
     )
-
-
-def _rankings(rows: pd.DataFrame) -> tuple[Rankings, pd.DataFrame]:
-    """Rankings of two systems or more, and the rater and item of each."""
-    table = rows.pivot_table(values="score", index=["rater", "item"], columns="system")
-    table = table[table.notna().sum(axis=1) > 1]
-    judged = table.index.to_frame(index=False)
-    codes = (coded_column(judged[name])[0] for name in ("rater", "item"))
-    names = tuple(str(name) for name in table.columns)
-    return Rankings(names, table.to_numpy(dtype=np.float64), *codes), judged
-
-
-def _pairs_in(ratings: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """Each two systems of each ranking, as an answer to a pair."""
-    for (unit, rater, item), rows in ratings.groupby(["unit", "rater", "item"], sort=True):
-        places = list(zip(rows["system"], rows["score"], strict=True))
-        for (one, first), (other, second) in combinations(places, 2):
-            answer = {"unit": unit, "rater": rater, "item": item, "order": 0.0}
-            score = float(np.sign(second - first))
-            yield {**answer, "system": one, "versus": other, "score": score}
 
 
 def _linked(

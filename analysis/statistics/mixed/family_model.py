@@ -103,8 +103,8 @@ def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
 
 
 def comparable(family: Family) -> bool:
-    """Whether each rating is about one condition: of pairs and ranks it is not."""
-    return not family.in_pairs and not estimand_of(family.estimand).in_places
+    """Whether each rating is about one condition: of pairs, ranks and choices it is not."""
+    return not family.in_pairs and not estimand_of(family.estimand).among_others
 
 
 def model_effects(modelled: Modelled, most: float = PATIENT) -> Effects:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,8 @@ class PairRatings:
 
     ``y`` (n,) is above 0 where a is the better one, 0 for a tie, at most ``reach``; ``order`` (n,)
     is 1 where a was heard second, -1 where it was heard first, 0 where that is unknown; ``rater``
-    and ``item`` (n,) are codes.
+    and ``item`` (n,) are codes. ``covariates`` (n, q) are differences a - b of what is known of the
+    two clips, such as their durations, and ``covariate_names`` name them.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,8 @@ class PairRatings:
     rater: Codes
     item: Codes
     reach: float = 0.0
+    covariates: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    covariate_names: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Codes:
@@ -51,15 +54,15 @@ class PairRatings:
 
     def subset(self, rows: NDArray[np.bool_]) -> PairRatings:
         """The ratings of some rows (n,), with all names."""
-        return PairRatings(
-            self.names,
-            self.a[rows],
-            self.b[rows],
-            self.y[rows],
-            self.order[rows],
-            self.rater[rows],
-            self.item[rows],
-            self.reach,
+        return replace(
+            self,
+            a=self.a[rows],
+            b=self.b[rows],
+            y=self.y[rows],
+            order=self.order[rows],
+            rater=self.rater[rows],
+            item=self.item[rows],
+            covariates=self.covariates[rows] if self.covariate_names else self.covariates,
         )
 
     def among(self, codes: Sequence[int]) -> PairRatings:

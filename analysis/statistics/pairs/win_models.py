@@ -21,6 +21,7 @@ from analysis.statistics.pairs.ability_fit import (
     summarise_fit,
 )
 from analysis.statistics.pairs.comparison_graph import Connection, Separated, require_common_scale
+from analysis.statistics.pairs.conditional_logit import ConditionalLogit
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 ORDER, LOG_NU = "second_advantage", "log_nu"
@@ -39,10 +40,11 @@ def bradley_terry(
 
     ``ties`` count half a win to each ("half") or are dropped ("drop"); Davidson's model keeps them
     as what they are. ``order`` adds ``second_advantage`` to the ability of the clip heard second
-    (Davidson and Beaver 1977). ``prior_sd`` is the SD of a normal prior on abilities (the mode is
-    given). ``bias_reduced`` takes the bias of first order out (Firth 1993, by the penalty of
-    Jeffreys' prior): estimates are finite whoever won. Raises Disconnected, Separated (Ford 1957),
-    Undefined where no estimate is finite.
+    (Davidson and Beaver 1977). Covariates of the ratings are terms under their names, in log odds
+    per unit of the difference a - b (Springall 1973). ``prior_sd`` is the SD of a normal prior on
+    abilities (the mode is given). ``bias_reduced`` takes the bias of first order out (Firth 1993,
+    by the penalty of Jeffreys' prior): estimates are finite whoever won. Raises Disconnected,
+    Separated (Ford 1957), and Undefined where no estimate is finite.
     """
     use = ratings if ties != "drop" else ratings.subset(ratings.y != 0)
     if not len(use.y):
@@ -88,8 +90,8 @@ def _fit_choice_model(
     if not graph.estimable and prior_sd is None and not bias_reduced:
         raise Separated(graph)
     with_order = order and ratings.orders_known
-    choice = _Choice(ratings, shares, with_order, prior_sd, bias_reduced)
-    at, information, _ = maximise(choice.objective, np.zeros(choice.size))
+    choice, terms = _choice_model(ratings, shares, with_order, prior_sd, bias_reduced)
+    at, information, _ = maximise(choice.objective, np.zeros(choice.x.shape[2]))
     return summarise_fit(
         ratings,
         model + ", bias-reduced" * bias_reduced + " (order term)" * with_order,
@@ -97,82 +99,54 @@ def _fit_choice_model(
         at,
         information,
         choice.scores(at),
-        choice.terms,
+        terms,
         choice.likelihood(at),
         fit_note(graph, order and not with_order, prior_sd),
     )
 
 
-class _Choice:
-    """A conditional logit over distinct trials: features (cells, alternatives, p), counts."""
-
-    def __init__(
-        self,
-        ratings: PairRatings,
-        shares: Floats,
-        with_order: bool,
-        prior_sd: float | None,
-        bias_reduced: bool,
-    ) -> None:
-        k, alternatives = len(ratings.names), shares.shape[1]
-        self.bias_reduced = bias_reduced
-        order = ratings.order if with_order else np.zeros_like(ratings.order)
-        cells, self.cell = distinct_trials(ratings.a, ratings.b, order)
-        self.outcome, self.shares = ratings.outcome, shares
-        self.terms = {}
-        if alternatives == 3:
-            self.terms[LOG_NU] = k - 1
-        if with_order:
-            self.terms[ORDER] = k - 1 + len(self.terms)
-        self.size = k - 1 + len(self.terms)
-        self.x = np.zeros((len(cells), alternatives, self.size))
-        ability = differences(cells[:, 0], cells[:, 1], k) / 2
-        self.x[:, 0, : k - 1], self.x[:, 1, : k - 1] = ability, -ability
-        if alternatives == 3:
-            self.x[:, 2, self.terms[LOG_NU]] = 1.0
-        if with_order:
-            self.x[:, 0, self.terms[ORDER]] = cells[:, 2] / 2
-            self.x[:, 1, self.terms[ORDER]] = -cells[:, 2] / 2
-        counts = np.zeros((len(cells), len(shares)))
-        np.add.at(counts, (self.cell, self.outcome), 1.0)
-        self.chosen: Floats = counts @ shares
-        self.total: Floats = self.chosen.sum(axis=1)
-        self.penalty = prior_information(k, self.size, prior_sd)
-
-    def objective(self, at: Floats) -> tuple[float, Floats, Floats]:
-        p = self._chances(at)
-        gradient = np.einsum("cj,cjp->p", self.chosen - self.total[:, None] * p, self.x)
-        centred = self.x - np.einsum("cj,cjp->cp", p, self.x)[:, None, :]
-        expected = self.total[:, None] * p
-        information = np.einsum("cj,cjp,cjq->pq", expected, centred, centred, optimize=True)
-        value = self.likelihood(at) - 0.5 * float(at @ self.penalty @ at)
-        gradient, information = gradient - self.penalty @ at, information + self.penalty
-        if self.bias_reduced:
-            penalty, inverse = jeffreys_penalty(information)
-            value += penalty
-            spread = np.einsum("cjp,pq,cjq->cj", centred, inverse, centred, optimize=True)
-            gradient = gradient + 0.5 * np.einsum("cj,cjp->p", expected * spread, centred)
-        return value, gradient, information
-
-    def likelihood(self, at: Floats) -> float:
-        eta = self.x @ at
-        log_p = eta - special.logsumexp(eta, axis=1, keepdims=True)
-        return float(np.sum(self.chosen * log_p))
-
-    def scores(self, at: Floats) -> Floats:
-        """Each rating's gradient of the log-likelihood (n, p)."""
-        p = self._chances(at)
-        away = self.shares[None, :, :] - p[:, None, :]
-        table = np.einsum("coj,cjp->cop", away, self.x)
-        return np.asarray(table[self.cell, self.outcome], dtype=np.float64)
-
-    def _chances(self, at: Floats) -> Floats:
-        return np.asarray(special.softmax(self.x @ at, axis=1), dtype=np.float64)
+def _choice_model(
+    ratings: PairRatings,
+    shares: Floats,
+    with_order: bool,
+    prior_sd: float | None,
+    bias_reduced: bool,
+) -> tuple[ConditionalLogit, dict[str, int]]:
+    """A choice among a, b, and maybe a tie as a conditional logit, and the places of its terms."""
+    k, alternatives = len(ratings.names), shares.shape[1]
+    order = ratings.order if with_order else np.zeros_like(ratings.order)
+    cells, cell = distinct_trials(ratings.a, ratings.b, order, ratings.covariates)
+    names = [LOG_NU] * (alternatives == 3) + [ORDER] * with_order + [*ratings.covariate_names]
+    terms = {name: k - 1 + place for place, name in enumerate(names)}
+    size = k - 1 + len(terms)
+    sides = np.zeros((len(cells), size))  # half of what speaks for a, against b
+    sides[:, : k - 1] = differences(*cells[:, :2].T.astype(np.int64), k) / 2
+    if with_order:
+        sides[:, terms[ORDER]] = cells[:, 2] / 2
+    if ratings.covariate_names:
+        sides[:, size - len(ratings.covariate_names) :] = cells[:, 3:] / 2
+    x = np.zeros((len(cells), alternatives, size))
+    x[:, 0], x[:, 1] = sides, -sides
+    if alternatives == 3:
+        x[:, 2, terms[LOG_NU]] = 1.0
+    model = ConditionalLogit(
+        x,
+        cell,
+        ratings.outcome,
+        shares,
+        penalty=prior_information(k, size, prior_sd),
+        bias_reduced=bias_reduced,
+    )
+    return model, terms
 
 
-def distinct_trials(a: Codes, b: Codes, order: Floats) -> tuple[NDArray[Any], Codes]:
-    """The distinct rows of a, b and order (cells, 3), and each trial's place among them (n,)."""
+def distinct_trials(
+    a: Codes, b: Codes, order: Floats, covariates: Floats | None = None
+) -> tuple[NDArray[Any], Codes]:
+    """The distinct rows of a, b, order and covariates, and each trial's place among them (n,)."""
     stacked = np.column_stack([a, b, order.astype(np.int64)])
+    if covariates is not None and covariates.shape[1]:
+        stacked = np.column_stack([stacked, covariates])
     cells, place = np.unique(stacked, axis=0, return_inverse=True)
     return cells, place.reshape(-1).astype(np.int64)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
+from listening.methods.best_worst import BEST, NEITHER, WORST
 from listening.methods.marks import MOST_MARKS, NO_ERRORS, Mark, write_marks
 from listening.methods.method import ALTERNATIVES, MARKS
 from listening.methods.transcript_scores import NOTHING
@@ -325,9 +326,12 @@ def _one_of_two(opinions: Opinions, steps: Sequence[str], clips: Sequence[KnownC
 def _labels_of_many(
     opinions: Opinions, scale: State, clips: Sequence[KnownClip], careless: bool
 ) -> list[str]:
-    if scale["widget"] != "ranking":
+    if scale["widget"] not in ("ranking", "best_worst"):
         return [_number(opinions, scale, clip, careless) for clip in clips]
     heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
+    if scale["widget"] == "best_worst":
+        ends = {heard.index(max(heard)): BEST, heard.index(min(heard)): WORST}
+        return [ends.get(place, NEITHER) for place in range(len(heard))]
     order = sorted(heard, reverse=True)
     return [str(order.index(utility) + 1) for utility in heard]
 

@@ -347,6 +347,8 @@ def _scale(scale: Scale) -> str:
         return f"free text, at most {scale.longest} characters{also}"
     if scale.widget == "ranking":
         return "a ranking, best first"
+    if scale.widget == "best_worst":
+        return "the best and the worst clip"
     if scale.widget == MARKS:
         return f"words of the text, each marked as one of {', '.join(words[:-1])}; or {words[-1]}"
     if scale.widget == ALTERNATIVES:

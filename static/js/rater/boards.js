@@ -1,8 +1,8 @@
 /** What only some parallel tasks need, fetched before their first trial: their boards, and the waveform. */
 
 /**
- * @typedef {import("./rankboard.js").RankingBoard | import("./sliderboard.js").SlidersBoard} AnyBoard
- * @typedef {typeof import("./rankboard.js").RankingBoard | typeof import("./sliderboard.js").SlidersBoard} Kind
+ * @typedef {import("./rankboard.js").RankingBoard | import("./sliderboard.js").SlidersBoard | import("./bestworstboard.js").BestWorstBoard} AnyBoard
+ * @typedef {typeof import("./rankboard.js").RankingBoard | typeof import("./sliderboard.js").SlidersBoard | typeof import("./bestworstboard.js").BestWorstBoard} Kind
  */
 
 /** By the widget that each of them is. @type {Map<string, Kind>} */
@@ -16,6 +16,7 @@ export async function fetchFor(task) {
   const has = (/** @type {string} */ widget) => task.criteria.some(({ scale }) => scale.widget === widget);
   if (has("sliders")) kinds.set("sliders", (await import("./sliderboard.js")).SlidersBoard);
   if (has("ranking")) kinds.set("ranking", (await import("./rankboard.js")).RankingBoard);
+  if (has("best_worst")) kinds.set("best_worst", (await import("./bestworstboard.js")).BestWorstBoard);
   if (task.playback.waveform) ({ drawWave } = await import("./waveform.js"));
 }
 

@@ -155,7 +155,9 @@ export function trimParallelKeys(root, task, parts) {
     if (edge instanceof HTMLElement) edge.textContent = edges[edge.dataset.keysEdge ?? ""] ?? "";
   }
   const justification = task.justification !== null;
-  leave(root, { reference, start: !reference, sliders: has("sliders"), ranking: has("ranking"), justification });
+  const [ranking, bestWorst] = [has("ranking"), has("best_worst")];
+  const numbers = has("sliders") || bestWorst; // they choose a clip
+  leave(root, { reference, start: !reference, numbers, sliders: has("sliders"), ranking, bestWorst, justification });
 }
 
 /**

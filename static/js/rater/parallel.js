@@ -1,4 +1,4 @@
-/** A trial whose clips play together and are switched between: MUSHRA (BS.1534), ranking. */
+/** A trial whose clips play together and are switched between: MUSHRA (BS.1534), ranking, best-worst. */
 
 import { ClipButton, namesOf } from "./board.js";
 import { boardFor, drawWave, fetchFor, isBoard } from "./boards.js";
@@ -203,6 +203,7 @@ export class ParallelTrialView extends TrialScreen {
   /** What opens the answers once every clip may be played. */
   get openLockText() {
     if (this.boards.some((board) => board.plan.scale.widget === "ranking")) return say("lock_ranking");
+    if (this.boards.some((board) => board.plan.scale.widget === "best_worst")) return say("lock_best_worst");
     return say(this.unheard[1], { share: this.share });
   }
 

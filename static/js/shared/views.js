@@ -131,6 +131,11 @@
  *
  * @typedef {Plain<"grip" | "place" | "button" | "up-name" | "down-name"> & {up: HTMLButtonElement,
  *   down: HTMLButtonElement}} RankingRowParts
+ *
+ * @typedef {Plain<"rows" | "said">} BestWorstParts
+ *
+ * @typedef {Plain<"button" | "best-clip" | "best-name" | "worst-clip" | "worst-name"> & {best:
+ *   HTMLButtonElement, worst: HTMLButtonElement}} BestWorstRowParts
  */
 
 export {};
