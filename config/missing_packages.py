@@ -29,12 +29,14 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
         *("torch", "torchaudio", "tqdm", "transformers", "zhon"),
     ),
     "paired": ("pesq", "visqol", "ai_edge_litert"),
+    "phonemes": ("espeakng_loader",),
 }
 NEEDED_FOR = {
     "analysis": "results, plans and exports",
     "bayes": "models that are fitted by sampling",
     "metrics": "scores of audio",
     "paired": "PESQ and ViSQOL, which are built here by a C and a C++ compiler",
+    "phonemes": "transcriptions that are scored in phonemes",
 }
 NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."
 

@@ -35,7 +35,7 @@ ORDER = {
 # What an app may import of the others. `rest` and `config` may import everything; nobody imports
 # them, but for the sentence about a package that is not installed.
 BETWEEN = {
-    "listening": (),
+    "listening": ("config.missing_packages",),
     "metrics": (
         *("listening.common", "listening.methods", "listening.models", "listening.selectors"),
         "config.missing_packages",

@@ -23,27 +23,35 @@ __all__ = [
 
 def estimands() -> dict[str, Estimand]:
     """Every estimand by its key, as the methods of the registry declare them."""
-    return {method.estimand.key: method.estimand for method in Method.registry.values()}
+    return {each.key: each for each in _all()}
 
 
 def estimand_of(key: str) -> Estimand:
     """The estimand with this key; KeyError lists those there are."""
-    for method in Method.registry.values():
-        if method.estimand.key == key:
-            return method.estimand
+    for each in _all():
+        if each.key == key:
+            return each
     raise KeyError(_unknown("estimand", key, estimands()))
 
 
-def estimand_of_method(key: str) -> Estimand:
-    """The estimand of a method; KeyError lists the methods there are."""
+def estimand_of_method(key: str, estimand: str = "") -> Estimand:
+    """The estimand of a method; KeyError lists the methods there are.
+
+    With other options some methods have another: the one with the key ``estimand``, if there is.
+    """
     if key not in Method.registry:
         raise KeyError(_unknown("method", key, Method.registry))
-    return Method.registry[key].estimand
+    known = Method.registry[key].estimands()
+    return next((each for each in known if each.key == estimand), known[0])
 
 
 def methods_of(estimand: str) -> list[str]:
     """The methods whose scores have an estimand, by their keys; none if there is no such one."""
-    return [key for key, method in Method.registry.items() if method.estimand.key == estimand]
+    return [
+        key
+        for key, method in Method.registry.items()
+        if any(each.key == estimand for each in method.estimands())
+    ]
 
 
 def name_of(key: str) -> str:
@@ -57,16 +65,17 @@ def keys_where(trait: str) -> frozenset[str]:
 
 
 def _all() -> Iterable[Estimand]:
-    return (method.estimand for method in Method.registry.values())
+    return (each for method in Method.registry.values() for each in method.estimands())
 
 
 def _unknown(what: str, key: str, known: Iterable[str]) -> str:
     """That there is no such method or estimand, which one may be meant, and those there are."""
     known, plain = sorted(known), key.strip().casefold()
     called = [
-        method.estimand.key if what == "estimand" else method.key
+        each.key if what == "estimand" else method.key
         for method in Method.registry.values()
-        if plain in (method.key, method.estimand.key, method.estimand.name.casefold())
+        for each in method.estimands()
+        if plain in (method.key, each.key, each.name.casefold())
     ]
     meant = called[0] if called else nearest(key, known)
     question = f"; did you mean {meant}? Known" if meant else "; known"

@@ -855,7 +855,7 @@ def _of_methods(table: pd.DataFrame) -> Iterator[Mistake]:
     for method, estimand in table[["method", "estimand"]].drop_duplicates().itertuples(index=False):
         mine = (table["method"] == method) & (table["estimand"] == estimand)
         try:
-            known = estimand_of_method(str(method)) if method else None
+            known = estimand_of_method(str(method), str(estimand)) if method else None
             known = estimand_of(str(estimand)) if estimand and not known else known
         except KeyError as error:
             yield mine, "method" if method else "estimand", f"there is {error.args[0]}"

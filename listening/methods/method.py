@@ -302,6 +302,7 @@ class Method:
     key: ClassVar[str]
     title: ClassVar[str]
     estimand: ClassVar[Estimand]  # what the mean of its scores is; no other file knows
+    other_estimands: ClassVar[tuple[Estimand, ...]] = ()  # what it is with other options
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
@@ -317,11 +318,20 @@ class Method:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = getattr(cls, "estimand", None)
-        for method in Method.registry.declared.values():
-            if own and method.estimand.key == own.key and method.estimand != own:
-                raise ValueError(f"two methods declare the estimand “{own.key}” differently")
+        for own in cls.estimands() if hasattr(cls, "estimand") else ():
+            for method in Method.registry.declared.values():
+                if any(other.key == own.key and other != own for other in method.estimands()):
+                    raise ValueError(f"two methods declare the estimand “{own.key}” differently")
         Method.registry.add(cls)
+
+    @classmethod
+    def estimands(cls) -> tuple[Estimand, ...]:
+        """What the mean of its scores may be; without options it is the first."""
+        return (cls.estimand, *cls.other_estimands)
+
+    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+        """What the mean of the scores of a task with these options is."""
+        return self.estimand
 
     def question_for(self, options: Mapping[str, Any]) -> str:
         """What a criterion asks that has no question of its own."""
@@ -385,6 +395,9 @@ class Method:
         ValueError where the answer does not fit the text.
         """
         raise NotImplementedError
+
+    def check_language(self, language: str, options: Mapping[str, Any]) -> None:
+        """ValueError where texts in this language, a BCP 47 tag, cannot be scored."""
 
     def words_to_mark(self, spoken: SpokenText) -> list[str] | None:
         """The words of a clip's text as the page shows them to be marked; None: it shows none."""

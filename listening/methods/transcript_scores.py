@@ -7,8 +7,8 @@ written without spaces between words are compared by characters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from listening.methods.text_normalisation import normalised_text
@@ -17,7 +17,8 @@ from listening.methods.vocalisation_types import has_marks, marked
 
 NOTHING = "[nothing understood]"  # the label of the button; the text of no answer is altered
 TYPO_LETTERS = 5  # shorter words with one letter changed are often other words
-_EDIT, _HIT, _TYPO = 10**8, 10**4, 1  # one cost: fewest edits, then most right, then fewest typos
+# One cost of an alignment: the fewest edits, then the most right, then the fewest second choices
+EDIT, HIT, SECOND_CHOICE = 10**8, 10**4, 1
 
 
 @dataclass(frozen=True)
@@ -50,25 +51,28 @@ class SpellingRules:
 
 
 @dataclass(frozen=True)
-class WordPair:
-    """A word of the text and what was typed for it; one is empty where a word lacks or is new."""
+class UnitPair:
+    """A unit of the text and what was typed for it; one is empty where a unit lacks or is new.
+
+    A unit is a word, a character or a phoneme.
+    """
 
     spoken: str
     typed: str
     right: bool = False
     typo: bool = False  # right by the rule about typos
-    counts: bool = True  # false where there are keywords, and this is none
+    counts: bool = True  # false where there are keywords, and this is none or in none
 
 
 @dataclass(frozen=True)
 class TranscriptScore:
-    """An answer aligned with its text, word by word (or character by character)."""
+    """An answer aligned with its text, unit by unit."""
 
-    pairs: tuple[WordPair, ...] = field(repr=False)
+    pairs: tuple[UnitPair, ...] = field(repr=False)
 
     @cached_property
-    def words(self) -> int:
-        """Words of the text that count."""
+    def units(self) -> int:
+        """Units of the text that count."""
         return sum(bool(pair.spoken) and pair.counts for pair in self.pairs)
 
     @cached_property
@@ -78,27 +82,27 @@ class TranscriptScore:
 
     @property
     def share(self) -> float | None:
-        """Words right / words that count: 0 to 1; None of a text without a word."""
-        return self.right / self.words if self.words else None
+        """Units right / units that count: 0 to 1; None of a text without a unit."""
+        return self.right / self.units if self.units else None
 
     @property
     def typos(self) -> int:
-        """Words that count and are right by the rule about typos."""
+        """Units that count and are right by the rule about typos."""
         return sum(pair.typo and pair.counts for pair in self.pairs)
 
     @property
     def length(self) -> int:
-        """All words of the text, whether they count or not."""
+        """All units of the text, whether they count or not."""
         return sum(bool(pair.spoken) for pair in self.pairs)
 
     @property
     def edits(self) -> int:
-        """Substitutions, deletions and insertions over all words."""
+        """Substitutions, deletions and insertions over all units."""
         return sum(not pair.right for pair in self.pairs)
 
     @property
     def error_rate(self) -> float | None:
-        """Edits / all words of the text (WER; of characters CER): 0 or more, above 1 possible."""
+        """Edits / all units of the text (WER, CER or PER): 0 or more, above 1 possible."""
         return self.edits / self.length if self.length else None
 
 
@@ -119,19 +123,26 @@ def score_transcript(
     """
     rules = rules or SpellingRules()
     reference = spoken_units(spoken.text, spoken.language)
-    nothing = typed.strip() == NOTHING
-    heard = [] if nothing else _typed_units(typed, spoken.language)
-    counts = keyword_places(reference, spoken.keywords, spoken.language)
-    pairs = _aligned(reference, heard, rules, rules.sound_of(spoken.language))
+    heard = typed_units(typed, spoken.language)
+    places = keyword_places(reference, spoken.keywords, spoken.language)
+    return score_of_pairs(align_words(reference, heard, rules, spoken.language), places)
+
+
+def score_of_pairs(pairs: Sequence[UnitPair], places: frozenset[int]) -> TranscriptScore:
+    """The score of an alignment in which the units at these places count; all without places."""
+    if not places:
+        return TranscriptScore(tuple(pairs))
     place, result = 0, []
     for pair in pairs:
-        own = not counts or (bool(pair.spoken) and place in counts)
-        result.append(WordPair(pair.spoken, pair.typed, pair.right, pair.typo, own))
+        result.append(replace(pair, counts=bool(pair.spoken) and place in places))
         place += bool(pair.spoken)
     return TranscriptScore(tuple(result))
 
 
-def _typed_units(typed: str, language: str) -> list[str]:
+def typed_units(typed: str, language: str) -> list[str]:
+    """The words, or characters, of an answer as they are compared; none of NOTHING."""
+    if typed.strip() == NOTHING:
+        return []
     plain = normalised_text(typed, language)
     return list(plain) if in_characters(language) else plain.split()
 
@@ -151,36 +162,50 @@ def keyword_places(reference: Sequence[str], keywords: str, language: str) -> fr
     return frozenset(places)
 
 
-def _aligned(
-    reference: Sequence[str], heard: Sequence[str], rules: SpellingRules, sound: Mapping[str, str]
-) -> list[WordPair]:
-    """The pairs of the cheapest alignment, in the order of the text."""
+def align_words(
+    reference: Sequence[str], heard: Sequence[str], rules: SpellingRules, language: str
+) -> list[UnitPair]:
+    """The words of a text paired with those typed for them; all are normalised."""
+    sound = rules.sound_of(language)
 
     def cost(spoken: str, typed: str) -> int:
         if sound.get(spoken, spoken) == sound.get(typed, typed):
-            return -_HIT
-        return _TYPO - _HIT if rules.typos and is_typo(spoken, typed) else _EDIT
+            return -HIT
+        return SECOND_CHOICE - HIT if rules.typos and is_typo(spoken, typed) else EDIT
 
-    rows = [[k * _EDIT for k in range(len(heard) + 1)]]
+    return [
+        replace(pair, typo=pair.right and cost(pair.spoken, pair.typed) != -HIT)
+        for pair in align(reference, heard, cost)
+    ]
+
+
+def align(
+    reference: Sequence[str], heard: Sequence[str], cost: Callable[[str, str], int]
+) -> list[UnitPair]:
+    """The pairs of the cheapest alignment, in the order of the text.
+
+    ``cost`` is that of a unit for another: below 0 for one that is right. What is left out or new
+    costs EDIT.
+    """
+    rows = [[k * EDIT for k in range(len(heard) + 1)]]
     costs = [[cost(spoken, typed) for typed in heard] for spoken in reference]
     for place, own in enumerate(costs):
-        above, row = rows[-1], [(place + 1) * _EDIT]
+        above, row = rows[-1], [(place + 1) * EDIT]
         for k, step in enumerate(own):
-            row.append(min(above[k] + step, above[k + 1] + _EDIT, row[k] + _EDIT))
+            row.append(min(above[k] + step, above[k + 1] + EDIT, row[k] + EDIT))
         rows.append(row)
-    pairs: list[WordPair] = []
+    pairs: list[UnitPair] = []
     i, j = len(reference), len(heard)
     while i or j:
         if i and j and rows[i][j] == rows[i - 1][j - 1] + costs[i - 1][j - 1]:
             i, j = i - 1, j - 1
-            step = costs[i][j]
-            pairs.append(WordPair(reference[i], heard[j], step < 0, step == _TYPO - _HIT))
-        elif i and rows[i][j] == rows[i - 1][j] + _EDIT:
+            pairs.append(UnitPair(reference[i], heard[j], costs[i][j] < 0))
+        elif i and rows[i][j] == rows[i - 1][j] + EDIT:
             i -= 1
-            pairs.append(WordPair(reference[i], ""))
+            pairs.append(UnitPair(reference[i], ""))
         else:
             j -= 1
-            pairs.append(WordPair("", heard[j]))
+            pairs.append(UnitPair("", heard[j]))
     return pairs[::-1]
 
 

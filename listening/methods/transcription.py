@@ -1,4 +1,4 @@
-"""One clip, and the rater types what was said: intelligibility as the share of words right."""
+"""One clip, and the rater types what was said: the share of words or phonemes correct."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from listening.methods.method import (
     Step,
     gettext_noop,
 )
+from listening.methods.phoneme_scores import score_phonemes
+from listening.methods.phonemes import voice_for
 from listening.methods.transcript_scores import (
     NOTHING,
     SpellingRules,
     SpokenText,
+    TranscriptScore,
     score_transcript,
 )
 
 MOST_PLAYS = 20
 TYPOS = ("none", "one_letter")
+WORDS, PHONEMES = UNITS = ("words", "phonemes")
 
 
 class Transcription(Method):
@@ -30,16 +34,27 @@ class Transcription(Method):
     title = "Transcription"
     estimand = Estimand(
         key="words_right",
-        name="Words right",
-        phrase="the share of words right",
-        axis="Share of words right (0 to 1)",
+        name="Words correct",
+        phrase="the share of words correct",
+        axis="Share of words correct (0 to 1)",
         ends=(0.0, 1.0),
         continuous=True,
         decimals=3,
     )
+    other_estimands = (
+        Estimand(
+            key="phonemes_correct",
+            name="Phonemes correct",
+            phrase="the share of phonemes correct",
+            axis="Share of phonemes correct (0 to 1)",
+            ends=(0.0, 1.0),
+            continuous=True,
+            decimals=3,
+        ),
+    )
     standard = (
-        "Words right of the text, or of its keywords as in IEEE (Harvard) sentences; semantically "
-        "unpredictable sentences as in Benoît et al. 1996"
+        "Words or phonemes correct, of the text or of its keywords as in IEEE (Harvard) sentences; "
+        "semantically unpredictable sentences as in Benoît et al. 1996"
     )
     default_question = gettext_noop("Type the words that you heard.")
     default_criteria = (("words_heard", default_question, {}),)
@@ -53,6 +68,8 @@ class Transcription(Method):
                 f"longest is a whole number from 1 to {LONGEST_LABEL}, not {longest!r}"
             )
         spelling_rules(options)
+        unit_of(options)
+        dialect_of(options)
         words = gettext_noop("I could not understand anything")
         return Scale((Step(NOTHING, 0.0, words, apart=True),), "transcript", longest=longest)
 
@@ -65,7 +82,42 @@ class Transcription(Method):
     def text_score(
         self, label: str, spoken: SpokenText, options: Mapping[str, Any]
     ) -> float | None:
-        return score_transcript(label, spoken, spelling_rules(options)).share
+        return score_answer(label, spoken, options).share
+
+    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+        """Words correct, or phonemes correct with the unit "phonemes"."""
+        return self.estimands()[UNITS.index(unit_of(options))]
+
+    def check_language(self, language: str, options: Mapping[str, Any]) -> None:
+        """LanguageError where the unit is the phoneme and the language has none."""
+        if unit_of(options) == PHONEMES:
+            voice_for(language, dialect_of(options))
+
+
+def score_answer(label: str, spoken: SpokenText, options: Mapping[str, Any]) -> TranscriptScore:
+    """Align an answer with its text in the unit of a task with these options."""
+    rules = spelling_rules(options)
+    if unit_of(options) == PHONEMES:
+        return score_phonemes(label, spoken, rules, dialect_of(options))
+    return score_transcript(label, spoken, rules)
+
+
+def unit_of(options: Mapping[str, Any]) -> str:
+    """What a task counts: "words" (or characters) or "phonemes"; ValueError for anything else."""
+    unit = options.get("unit", WORDS)
+    if unit not in UNITS:
+        raise ValueError(f'unit is "words" or "phonemes", not {unit!r}')
+    return str(unit)
+
+
+def dialect_of(options: Mapping[str, Any]) -> str:
+    """The tag of the dialect whose phonemes are compared; empty for that of the language."""
+    if unit_of(options) != PHONEMES:
+        return ""
+    dialect = options.get("dialect", "")
+    if not isinstance(dialect, str):
+        raise ValueError(f'dialect is a language tag like "en-gb", not {dialect!r}')
+    return dialect.strip()
 
 
 def spelling_rules(options: Mapping[str, Any]) -> SpellingRules:

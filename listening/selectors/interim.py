@@ -118,7 +118,7 @@ def interim_questions(study: str) -> list[InterimQuestion]:
             task=task.key,
             title=task.title or task.key,
             criterion=criterion.key,
-            estimand=method_named(task.method).estimand.key,
+            estimand=method_named(task.method).estimand_for(task.options).key,
             ends=ends,
             labels=named,
             references=references,

@@ -227,6 +227,7 @@ class TranscriptionFacts(TypedDict):
 
     task: str
     plays: int  # allowed of each clip
+    options: dict[str, Any]  # of the task: unit, dialect, typos and homophones are read
     typos: bool  # one wrong letter in words of 5 or more is right
     homophones: list[str]
     spoken: dict[str, tuple[str, str, str]]  # by stimulus: text, language, keywords
@@ -383,6 +384,7 @@ def transcription_facts(study: Study) -> list[TranscriptionFacts]:
             TranscriptionFacts(
                 task=task.key,
                 plays=method_named(task.method).playback(task.options).plays or 0,
+                options=dict(task.options),
                 typos=rules.typos,
                 homophones=list(rules.homophones),
                 spoken=spoken,

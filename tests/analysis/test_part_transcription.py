@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -15,6 +16,7 @@ from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.options import Options
+from listening.methods import phonemes
 from listening.methods.transcript_scores import NOTHING, SpokenText, score_transcript
 from listening.models import Item, Rating, Study
 from listening.selectors import method_facts, rating_rows
@@ -83,10 +85,62 @@ def test_an_answer_is_stored_as_typed_and_scored_by_the_text_of_its_clip(db: Non
     assert first["easy", None] == (2, 4)
     assert not any(word == "sheet" for word, _ in first)  # a typo that is right
     said = " ".join([*part["sentences"], *part["methods"]])
-    assert "2 of 48 right words had one wrong letter" in said
+    assert "2 of 48 correct words had one wrong letter" in said
     assert "2 answers came after more than 2 plays" in said
     assert part["warnings"] == []
     assert "Words most often missed or confused" in page_html(report)
+
+
+def test_phonemes_are_scored_reported_and_named_by_their_tool(db: None) -> None:
+    study = typed_study(unit="phonemes", dialect="en-us")
+    texts = dict(study.stimuli.values_list("pk", "item__text"))
+    typed = {TEXTS[0]: "glue the sheep to the dark blue background", TEXTS[1]: NOTHING}
+    for number in range(4):
+        session = factories.arrive(study)
+        while (trial := factories.current(session)) is not None:
+            text = texts[trial.stimulus_id]
+            label = text if number % 2 else typed[text]
+            lifecycle.record_answer(session, factories.an_answer(trial, label))
+    rows = list(rating_rows(study.key))
+    assert {r["estimand"] for r in rows} == {"phonemes_correct"}
+    assert {r["score"] for r in rows} == {1.0, 26 / 27, 0.0}  # sheep for sheet
+    report = report_of(
+        from_rows(rows), options=Options(replicates=100), facts=method_facts(study.key)
+    )
+    (part,) = [each for each in report["parts"] if each["key"] == "transcription"]
+    rates = next(t for t in part["tables"] if t["key"] == "rates")
+    headings = [each["heading"] for each in rates["columns"]]
+    assert "Phonemes correct (%)" in headings
+    assert "PER, raters (%)" in headings
+    assert {row["phonemes_by"] for row in rates["rows"]} == {"eSpeak NG 1.52.0, English (America)"}
+    assert fmean(row["errors"] for row in rates["rows"]) == pytest.approx(100 * (1 / 27 + 1) / 4)
+    confused = next(t for t in part["tables"] if t["key"] == "confusions")["rows"]
+    found = {(r["phoneme"], r["heard_as"]): r for r in confused}
+    assert found["t", "p"]["count"] == 2
+    assert found["v", None]["kind"] == "Deletion"
+    assert found["v", None]["share"] == 50
+    assert "eSpeak NG 1.52.0, English (America)" in " ".join(part["methods"])
+    assert part["warnings"] == []
+    page = page_html(report)
+    assert "Most frequent confusions of phonemes" in page
+    assert "{" not in " ".join([*headings, rates["note"], *part["methods"]])
+
+
+def test_a_report_without_the_tool_of_phonemes_says_what_to_install(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = typed_study(unit="phonemes")
+    session = factories.arrive(study)
+    while (trial := factories.current(session)) is not None:
+        lifecycle.record_answer(session, factories.an_answer(trial, "glue"))
+    facts, rows = method_facts(study.key), list(rating_rows(study.key))
+    monkeypatch.setitem(sys.modules, "espeakng_loader", None)
+    for each in (phonemes._library, phonemes.voices, phonemes.voice_for, phonemes.phonemes_of):
+        each.cache_clear()
+    report = report_of(from_rows(rows), options=Options(replicates=100), facts=facts)
+    (part,) = [each for each in report["parts"] if each["key"] == "transcription"]
+    assert "requirements-phonemes.txt" in " ".join(part["sentences"])
+    assert [t["key"] for t in part["tables"]] == ["rates"]
 
 
 def test_no_page_of_a_rater_holds_what_is_to_be_typed(db: None, client: Client) -> None:

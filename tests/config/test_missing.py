@@ -28,6 +28,7 @@ from tools.locks import ROOT, pins
 IMPORTED_AS = {
     "arviz-stats": "arviz_stats",
     "protobuf": "google",
+    "espeakng-loader": "espeakng_loader",
     "faster-whisper": "faster_whisper",
     "fontpkg-noto-sans-devanagari": "fontpkg_noto_sans_devanagari",
     "fontpkg-noto-sans-thai": "fontpkg_noto_sans_thai",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from listening.design.studyfile.fit import WatchedOptions
 from listening.design.studyfile.schema import Options
-from listening.methods import Method, Scale, StimulusRef, method_named
+from listening.methods import Method, Scale, StimulusRef, method_named, phonemes
 from listening.methods.item_groups import ItemsError
 from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
 
@@ -491,6 +492,45 @@ def test_a_transcription_needs_texts_that_raters_do_not_see(
     found = problems_of(tmp_path, study, table)
     assert found
     assert all(said in problem.what for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "language", "place", "said"),
+    [
+        ('unit = "phonemes"', "zh-Hans", "stimuli.csv, row 2, language", "without spaces"),
+        ('unit = "phonemes"', "xx", "stimuli.csv, row 2, language", "does not know the language"),
+        (
+            'unit = "phonemes"\ndialect = "de"',
+            "en",
+            "study.toml, tasks[1].options.dialect",
+            "does not belong",
+        ),
+        ('dialect = "en-gb"', "en", "study.toml, tasks[1].options.dialect", "does not use"),
+        ('unit = "syllables"', "en", "study.toml, tasks[1].options", "unit is"),
+    ],
+)
+def test_phonemes_need_a_language_that_has_them(
+    tmp_path: Path, options: str, language: str, place: str, said: str
+) -> None:
+    rows = [f"{s}{i},sys-{s},i{i},audio/{s}{i}.wav,Blue,{language}" for s in "ab" for i in "12"]
+    table = csv_with(*rows, header="stimulus,condition,item,file,text,language")
+    (problem,) = problems_of(tmp_path, toml("transcription", options), table)
+    assert said in problem.what
+    assert place in str(problem)
+    assert problem.remedy
+
+
+def test_phonemes_without_their_package_name_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "espeakng_loader", None)
+    for each in (phonemes._library, phonemes.voices, phonemes.voice_for):
+        each.cache_clear()
+    rows = [f"{s}{i},sys-{s},i{i},audio/{s}{i}.wav,Blue" for s in "ab" for i in "12"]
+    table = csv_with(*rows, header="stimulus,condition,item,file,text")
+    (problem,) = problems_of(tmp_path, toml("transcription", 'unit = "phonemes"'), table)
+    assert "tasks[1].options.unit" in str(problem)
+    assert "requirements-phonemes.txt" in problem.remedy
 
 
 @pytest.mark.parametrize(

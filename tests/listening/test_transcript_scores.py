@@ -33,16 +33,16 @@ KEYED = SpokenText(GLUE.text, "en", "glue sheet dark blue background")
 )
 def test_words_right_and_edits_are_those_counted_by_hand(typed, right, edits):
     score = score_transcript(typed, GLUE)
-    assert (score.right, score.words, score.edits) == (right, 8, edits)
+    assert (score.right, score.units, score.edits) == (right, 8, edits)
     assert score.share == right / 8
 
 
 def test_only_keywords_count_where_there_are_some():
     score = score_transcript("glue a sheet to a dark background", KEYED)
-    assert (score.right, score.words) == (4, 5)
+    assert (score.right, score.units) == (4, 5)
     assert (score.edits, score.length) == (3, 8)  # the error rate is of all words
     again = score_transcript("the", SpokenText("the cat saw the dog", "en", "the the dog"))
-    assert (again.right, again.words) == (1, 3)
+    assert (again.right, again.units) == (1, 3)
     with pytest.raises(ValueError, match="keyword “dogs” is not in the text"):
         score_transcript("the", SpokenText("the dog", "en", "dogs"))
 
@@ -61,7 +61,7 @@ def test_typos_and_homophones_are_right_by_a_rule_alone():
 
 def test_chinese_is_compared_by_characters_in_either_script():
     score = score_transcript("今天天氣好", SpokenText("今天天气很好。", "zh-Hans"))
-    assert (score.right, score.words, score.edits) == (5, 6, 1)
+    assert (score.right, score.units, score.edits) == (5, 6, 1)
 
 
 def test_edits_are_those_of_jiwer_and_words_right_are_never_fewer():

@@ -1,4 +1,4 @@
-"""What raters typed: words right, error rates of raters and of a recogniser, and confusions."""
+"""What raters typed: words or phonemes correct, error rates, a recogniser's, and confusions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from analysis.formatting import counted, enumerated
 from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.metric_scores import newest_scores
-from analysis.report.content import Content, Table, column, table_row
+from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
+from analysis.report.content import Content, Table, column, columns_of, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.att import means
+from config.missing_packages import remedy
+from listening.methods.phonemes import TOOL, tool_version, voice_for
 from listening.methods.text_units import in_characters
-from listening.methods.transcript_scores import (
-    NOTHING,
-    SpellingRules,
-    SpokenText,
-    TranscriptScore,
-    score_transcript,
-)
+from listening.methods.transcript_scores import NOTHING, SpokenText, TranscriptScore
+from listening.methods.transcription import score_answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,22 +28,64 @@ if TYPE_CHECKING:
     from listening.selectors import TranscriptionFacts
 
 
-ESTIMAND = "words_right"
+PHONEMES_CORRECT = "phonemes_correct"
+ESTIMANDS = ("words_right", PHONEMES_CORRECT)
 MOST_CONFUSED = 100
 WITHOUT_TEXTS = (
-    "Error rates and confused words need the texts of the clips, which a file of ratings does not "
+    "Error rates and confusions need the texts of the clips, which a file of ratings does not "
     "hold: analyse the study itself."
 )
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What was counted, as the report names it, and its error rate."""
+
+    one: str
+    many: str
+    rate: str  # abbreviated
+    rate_in_full: str
+    metric: str = ""  # with the same error rate of a recogniser
+
+    @property
+    def title(self) -> str:
+        """Several of them, as a heading begins."""
+        return self.many.capitalize()
+
+    def fill(self, note: str) -> str:
+        """A note with the names of this unit in the place of those in braces."""
+        return note.format(
+            unit=self.one,
+            units=self.many,
+            Units=self.title,
+            rate=self.rate,
+            full=self.rate_in_full,
+            metric=self.metric,
+        )
+
+
+WORD = Unit("word", "words", "WER", "word error rate", "wer")
+CHARACTER = Unit("character", "characters", "CER", "character error rate", "cer")
+PHONEME = Unit("phoneme", "phonemes", "PER", "phoneme error rate")
+
 _RATES_NOTE = (
-    "Words right: mean over answers of the words typed right / the words that count. WER, the word "
-    "error rate: mean over answers of substitutions, deletions and insertions / all words of the "
-    "text. Both with the interval that lets raters and sentences vary. Recogniser: mean of the "
-    "metric wer over the same clips; a dash: not scored. Languages written without spaces have "
-    "characters in the place of words, and cer in that of wer."
+    "{Units} correct: mean over answers of the {units} typed correctly / the {units} that count. "
+    "{rate}, the {full}: mean over answers of substitutions, deletions and insertions / all "
+    "{units} of the text. Both with the interval that lets raters and sentences vary. "
+)
+_METRIC_NOTE = "Recogniser: mean of the metric {metric} over the same clips; a dash: not scored."
+_HYPOTHESES_NOTE = (
+    "Recogniser: the same of the texts that the metric wer stores, mean over clips; a dash: none."
 )
 _CONFUSED_NOTE = (
-    "Words of the texts that were typed as another word, or left out (a dash), and how often. "
-    "Heard: how many answers there are to clips with the word, counted for each time it occurs."
+    "{Units} of the texts that were typed as another {unit}, or left out (a dash), and how often. "
+    "Heard: how many answers there are to clips with the {unit}, counted for each time it occurs."
+)
+_PHONEMES_NOTE = (
+    "Phonemes in IPA by how often they were confused, in the alignment with the fewest edits. "
+    "Deletion: nothing was typed for the phoneme. Insertion: a phoneme was typed that is not in "
+    "the text. Occurrences: how often the phoneme was played in all answers. Share: count / "
+    "occurrences."
 )
 
 
@@ -55,15 +94,16 @@ class RateRow:
     """The answers about one condition; rates in per cent."""
 
     condition: str = column("System")
-    right: float = column("Words right (%)", "number", 1)
+    right: float = column("{Units} correct (%)", "number", 1)
     right_low: float | None = column("95% CI", "interval", 1, key="right")
     right_high: float | None = None
-    errors: float | None = column("WER, raters (%)", "number", 1, default=None)
+    errors: float | None = column("{rate}, raters (%)", "number", 1, default=None)
     errors_low: float | None = column("95% CI", "interval", 1, key="errors", default=None)
     errors_high: float | None = None
-    recogniser: float | None = column("WER, recogniser (%)", "number", 1, default=None)
+    recogniser: float | None = column("{rate}, recogniser (%)", "number", 1, default=None)
     nothing: int = column("Nothing understood", "count", default=0)
     answers: int = column("Answers", "count", default=0)
+    phonemes_by: str = ""  # the tool, its version and the dialect
 
 
 @table_row
@@ -76,81 +116,134 @@ class ConfusionRow:
     heard: int = column("Heard", "count")
 
 
+@table_row
+class PhonemeConfusionRow:
+    """A phoneme and what was heard in its place; one of the two is None where there is none."""
+
+    phoneme: str | None = column("Phoneme")
+    heard_as: str | None = column("Heard as")
+    kind: str = column("Error")
+    count: int = column("Count", "count")
+    occurrences: int | None = column("Occurrences", "count")
+    share: float | None = column("Share (%)", "number", 1)  # in per cent
+
+
 @dataclass(frozen=True)
 class TypedAnswers:
     """The answers of a family, aligned with their texts, in the order of its table."""
 
     scores: Sequence[TranscriptScore | None]  # None where the text is not known
     facts: TranscriptionFacts
+    pronounced_by: str = ""  # the tool, its version and the dialects of phonemes
 
 
 class Transcription(FamilyPart):
-    """Words right, error rates of raters and recogniser, and the words most often misheard."""
+    """Words or phonemes correct, error rates of raters and recogniser, and confusions."""
 
     key = "transcription"
-    version = "1"
-    title = "Intelligibility: words right and confusions"
+    version = "2"
+    title = "Intelligibility: correct answers and confusions"
     order = 41
 
     def applies(self, inputs: PartInput) -> bool:
         """Whether raters typed what they heard."""
-        return bool((inputs.ratings["estimand"] == ESTIMAND).any())
+        return bool(inputs.ratings["estimand"].isin(ESTIMANDS).any())
 
     def families(self, inputs: PartInput) -> Iterator[Family]:
-        """Those of the estimand words_right."""
-        return (each for each in super().families(inputs) if each.estimand == ESTIMAND)
+        """Those of words and of phonemes that are correct."""
+        return (each for each in super().families(inputs) if each.estimand in ESTIMANDS)
 
     def of_family(self, each: FamilyInput) -> Content:
         """The table of rates and that of confusions."""
-        family = each.family
-        typed = typed_answers(family, each.inputs)
+        family, unit = each.family, unit_of_family(each.family)
+        try:
+            typed = typed_answers(family, each.inputs)
+            lacking = "" if typed else WITHOUT_TEXTS
+        except ModuleNotFoundError as error:
+            typed, lacking = None, f"Error rates and confusions are missing. {remedy(error)}"
         right = means(family.table, Breakdown("condition"), each.inputs)
         rows = list(rate_rows(family, right, typed, each.inputs))
-        title = "Words right and error rates"
-        level = each.level
-        rates = Table.from_rows(
-            RateRow, f"rates{each.suffix}", title, rows, level=level, note=_RATES_NOTE
-        )
+        tables = [_rates_table(each, unit, rows)]
         if typed is None:
-            return Content([*_extremes(rows), WITHOUT_TEXTS], tables=[rates])
-        tables = [rates]
-        confused = confusions([score for score in typed.scores if score])
-        if confused:
-            tables.append(
-                Table.from_rows(
-                    ConfusionRow,
-                    f"confusions{each.suffix}",
-                    "Words most often missed or confused",
-                    confused[:MOST_CONFUSED],
-                    note=_CONFUSED_NOTE,
-                    folded=True,
-                )
-            )
+            return Content([*_extremes(rows, unit), lacking], tables=tables)
+        if confused := _confusions_table(each, unit, [score for score in typed.scores if score]):
+            tables.append(confused)
         return Content(
-            [*_extremes(rows), *_sentences(family, typed)],
+            [*_extremes(rows, unit), *_sentences(family, typed, unit)],
             tables=tables,
-            warnings=list(_warnings(family, typed)),
-            methods=[_method(family, typed)],
+            warnings=list(_warnings(family, typed, unit)),
+            methods=[_method(family, typed, unit)],
         )
+
+
+def unit_of_family(family: Family) -> Unit:
+    """Phonemes, words, or characters where no language of the family has spaces between words."""
+    if family.estimand == PHONEMES_CORRECT:
+        return PHONEME
+    languages = set(map(str, family.table["language"]))
+    return CHARACTER if languages and all(map(in_characters, languages)) else WORD
+
+
+def _rates_table(each: FamilyInput, unit: Unit, rows: Sequence[RateRow]) -> Table:
+    note = _RATES_NOTE + (_HYPOTHESES_NOTE if unit is PHONEME else _METRIC_NOTE)
+    return Table.from_rows(
+        RateRow,
+        f"rates{each.suffix}",
+        f"{unit.title} correct and error rates",
+        rows,
+        columns=columns_of(RateRow, Units=unit.title, rate=unit.rate),
+        note=unit.fill(note),
+    )
+
+
+def _confusions_table(
+    each: FamilyInput, unit: Unit, scores: Sequence[TranscriptScore]
+) -> Table | None:
+    """The most frequent confusions; None where every answer is correct."""
+    key = f"confusions{each.suffix}"
+    if unit is PHONEME:
+        phonemes = phoneme_confusions(scores)[:MOST_CONFUSED]
+        title = "Most frequent confusions of phonemes"
+        return (
+            Table.from_rows(PhonemeConfusionRow, key, title, phonemes, note=_PHONEMES_NOTE)
+            if phonemes
+            else None
+        )
+    words = confusions(scores)[:MOST_CONFUSED]
+    title = f"{unit.title} most often missed or confused"
+    note = unit.fill(_CONFUSED_NOTE)
+    shown = Table.from_rows(ConfusionRow, key, title, words, note=note, folded=True)
+    return shown if words else None
 
 
 def typed_answers(family: Family, inputs: PartInput) -> TypedAnswers | None:
-    """The answers aligned anew with the texts of the study; None of a file of ratings."""
+    """The answers aligned anew with the texts of the study; None of a file of ratings.
+
+    ModuleNotFoundError where phonemes are compared and eSpeak NG is not installed.
+    """
     tasks = inputs.facts.get("transcriptions", ()) if inputs.facts else ()
     task = family.group.get("task", "")
     facts = next((each for each in tasks if each["task"] == task), None)
     if facts is None:
         return None
-    rules = SpellingRules(facts["typos"], tuple(facts["homophones"]))
     spoken = {key: SpokenText(*words) for key, words in facts["spoken"].items()}
     table = family.table
     scores = [
-        score_transcript(str(label), spoken[str(stimulus)], rules)
+        score_answer(str(label), spoken[str(stimulus)], facts["options"])
         if str(stimulus) in spoken
         else None
         for label, stimulus in zip(table["label"], table["stimulus"], strict=True)
     ]
-    return TypedAnswers(scores, facts)
+    return TypedAnswers(scores, facts, _pronounced_by(family, facts))
+
+
+def _pronounced_by(family: Family, facts: TranscriptionFacts) -> str:
+    """The tool of phonemes, its version and dialects; empty where words are compared."""
+    if family.estimand != PHONEMES_CORRECT:
+        return ""
+    languages = sorted(set(map(str, family.table["language"])))
+    names = {voice_for(each, facts["options"].get("dialect", "")).name: "" for each in languages}
+    return f"{TOOL} {tool_version()}, {enumerated(list(names))}"
 
 
 def rate_rows(
@@ -160,7 +253,7 @@ def rate_rows(
     estimates = {row.condition: row for row in right}
     table = family.table
     errors = _error_rates(table, typed, inputs)
-    recognised = _recognised(table, inputs)
+    recognised = _recognised(family, typed, inputs)
     for name in inputs.ordered("condition", estimates):
         own, rate = estimates[name], errors.get(name)
         labels = table["label"][table["condition"] == name]
@@ -175,6 +268,7 @@ def rate_rows(
             recogniser=_percent(recognised.get(name)),
             nothing=int((labels == NOTHING).sum()),
             answers=len(labels),
+            phonemes_by=typed.pronounced_by if typed else "",
         )
 
 
@@ -194,19 +288,41 @@ def _error_rates(
     return {row.condition: row for row in means(own, Breakdown("condition"), inputs)}
 
 
-def _recognised(table: pd.DataFrame, inputs: PartInput) -> dict[str, float]:
+def _recognised(family: Family, typed: TypedAnswers | None, inputs: PartInput) -> dict[str, float]:
     """The mean error rate of a recogniser over the rated clips of each condition."""
-    scores = inputs.scores
+    scores, unit = inputs.scores, unit_of_family(family)
     if scores is None or not len(scores):
         return {}
-    language = str(table["language"].iloc[0]) if len(table) else ""
-    metric = "cer" if in_characters(language) else "wer"
-    newest = newest_scores(scores[scores["metric"] == metric]).dropna(subset=["value"])
-    value = dict(zip(newest["stimulus"].astype(str), newest["value"].astype(float), strict=True))
-    clips = table[["condition", "stimulus"]].astype(str).drop_duplicates()
+    value = (
+        _phoneme_errors_of_recogniser(scores, typed)
+        if unit is PHONEME
+        else _newest_values(scores, unit.metric)
+    )
+    clips = family.table[["condition", "stimulus"]].astype(str).drop_duplicates()
     clips = clips[clips["stimulus"].isin(value)]
     own = clips.assign(value=clips["stimulus"].map(value)).groupby("condition")["value"].mean()
     return {str(name): float(mean) for name, mean in own.items()}
+
+
+def _newest_values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
+    newest = newest_scores(scores[scores["metric"] == metric]).dropna(subset=["value"])
+    return dict(zip(newest["stimulus"].astype(str), newest["value"].astype(float), strict=True))
+
+
+def _phoneme_errors_of_recogniser(
+    scores: pd.DataFrame, typed: TypedAnswers | None
+) -> dict[str, float]:
+    """The phoneme error rate of what the metric wer heard, by clip."""
+    if typed is None or HYPOTHESIS not in scores.columns:
+        return {}
+    newest = newest_scores(scores[scores["metric"] == "wer"]).dropna(subset=[HYPOTHESIS])
+    options = {**typed.facts["options"], "typos": "none"}
+    rates = {}
+    for stimulus, text in zip(newest["stimulus"].astype(str), newest[HYPOTHESIS], strict=True):
+        if stimulus in typed.facts["spoken"]:
+            spoken = SpokenText(*typed.facts["spoken"][stimulus])
+            rates[stimulus] = score_answer(str(text), spoken, options).error_rate
+    return {stimulus: rate for stimulus, rate in rates.items() if rate is not None}
 
 
 def confusions(scores: Sequence[TranscriptScore]) -> list[ConfusionRow]:
@@ -223,27 +339,49 @@ def confusions(scores: Sequence[TranscriptScore]) -> list[ConfusionRow]:
     return [ConfusionRow(w, typed or None, n, heard[w]) for (w, typed), n in ordered]
 
 
-def _extremes(rows: Sequence[RateRow]) -> Iterator[str]:
-    """The conditions with the most and the fewest words right."""
+def phoneme_confusions(scores: Sequence[TranscriptScore]) -> list[PhonemeConfusionRow]:
+    """Substitutions, deletions and insertions of phonemes, the most frequent first."""
+    played = Counter(pair.spoken for score in scores for pair in score.pairs if pair.spoken)
+    wrong = Counter(
+        (pair.spoken, pair.typed) for score in scores for pair in score.pairs if not pair.right
+    )
+    rows = []
+    for (phoneme, heard), count in sorted(wrong.items(), key=lambda each: (-each[1], each[0])):
+        kind = "Insertion" if not phoneme else "Substitution" if heard else "Deletion"
+        times = played[phoneme] if phoneme else None
+        share = 100 * count / times if times else None
+        rows.append(PhonemeConfusionRow(phoneme or None, heard or None, kind, count, times, share))
+    return rows
+
+
+def _extremes(rows: Sequence[RateRow], unit: Unit) -> Iterator[str]:
+    """The conditions with the most and the fewest units correct."""
     known = [row for row in rows if row.right_low is not None]
     if len(known) < 2:
         return
     best, worst = max(known, key=lambda r: r.right), min(known, key=lambda r: r.right)
     yield (
-        f"Raters typed {_right(best)} of {condition_span(best.condition)} right and "
-        f"{_right(worst)} of {condition_span(worst.condition)}."
+        f"Raters typed {_correct(best, unit)} of {condition_span(best.condition)} correctly and "
+        f"{_correct(worst, unit)} of {condition_span(worst.condition)}."
     )
 
 
-def _right(row: RateRow) -> str:
-    return f"{row.right:.1f}% of the words (CI {row.right_low:.1f}–{row.right_high:.1f}%)"
+def _correct(row: RateRow, unit: Unit) -> str:
+    return f"{row.right:.1f}% of the {unit.many} (CI {row.right_low:.1f}–{row.right_high:.1f}%)"
 
 
-def _sentences(family: Family, typed: TypedAnswers) -> Iterator[str]:
-    if typed.facts["typos"]:
+def _sentences(family: Family, typed: TypedAnswers, unit: Unit) -> Iterator[str]:
+    if unit is PHONEME:
+        edits = sum(score.edits for score in typed.scores if score)
+        yield (
+            f"{counted(edits, 'phoneme')} of the answers were substituted, deleted or inserted; "
+            f"phonemes are those of {typed.pronounced_by}."
+        )
+    elif typed.facts["typos"]:
         accepted = sum(score.typos for score in typed.scores if score)
         right = sum(score.right for score in typed.scores if score)
-        yield f"{accepted:,} of {counted(right, 'right word')} had one wrong letter (option typos)."
+        correct = counted(right, f"correct {unit.one}")
+        yield f"{accepted:,} of {correct} had one wrong letter (option typos)."
     plays = family.table["plays"]
     more = int((plays > typed.facts["plays"]).sum())
     if more:
@@ -254,7 +392,7 @@ def _sentences(family: Family, typed: TypedAnswers) -> Iterator[str]:
         )
 
 
-def _warnings(family: Family, typed: TypedAnswers) -> Iterator[str]:
+def _warnings(family: Family, typed: TypedAnswers, unit: Unit) -> Iterator[str]:
     stored = family.table["score"].to_numpy(dtype=float)
     differs = sum(
         score is not None and score.share is not None and abs(score.share - value) > 1e-6
@@ -263,17 +401,17 @@ def _warnings(family: Family, typed: TypedAnswers) -> Iterator[str]:
     if differs:
         yield (
             f"{counted(differs, 'answer')} would now have another score than the one stored: the "
-            "texts or the rules have changed since. Words right are those of the stored scores."
+            f"texts or the rules have changed since. {unit.title} correct are those of "
+            "the stored scores."
         )
 
 
-def _method(family: Family, typed: TypedAnswers) -> str:
+def _method(family: Family, typed: TypedAnswers, unit: Unit) -> str:
     languages = sorted(set(map(str, family.table["language"])))
-    units = "characters" if all(map(in_characters, languages)) else "words"
     spoken: Mapping[str, Any] = typed.facts["spoken"]
     rated = set(map(str, family.table["stimulus"]))
     keyed = any(words[2] for key, words in spoken.items() if key in rated)
-    scored = "keywords" if keyed else units
+    scored = unit.many if not keyed else "phonemes of keywords" if unit is PHONEME else "keywords"
     rules = ["case, punctuation and apostrophes were ignored"]
     if "en" in {name.split("-")[0] for name in languages}:
         rules.append("accents were removed")
@@ -283,8 +421,13 @@ def _method(family: Family, typed: TypedAnswers) -> str:
         rules.append(
             f"homophones counted as the same word ({'; '.join(typed.facts['homophones'])})"
         )
+    pronounced = (
+        f" Texts and answers were transcribed word by word by {typed.pronounced_by}, without "
+        "stress. Of alignments that are equal in this, one with vowels opposite vowels was taken."
+    )
     return (
         f"Raters heard each clip at most {counted(typed.facts['plays'], 'time')} and typed what "
-        f"they understood. An answer's score is the share of {scored} right in the alignment with "
-        f"the fewest edits and, among those, the most {units} right; {enumerated(rules)}."
+        f"they understood. An answer's score is the share of {scored} correct in the alignment "
+        f"with the fewest edits and, among those, the most {unit.many} correct; "
+        f"{enumerated(rules)}.{pronounced if unit is PHONEME else ''}"
     )

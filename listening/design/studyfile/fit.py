@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from config.missing_packages import sentence
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
-from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
+from listening.design.studyfile.entries import ItemEntry, StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.stimuli_csv import Row
 from listening.design.studyfile.study_toml import OPTION
@@ -17,6 +18,7 @@ from listening.methods.item_groups import ItemsError
 from listening.methods.marks import NO_ERRORS, read_marks
 from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS, QUESTION
 from listening.methods.paired import BETWEEN
+from listening.methods.phonemes import LanguageError
 from listening.methods.transcript_scores import SpokenText, keyword_places, spoken_units
 
 
@@ -59,6 +61,8 @@ class Layered(dict[str, Any]):
 
 
 MEANT = {"scale": "points", "range": "points", "steps": "step", "labels": "names"}  # other words
+OTHER_DIALECT = "Correct the dialect or the language, or remove the dialect."
+OTHER_UNIT = 'Correct the language, or remove unit = "phonemes" from the task\'s options.'
 MAX_PLANNED = 20_000_000  # presentations of one task
 
 
@@ -214,13 +218,10 @@ class TaskFit:
         brings = any(scale.widget == ALTERNATIVES for scale in scales.values())
         if not self.method.offers_choices or not scales:
             return
-        traps = {kind.kind for kind in TrapPlan.from_dict(self.task.traps).kinds}
-        trained = {entry["stimulus"] for entry in self.task.training}
-        beside = [s for s in self.study.stimuli if s.trap in traps or s.key in trained]
         labels = [
             label for scale in scales.values() if scale.widget == "choice" for label in scale.labels
         ]
-        for s in (*self.material, *beside):
+        for s in (*self.material, *self._traps_and_training()):
             correct = s.attributes.get(CORRECT_ANSWER, "")
             if brings:
                 self._check_own_alternatives(s)
@@ -228,6 +229,11 @@ class TaskFit:
                 what = f"“{correct}” is no choice of task “{self.task.key}”."
                 remedy = did_you_mean(correct, labels) or "Write the label of a choice."
                 self.notes.csv(self.numbers[s.key], CORRECT_ANSWER, what, remedy)
+
+    def _traps_and_training(self) -> list[StimulusEntry]:
+        traps = {kind.kind for kind in TrapPlan.from_dict(self.task.traps).kinds}
+        trained = {entry["stimulus"] for entry in self.task.training}
+        return [s for s in self.study.stimuli if s.trap in traps or s.key in trained]
 
     def _check_own_alternatives(self, s: StimulusEntry) -> None:
         asked = any("{question}" in each.question for each in self.task.criteria)
@@ -316,6 +322,8 @@ class TaskFit:
             what = typed if self.method.compares_text else marked
             self.say("show_text", what, "Remove show_text.", "Untick it.")
         items = {item.key: item for item in self.study.items}
+        if not self._check_languages(items):
+            return
         for entry in self.material:
             item, row = items[entry.item], self.numbers[entry.key]
             language = item.language or self.study.language
@@ -332,6 +340,32 @@ class TaskFit:
                 what = f"The item “{entry.item}”: {error}."
                 remedy = "Write words of the text, with a blank between them."
                 self.notes.csv(row, "keywords", what, remedy)
+
+    def _check_languages(self, items: dict[str, ItemEntry]) -> bool:
+        """Whether texts in the languages of the clips can be scored; said once for each."""
+        first: dict[str, StimulusEntry] = {}
+        for entry in (*self.material, *self._traps_and_training()):
+            first.setdefault(items[entry.item].language, entry)
+        fits = True
+        for language, entry in first.items():
+            try:
+                self.method.check_language(language or self.study.language, self.options)
+            except ModuleNotFoundError as error:
+                what = "The unit “phonemes” needs a package."
+                self.say("options.unit", what, sentence(error.name or ""))
+                return False
+            except LanguageError as error:
+                fits = False
+                what = f"The task “{self.task.key}” cannot compare phonemes: {error}."
+                if "dialect" in self.task.options:
+                    self.say("options.dialect", what, OTHER_DIALECT)
+                elif language:
+                    self.notes.csv(self.numbers[entry.key], "language", what, OTHER_UNIT)
+                else:
+                    self.notes.toml("study.language", what, OTHER_UNIT)
+            except ValueError:  # of wrong options, which are said already
+                return False
+        return fits
 
     def _check_expected_marks(self) -> None:
         """Right answers of traps and of training mark words that their clips have."""

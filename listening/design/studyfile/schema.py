@@ -1130,6 +1130,16 @@ class Options(Table):
     plays: Annotated[int, KEPT] = declare(
         MEASURED, "Plays of a clip", "how often a rater may play a clip, 1 to 20", None, "`1`"
     )
+    unit: Annotated[str, one_of("words", "phonemes")] = declare(
+        MEASURED, "Unit", "what is counted right: words, or phonemes", None, "`words`"
+    )
+    dialect: Annotated[str, KEPT] = declare(
+        MEASURED,
+        "Dialect",
+        "language tag of the dialect whose phonemes are compared, such as `en-gb`",
+        None,
+        "that of the language",
+    )
     typos: Annotated[str, one_of("none", "one_letter")] = declare(
         MEASURED,
         "Typos",

@@ -11,6 +11,7 @@ from listening.design.questionnaires import refused_answers
 from listening.methods import method_named
 from listening.methods.method import CORRECT_ANSWER, MARKS
 from listening.methods.transcript_scores import spoken_units
+from listening.methods.transcription import PHONEMES
 from listening.models import Criterion, Slot, Study, Task, Trial
 from listening.sessions.simulated_raters.opinions import KnownClip, Truth
 from listening.sessions.simulated_raters.scripted_rater import Kind, RaterKnowledge
@@ -99,6 +100,8 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
         widget = criterion.scale["widget"]
         if widget not in ("choice", "steps", "transcript", MARKS) or {"A", "B"} <= set(scores):
             continue  # what is expected of these is not worked out
+        if widget == "transcript" and task.options.get("unit") == PHONEMES:
+            continue  # a misheard word has some of the right phonemes
         for (condition, versus), stimuli in sorted(cells.items(), key=str):
             if widget == MARKS:
                 each = [truth.errors_marked(condition, s, words[s]) for s, _ in stimuli]
@@ -111,7 +114,7 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
                 over_all = _expected(truth, scores, condition, versus, None)
             yield {
                 "task": task.key,
-                "estimand": method_named(task.method).estimand.key,
+                "estimand": method_named(task.method).estimand_for(task.options).key,
                 "criterion": criterion.key,
                 "condition": condition,
                 "versus_condition": versus or "",
