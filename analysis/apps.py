@@ -14,6 +14,7 @@ class AnalysisConfig(AppConfig):
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.human_correlations import human_correlations
+        from analysis.web.pair_fits import ask_for_fit
         from analysis.web.withdrawals import (
             forget_deleted,
             forget_draft,
@@ -23,6 +24,7 @@ class AnalysisConfig(AppConfig):
         from listening.common.signals import (
             closed,
             metrics_beside_raters,
+            pair_fit_due,
             reasons_erased,
             withdrawn,
         )
@@ -43,4 +45,5 @@ class AnalysisConfig(AppConfig):
         metrics_beside_raters.connect(
             human_correlations, dispatch_uid="analysis.web.human_correlations"
         )
+        pair_fit_due.connect(ask_for_fit, dispatch_uid="analysis.web.pair_fits")
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

@@ -9,12 +9,13 @@ from django.utils import timezone
 from listening.accounts import logins
 from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
-from listening.models import HookEvent, Recruitment
+from listening.common.signals import pair_fit_due
+from listening.models import HookEvent, Recruitment, Task
 from listening.models.requested_jobs import requested_job, send_lost
 from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
-from listening.selectors import progress
+from listening.selectors import pair_answers, progress
 from listening.sessions import leases, session_summaries
 from listening.studies import erasure, invitations
 
@@ -81,6 +82,15 @@ def sync_recruitment(pk: int) -> None:
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)
+
+
+@shared_task
+def ask_for_pair_fits() -> int:
+    """Run by the beat: strengths by which pairs are drawn, where there are new answers."""
+    due = list(pair_answers.tasks_to_fit())
+    for task in due:
+        pair_fit_due.send(Task, task_id=task)
+    return len(due)
 
 
 @shared_task

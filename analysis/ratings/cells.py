@@ -60,6 +60,7 @@ COLUMNS: tuple[str, ...] = (
     "codes",
     "version",
     "recruitment_source",
+    "pair_probability",
 )
 # What an analysis adds to the ratings that it was made of; no part of the ratings themselves
 LEFT_OUT_BY = "left_out_by"
@@ -70,10 +71,10 @@ FACTS = (
     *("speakers", "sentences", "run"),
 )
 HASHED_WHERE_FILLED = frozenset(
-    {"correct_answer", "alternatives", "recruitment_source"}
+    {"correct_answer", "alternatives", "recruitment_source", "pair_probability"}
 )  # tables of 0.1 lack them
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
-REALS = frozenset({"score", "heard_fraction"})
+REALS = frozenset({"score", "heard_fraction", "pair_probability"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})
 WHEN_EMPTY = {"paid": False, "counts": True}
 WORDS: Mapping[str, tuple[str, ...]] = {  # columns that hold one of these words, or nothing

@@ -36,6 +36,7 @@ ABOUT = {  # every column of the ratings, and what it holds
     "score": "number of the answer; of comparisons above 0 is good for the condition",
     "correct_answer": "right answer of the clip, where it has one",
     "alternatives": "answers to choose from, as in a|b",
+    "pair_probability": "probability with which the two systems were drawn; empty: not drawn",
     "trap": "kind of trap or training; empty for rated clips",
     "trap_passed": "whether the answer to the trap was as expected",
     "latency_ms": "milliseconds from when the clip could be played to the answer",

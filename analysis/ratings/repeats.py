@@ -36,7 +36,7 @@ _NO_HINT = frozenset(  # what is measured of an answer says nothing of who gave 
     {
         *("score", "label", "justification", "latency_ms", "plays", "heard_fraction", "rated_at"),
         *("position", "counts", "paid", "trap", "trap_passed", "review", "session_status"),
-        *("headphones", "codes", "recruitment_source"),
+        *("headphones", "codes", "recruitment_source", "pair_probability"),
     }
 )
 MOSTLY, RARELY = 0.8, 0.5  # shares of questions asked again: by design, or now and then

@@ -234,8 +234,8 @@ _NEVER = _words(  # columns with a meaning of their own, or with names and words
     "study method criterion estimand rater dimension paragraph language split condition role "
     "system voice stimulus versus_condition versus_stimulus presented_first context label score "
     "trap trap_passed justification review latency_ms plays heard_fraction rated_at "
-    "session_status paid counts headphones codes version recruitment_source position "
-    "left_out_by"
+    "session_status paid counts headphones codes version recruitment_source pair_probability "
+    "position left_out_by"
 )
 _SUMMED = ("rater", "condition", "item", "stimulus")
 MOST_VALUES = 200  # of a column that is looked at: one with more is no flag
@@ -920,7 +920,12 @@ __all__ = [
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
 # Columns that older exports do not have
-LATER = frozenset({"role", "version", "correct_answer", "alternatives", "recruitment_source"})
+LATER = frozenset(
+    {
+        *("role", "version", "correct_answer", "alternatives", "recruitment_source"),
+        "pair_probability",
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
 from typing import Any
 
-from listening.design.blocks import PlannedSlot, material_of, plan_blocks
+from listening.design.blocks import PlannedBlock, PlannedSlot, material_of, plan_blocks
+from listening.design.pair_drawing import candidates_of, deal_into, drawing_rule
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.drawing import is_scattered, only_drawn
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, labels_to_pass, weave
 from listening.methods import Scale, method_named
+from listening.methods.paired import ALL
 
 FEW = 3  # rated trials of a task; its training and one trap of each kind come on top
 ENOUGH = 20  # items to draw them from
@@ -89,7 +91,7 @@ class _Table:
             trials = self.method.trials(refs, self.task.options) if refs else ()
             planned = only_drawn(trials, self.task.draw, keys)
             if planned:
-                blocks = plan_blocks(
+                blocks: Iterable[PlannedBlock] = plan_blocks(
                     planned,
                     block_size=min(FEW, self.task.block_size),
                     ratings_per_stimulus=1,
@@ -97,6 +99,8 @@ class _Table:
                     repeat_items=self.task.repeat_items,
                     scattered=is_scattered(self.task.draw),
                 )
+                if drawing_rule(self.task) != ALL:
+                    blocks = deal_into(blocks, candidates_of(self.task, material), self.rng)
                 return max((block.slots for block in islice(blocks, ENOUGH)), key=len)
         return ()
 

@@ -1,10 +1,14 @@
-"""Two clips of one item: which pairs of conditions are planned, and in which order they play."""
+"""Two clips of one item: which pairs of conditions are compared, and in which order they play.
+
+A study names the pairs, or a rule: all of them, or pairs drawn for each comparison.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 from typing import Any, ClassVar
 
+from listening.methods.estimand import PREFERENCE
 from listening.methods.method import (
     Method,
     Part,
@@ -12,9 +16,35 @@ from listening.methods.method import (
     StimulusRef,
     context_of,
     gettext_noop,
+    without_prompts,
 )
 
 BETWEEN = " ~ "  # between the two conditions of a column
+ALL, RANDOM, SWISS, ADAPTIVE = "all", "random", "swiss", "adaptive"
+RULES = (ALL, RANDOM, SWISS, ADAPTIVE)
+AT_CLAIM = (SWISS, ADAPTIVE)  # rules that look at the answers so far
+UNIFORM_SHARE = 0.2
+DRAWN = "pairs drawn for each comparison"  # the column of a task that draws them
+Pair = tuple[str, str]
+
+
+def pair_rule(options: Mapping[str, Any]) -> str:
+    """The rule by which a task chooses pairs; ``all`` where it names them. ValueError if none."""
+    named = options.get("pairs", ALL)
+    if not isinstance(named, str):
+        return ALL
+    if named not in RULES:
+        known = ", ".join(f"“{rule}”" for rule in RULES)
+        raise ValueError(f"pairs is {known} or a list of pairs, not “{named}”")
+    return named
+
+
+def uniform_share(options: Mapping[str, Any]) -> float:
+    """Which share of the draws is uniform over all pairs; ValueError unless 0 < share <= 1."""
+    share = options.get("uniform_share", UNIFORM_SHARE)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ValueError(f"uniform_share is a share above 0 and up to 1, like 0.2, not {share!r}")
+    return float(share)
 
 
 class Paired(Method):
@@ -25,23 +55,55 @@ class Paired(Method):
     def pairs(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[list[str]]:
         """Pairs of conditions (rated, versus): named, or all against one, or round robin."""
         conditions = super().columns(stimuli, options)
-        if "pairs" in options:
+        if "pairs" in options and not isinstance(options["pairs"], str):
             return _named_pairs(options["pairs"])
         if "versus" in options:
             return [[c, options["versus"]] for c in conditions if c != options["versus"]]
         return [list(pair) for pair in combinations(conditions, 2)]
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+        if self.drawing_rule(options) != ALL:
+            return [DRAWN]
         return [BETWEEN.join(pair) for pair in self.pairs(stimuli, options)]
 
     def trials(
         self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
     ) -> Iterator[PlannedTrial]:
+        """One per item and pair; where pairs are drawn, one per item, with its first pair."""
+        if self.drawing_rule(options) != ALL:
+            for item, there in self.candidates(stimuli).items():
+                rated, versus = next(iter(there.values()))
+                yield PlannedTrial(item, DRAWN, (rated,), versus)
+            return
         by_cell = {(s.item, s.condition): s.pk for s in stimuli}
         for item in sorted({s.item for s in stimuli}):
             for a, b in self.pairs(stimuli, options):
                 if (item, a) in by_cell and (item, b) in by_cell:
                     yield PlannedTrial(item, a + BETWEEN + b, (by_cell[item, a],), by_cell[item, b])
+
+    def drawing_rule(self, options: Mapping[str, Any]) -> str:
+        """The rule by which pairs are chosen; ValueError where the method cannot draw them."""
+        rule = pair_rule(options)
+        if rule == ALL:
+            return rule
+        if self.estimand.comparison != PREFERENCE:
+            raise ValueError(f"pairs = “{rule}” needs answers that prefer one of two systems")
+        if "versus" in options:
+            raise ValueError(f"pairs = “{rule}” draws from all pairs, so versus cannot be set")
+        if rule in AT_CLAIM:
+            uniform_share(options)
+        return rule
+
+    def candidates(self, stimuli: Sequence[StimulusRef]) -> dict[int, dict[Pair, tuple[int, int]]]:
+        """The pairs of systems that each item has, in alphabetical order, and their clips."""
+        of_item: dict[int, dict[str, int]] = {}
+        for s in without_prompts(stimuli):
+            of_item.setdefault(s.item, {})[s.condition] = s.pk
+        return {
+            item: {(a, b): (clips[a], clips[b]) for a, b in combinations(sorted(clips), 2)}
+            for item, clips in sorted(of_item.items())
+            if len(clips) > 1
+        }
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         if trial.versus is None:

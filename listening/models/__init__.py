@@ -12,6 +12,7 @@ from listening.models.notification import (
     Subscription,
     Telling,
 )
+from listening.models.pair_draws import PairCount, PairFit
 from listening.models.project import MemberInvitation, Membership, Project, Role
 from listening.models.recruitment import (
     Bonus,
@@ -65,6 +66,8 @@ __all__ = [
     "MemberInvitation",
     "Membership",
     "Occurrence",
+    "PairCount",
+    "PairFit",
     "Project",
     "Rater",
     "Rating",

@@ -141,6 +141,8 @@ class Slot(models.Model):
     context = ArrayField(models.BigIntegerField(), default=list)  # heard before, not rated
     replicate = models.PositiveSmallIntegerField()
     ratings_per_stimulus = models.PositiveSmallIntegerField()  # its task's, by a foreign key
+    # of its pair in a task that draws pairs; NULL: no such task, or a rater's claim will draw it
+    pair_probability = models.FloatField(null=True)
 
     class Meta:
         constraints = [
@@ -189,6 +191,7 @@ class Trial(models.Model):
     context = ArrayField(models.BigIntegerField(), default=list)
     item = models.ForeignKey(Item, models.RESTRICT, related_name="+")
     meets = models.BigIntegerField(null=True)  # the key of the block that this trial uses up
+    pair_probability = models.FloatField(null=True)  # its slot's
     trap = models.CharField(max_length=40, blank=True)  # a kind of trap, or "training"
     expected = models.JSONField(default=list)  # labels that pass the trap
     trap_passed = models.BooleanField(null=True)

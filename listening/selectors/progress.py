@@ -32,7 +32,7 @@ from listening.common.statements import rows_of
 from listening.design.odds import TrapOdds, trap_odds
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
-from listening.models import Block, Criterion, Session, Stimulus, Study, Task
+from listening.models import Block, Criterion, PairCount, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
 
 SESSIONS = f"""
@@ -238,11 +238,16 @@ class Planned(NamedTuple):
 
 
 def _planned(task: int, blocks: int) -> list[Planned]:
-    """A plan is written once, with its blocks: counted once, too, unless they are others."""
+    """A plan is written once, with its blocks: counted once, too, unless they are others.
+
+    Counted each time where claims draw pairs: the plan is what was drawn so far, and a balanced
+    rest.
+    """
     name = f"plan/{task}/{blocks}"
     plan: list[Planned] | None = None
+    changes = PairCount.objects.filter(task=task).exists()
     with suppress(RedisError):
-        plan = readable(name)
+        plan = None if changes else readable(name)
     if plan is None:
         with connection.cursor() as cursor:
             cursor.execute(PLANNED, {"task": task})

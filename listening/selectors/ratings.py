@@ -100,7 +100,8 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
     q.label, q.score, coalesce(choices.correct, ''), coalesce(choices.alternatives, ''),
     t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.id
+    s.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.pair_probability,
+    t.id
 FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
@@ -453,6 +454,7 @@ class RatingRow(TypedDict):
     codes: str  # of the justification, "a|b", from reviews that are in use
     version: str  # of the study: "1" unless it is a later one
     recruitment_source: str  # key of the [[sources]] by which the rater came; "": none named
+    pair_probability: float | None  # of drawing these two systems; None: pairs were not drawn
 
 
 def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[RatingRow]:
@@ -487,7 +489,8 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], estimands[row[1]], *row[4:FIRST], first)
-                *rest, version, source, trial = row[BEFORE_REVIEW:]
+                *rest, version, source, probability, trial = row[BEFORE_REVIEW:]
                 review, coded = reviews.get(trial, ""), codes.get(trial, "")
                 tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version, source)
+                tail = (*tail, probability)
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from random import Random
@@ -12,9 +12,22 @@ from django.db import connection, transaction
 
 from listening.common.statements import rows_of
 from listening.design.blocks import PlannedBlock, plan_blocks
+from listening.design.pair_drawing import Candidates, candidates_of, deal_into, drawing_rule
 from listening.design.studyfile.drawing import drawn_clips, is_scattered, only_drawn
 from listening.methods import PlannedTrial, StimulusRef, method_named
-from listening.models import Block, Item, Slot, Stimulus, Study, Task, Trial
+from listening.methods.paired import ALL, AT_CLAIM
+from listening.models import (
+    Block,
+    Condition,
+    Item,
+    PairCount,
+    PairFit,
+    Slot,
+    Stimulus,
+    Study,
+    Task,
+    Trial,
+)
 from listening.sessions.leases import (
     ANSWERED,
     FULL_LEASE,
@@ -26,6 +39,7 @@ from listening.sessions.leases import (
 )
 
 COPY_BATCH = 2000  # blocks written at a time
+MOST_IN_BLOCK = 1000  # of `block_size`
 
 
 def material_of(task: Task) -> list[StimulusRef]:
@@ -77,8 +91,17 @@ def _plan_task(task: Task) -> int:
         scattered=is_scattered(task.material.get("draw", {})),
     )
     rng = Random(f"queue {task.study.seed} {task.order}")
+    rule, pairs = drawing_rule(task), Random(f"pairs {task.study.seed} {task.order}")
+    probability: dict[int, float] = {}
+    if rule != ALL:
+        candidates = candidates_of(task, material_of(task))
+        blocks = deal_into(blocks, candidates, pairs)
+        if rule in AT_CLAIM:
+            _start_counts(task, candidates, pairs)
+        else:
+            probability = {item: 1 / len(there) for item, there in candidates.items()}
     while batch := list(islice(blocks, COPY_BATCH)):
-        _write_blocks(task, batch, rng)
+        _write_blocks(task, batch, rng, probability)
     written = Slot.objects.filter(task=task).count()
     if written != len(trials) * task.ratings_per_stimulus:
         raise AssertionError(f"{written} slots planned for {len(trials)} trials of task {task.key}")
@@ -87,7 +110,24 @@ def _plan_task(task: Task) -> int:
     return written
 
 
-def _write_blocks(task: Task, batch: Sequence[PlannedBlock], rng: Random) -> None:
+def _start_counts(task: Task, candidates: Candidates, rng: Random) -> None:
+    """A count of 0 for each pair that the task may draw."""
+    PairCount.objects.filter(task=task).delete()
+    PairFit.objects.filter(task=task).delete()
+    ids = dict(Condition.objects.filter(study=task.study_id).values_list("key", "pk"))
+    PairCount.objects.bulk_create(
+        PairCount(
+            task=task, condition_id=ids[a], versus_id=ids[b], versus_starts=rng.random() < 0.5
+        )
+        for a, b in sorted({pair for there in candidates.values() for pair in there})
+    )
+
+
+def _write_blocks(
+    task: Task, batch: Sequence[PlannedBlock], rng: Random, probability: Mapping[int, float]
+) -> None:
+    """Blocks and slots; ``probability`` is that of an item's pairs, where they were drawn."""
+    draws = drawing_rule(task) != ALL
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval(pg_get_serial_sequence('listening_block', 'id'))"
@@ -99,19 +139,26 @@ def _write_blocks(task: Task, batch: Sequence[PlannedBlock], rng: Random) -> Non
             "COPY listening_block (id, task_id, replicate, ord, keys, state) FROM STDIN"
         ) as copy:
             for pk, block in zip(ids, batch, strict=True):
-                keys = [_meets(task, slot.trial.item, slot.trial.rated[0]) for slot in block.slots]
+                keys = [
+                    met_once(task, pk, place, slot.trial.item, slot.trial.rated[0], draws)
+                    for place, slot in enumerate(block.slots)
+                ]
                 place = rng.getrandbits(31)
                 copy.write_row((pk, task.pk, block.replicate, place, keys, Block.State.OPEN))
         with cursor.copy(
             "COPY listening_slot (block_id, task_id, position, stimulus_id, versus_id,"
-            " versus_first, others, context, replicate, ratings_per_stimulus) FROM STDIN"
+            " versus_first, others, context, replicate, ratings_per_stimulus, pair_probability)"
+            " FROM STDIN"
         ) as copy:
-            for row in _slot_rows(task, ids, batch):
+            for row in _slot_rows(task, ids, batch, probability):
                 copy.write_row(row)
 
 
 def _slot_rows(
-    task: Task, ids: Sequence[int], batch: Sequence[PlannedBlock]
+    task: Task,
+    ids: Sequence[int],
+    batch: Sequence[PlannedBlock],
+    probability: Mapping[int, float],
 ) -> Iterator[tuple[Any, ...]]:
     for pk, block in zip(ids, batch, strict=True):
         for position, slot in enumerate(block.slots):
@@ -119,12 +166,18 @@ def _slot_rows(
             yield (
                 *(pk, task.pk, position, rated, slot.trial.versus, slot.versus_first),
                 *(others, list(slot.trial.context), block.replicate, task.ratings_per_stimulus),
+                probability.get(slot.trial.item),
             )
 
 
-def _meets(task: Task, item: int, stimulus: int) -> int:
-    """What a rater may meet once in this task: the item, or the stimulus where items may repeat."""
-    return stimulus if task.repeat_items else item
+def met_once(task: Task, block: int, position: int, item: int, stimulus: int, draws: bool) -> int:
+    """What a rater may meet once in this task: the item, or the stimulus where items may repeat.
+
+    Where a task draws pairs and repeats items, the slot alone: its pair is drawn later.
+    """
+    if not task.repeat_items:
+        return item
+    return -(block * MOST_IN_BLOCK + position) if draws else stimulus
 
 
 # SKIP LOCKED: raters who come at once take different blocks instead of waiting for one another.
@@ -233,8 +286,8 @@ def _planned_blocks(task: int) -> int:
 
 # With what a trial in it needs to know of its clip.
 OPEN_SLOTS = """
-SELECT s.id AS pk, s.block_id, s.stimulus_id, s.versus_id, s.versus_first, s.others, s.context,
-       u.item_id
+SELECT s.id AS pk, s.block_id, s.position, s.stimulus_id, s.versus_id, s.versus_first, s.others,
+       s.context, s.pair_probability, u.item_id
 FROM listening_slot s JOIN listening_stimulus u ON u.id = s.stimulus_id
 WHERE s.block_id = ANY(%(blocks)s) AND NOT EXISTS (
     SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)

@@ -33,6 +33,7 @@ from listening.models.study_log import note
 from listening.sessions import allocation, leases, stages
 from listening.sessions.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.sessions.outcomes import finish_steps
+from listening.sessions.pair_draws import draw_pairs, is_drawn_at_claim
 from listening.sessions.rejection import reject_sessions
 from listening.sessions.source_quotas import is_full, lock_quota
 from listening.sessions.task_rules import LEASE_LOST, Refused
@@ -235,6 +236,8 @@ def _take_blocks(
         wanted=task.blocks_per_session if wanted is None else wanted,
         rng=rng,
     )
+    if blocks and is_drawn_at_claim(task):
+        draw_pairs(task, blocks, session.rater_id, rng)
     trials = lay_out(session, task, blocks, rng)
     for position, trial in enumerate(trials, start=first_position):
         trial.session, trial.rater_id, trial.task = session, session.rater_id, task

@@ -10,7 +10,9 @@ from msgspec.json import encode
 
 from listening.common.secret_seeds import draws_of
 from listening.common.statements import rows_of
+from listening.design.pair_drawing import drawing_rule
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
+from listening.methods.paired import ALL
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import allocation
 from listening.sessions.task_rules import task_rules
@@ -37,10 +39,11 @@ SELECT sha256 FROM listening_stimulus WHERE id = ANY(%(beside)s) OR id = ANY(ARR
 def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) -> list[Trial]:
     """The trials of these claimed blocks in the order in which they are taken; none is saved."""
     slots = allocation.open_slots(blocks)
+    draws = drawing_rule(task) != ALL
     rated: list[Trial] = []
     woven: list[Trial] = []
     for block in blocks:
-        own = [_slot_trial(task, slot) for slot in slots if slot.block_id == block]
+        own = [_slot_trial(task, slot, draws) for slot in slots if slot.block_id == block]
         rated += own
         woven += _with_traps(session, task, block, own, woven, rng)
     if not rated:
@@ -51,7 +54,7 @@ def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) ->
     return [*training, *woven, *repeats]
 
 
-def _slot_trial(task: Task, slot: Any) -> Trial:
+def _slot_trial(task: Task, slot: Any, draws: bool) -> Trial:
     return Trial(
         block_id=slot.block_id,
         slot_id=slot.pk,
@@ -61,7 +64,10 @@ def _slot_trial(task: Task, slot: Any) -> Trial:
         others=slot.others,
         context=slot.context,
         item_id=slot.item_id,
-        meets=slot.stimulus_id if task.repeat_items else slot.item_id,
+        pair_probability=slot.pair_probability,
+        meets=allocation.met_once(
+            task, slot.block_id, slot.position, slot.item_id, slot.stimulus_id, draws
+        ),
     )
 
 

@@ -56,6 +56,9 @@ def _rule(task: TaskEntry, study: StudyFile, where: str, notes: Notebook) -> dic
     if rule["of"] == PAIRS and not _compares(task):
         what = f"Pairs are drawn of comparisons of two clips, and “{task.method}” is none."
         notes.toml(f"{where}.of", what, 'Write of = "items" or of = "clips".')
+    if rule["of"] == PAIRS and isinstance(task.options.get("pairs"), str):
+        what = f"The option pairs = “{task.options['pairs']}” chooses the pairs of this task."
+        notes.toml(f"{where}.of", what, 'Write of = "items", or remove the option.')
     if not set(task.conditions) <= {c.key for c in study.conditions}:
         what = "What settings make of lines cannot be drawn from."
         notes.toml(where, what, "Name conditions of stimuli.csv in this task, or remove the draw.")

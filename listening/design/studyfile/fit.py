@@ -17,7 +17,7 @@ from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_n
 from listening.methods.item_groups import ItemsError
 from listening.methods.marks import NO_ERRORS, read_marks
 from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS, QUESTION
-from listening.methods.paired import BETWEEN
+from listening.methods.paired import BETWEEN, DRAWN
 from listening.methods.phonemes import LanguageError
 from listening.methods.transcript_scores import SpokenText, keyword_places, spoken_units
 
@@ -451,6 +451,7 @@ class TaskFit:
         task = self.task
         items = len({trial.item for trial in trials})
         room, noun = (len(trials), "trials") if task.repeat_items else (items, "items")
+        again = task.ratings_per_stimulus if task.repeat_items and self._draws_pairs(trials) else 1
         clips = task.block_size * task.blocks_per_session
         if clips and task.repeats > clips:
             what = f"A session has {clips} clips, and {task.repeats} cannot be asked again."
@@ -465,7 +466,7 @@ class TaskFit:
                 remedy += ", or set repeat_items = true"
                 on_page += ", or let a rater hear the same sentence from several systems"
             self.say("block_size", what, f"{remedy}.", f"{on_page}.")
-        elif task.block_size * task.blocks_per_session > room:
+        elif task.block_size * task.blocks_per_session > room * again:
             what = (
                 f"{task.blocks_per_session} blocks of {task.block_size} need more than the {room} "
                 f"{noun} that one rater may hear once."
@@ -477,6 +478,10 @@ class TaskFit:
         if len(trials) * task.ratings_per_stimulus > MAX_PLANNED:
             what = f"The task would plan {len(trials) * task.ratings_per_stimulus:,} trials."
             self.say("ratings_per_stimulus", what, f"At most {MAX_PLANNED:,} are possible.")
+
+    def _draws_pairs(self, trials: list[PlannedTrial]) -> bool:
+        """Whether the pair of each trial is drawn later: a rater may hear an item once more."""
+        return any(trial.column == DRAWN for trial in trials)
 
     def _check_traps(self, scales: dict[str, Scale]) -> None:
         if not self.task.traps:
