@@ -1,0 +1,255 @@
+"""Planned looks: bounds by error spending, futility, and what a design costs in raters.
+
+Z at look k has mean drift x sqrt(t_k) and variance 1, with t_k the share of the planned information
+(raters), and corr(Z_j, Z_k) = sqrt(t_j / t_k): Jennison and Turnbull (2000), Group Sequential
+Methods, ch. 3. Items that all looks share make the correlation larger, and the error smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from scipy import optimize, stats
+
+from analysis.arrays import Floats
+from analysis.statistics.planning.confidence_sequences import obrien_fleming_bounds
+from analysis.statistics.planning.study_design import PlanningError
+
+Region = tuple[tuple[float, float], ...]  # values of Z at which a study goes on, ascending
+_NODES = 48
+_WIDEST = 8.5  # beyond so many standard deviations there is nothing
+_HIGHEST_DRIFT = 40.0
+_GAMMA = 4.0
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """Probabilities of ending at each look (K,): above, below, and between the regions."""
+
+    above: Floats
+    below: Floats
+    between: Floats
+
+    @property
+    def ends(self) -> Floats:
+        """The probability of ending at each look (K,), for any reason."""
+        return self.above + self.below + self.between
+
+
+@dataclass(frozen=True)
+class LooksDesign:
+    """A design with planned looks for one two-sided test.
+
+    ``information`` (K,) shares of the planned raters, the last 1; ``bounds`` (K,) on abs(Z) for
+    significance; ``futility`` (K,) on abs(Z), 0 where none, below which a study is futile (the last
+    is 0: there the test itself decides); ``level`` 1 - alpha; ``power`` without futility at
+    ``drift``, the mean of the last Z at the planned effect.
+    """
+
+    information: tuple[float, ...]
+    bounds: tuple[float, ...]
+    futility: tuple[float, ...]
+    level: float
+    power: float
+    drift: float
+
+    @property
+    def inflation(self) -> float:
+        """The largest number of raters, relative to a design without looks of the same power."""
+        return (self.drift / fixed_drift(self.level, self.power)) ** 2
+
+    def crossings(self, effect: float) -> Crossings:
+        """Where the study ends when the truth is ``effect`` times the planned one."""
+        regions = regions_of(self.bounds, self.futility)
+        return crossings(self.information, regions, effect * self.drift)
+
+    def power_at(self, effect: float) -> float:
+        """The probability (0..1) of claiming a difference at ``effect`` times the planned one."""
+        found = self.crossings(effect)
+        return float(found.above.sum() + found.below.sum())
+
+    def expected_share(self, effect: float) -> float:
+        """The mean number of raters as a share of the largest, at ``effect`` times the planned."""
+        ends = self.crossings(effect).ends.copy()
+        ends[-1] = 1 - ends[:-1].sum()
+        return float(np.asarray(self.information) @ ends)
+
+    def relative_raters(self, effect: float) -> float:
+        """The mean number of raters relative to a design without looks of the same power."""
+        return self.inflation * self.expected_share(effect)
+
+
+def fixed_drift(level: float, power: float) -> float:
+    """The mean of Z at which a two-sided test without looks has this power (0.5..1)."""
+    alpha = 1 - level
+
+    def missing(drift: float) -> float:
+        z = stats.norm.ppf(1 - alpha / 2)
+        return float(stats.norm.sf(z - drift) + stats.norm.cdf(-z - drift)) - power
+
+    return float(optimize.brentq(missing, 0.0, _HIGHEST_DRIFT, xtol=1e-10))
+
+
+def regions_of(bounds: Sequence[float], futility: Sequence[float] = ()) -> list[Region]:
+    """The values of Z at which a study goes on after each look: within bounds, outside futility."""
+    floors = tuple(futility) or (0.0,) * len(bounds)
+    return [
+        ((-bound, -floor), (floor, bound)) if 0 < floor < bound else ((-bound, bound),)
+        for bound, floor in zip(bounds, floors, strict=True)
+    ]
+
+
+def crossings(information: Sequence[float], regions: Sequence[Region], drift: float) -> Crossings:
+    """Probabilities of ending at each look by recursive integration.
+
+    ``information`` (K,) shares above 0, ascending; ``regions`` (K,) of Z where a study goes on;
+    ``drift`` the mean of Z where the information is 1. Armitage, McPherson and Rowe (1969), J.
+    Royal Stat. Soc. A 132:235, with 48 Gauss-Legendre nodes for each part of 4 standard deviations
+    or less. Raises PlanningError unless the shares ascend and every look has a region.
+    """
+    times = check_information(information)
+    if len(times) != len(regions):
+        raise PlanningError("give one region for each look")
+    at, mass, before = np.zeros(1), np.ones(1), 0.0
+    found: list[tuple[float, float, float]] = []
+    for time, region in zip(times, regions, strict=True):
+        mean, step, root = at + drift * (time - before), (time - before) ** 0.5, time**0.5
+        edges = [(low * root, high * root) for low, high in region]
+        inner = [(high, edges[n + 1][0]) for n, (_, high) in enumerate(edges[:-1])]
+        above = float(mass @ stats.norm.sf((edges[-1][1] - mean) / step))
+        below = float(mass @ stats.norm.cdf((edges[0][0] - mean) / step))
+        found.append((above, below, sum(_within(ends, mean, mass, step) for ends in inner)))
+        middle = drift * time
+        new, weights = _nodes([_trimmed(ends, middle, root) for ends in edges], step)
+        density = np.exp(-0.5 * ((new[:, None] - mean[None, :]) / step) ** 2)
+        at, mass, before = new, weights * (density @ mass) / (step * np.sqrt(2 * np.pi)), time
+    return Crossings(*np.array(found).T)
+
+
+def check_information(information: Sequence[float]) -> list[float]:
+    """The shares as floats; PlanningError unless they ascend from above 0."""
+    times = [float(t) for t in information]
+    if not times or times[0] <= 0 or (np.diff(times) <= 0).any():
+        raise PlanningError("the looks' shares of information must ascend from above 0")
+    return times
+
+
+def _within(ends: tuple[float, float], mean: Floats, mass: Floats, step: float) -> float:
+    low, high = ((end - mean) / step for end in ends)
+    return float(mass @ (stats.norm.cdf(high) - stats.norm.cdf(low)))
+
+
+def _trimmed(ends: tuple[float, float], middle: float, root: float) -> tuple[float, float]:
+    """A part without what is further from the mean than anything gets."""
+    low = min(max(ends[0], middle - _WIDEST * root), ends[1])
+    return low, max(min(ends[1], middle + _WIDEST * root), low)
+
+
+def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, Floats]:
+    """Gauss-Legendre nodes and weights over parts, dense enough for steps of this size."""
+    x, w = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = [], []
+    for low, high in parts:
+        pieces = max(int(np.ceil((high - low) / (4 * step))), 1)
+        cuts = np.linspace(low, high, pieces + 1)
+        for a, b in pairwise(cuts):
+            nodes.append((a + b) / 2 + (b - a) / 2 * x)
+            weights.append((b - a) / 2 * w)
+    return np.concatenate(nodes), np.concatenate(weights)
+
+
+def beta_spending(information: float, power: float) -> float:
+    """The error of the second kind (0..1 - power) spent up to a share 0..1 of the information.
+
+    beta (1 - exp(4 t)) / (1 - exp(4)): Hwang, Shih and DeCani (1990), Statistics in Medicine
+    9:1439, with gamma = -4, which spends little early.
+    """
+    share = min(max(information, 0.0), 1.0)
+    return float((1 - power) * np.expm1(_GAMMA * share) / np.expm1(_GAMMA))
+
+
+def futility_bounds(
+    information: Sequence[float], bounds: Sequence[float], drift: float, power: float = 0.8
+) -> list[float]:
+    """Non-binding bounds (K - 1,) on abs(Z) at all looks but the last; 0 where none is above 0.
+
+    At each, the chance of ending for futility so far is `beta_spending` when the mean of the last Z
+    is ``drift``. The bounds for significance do not count on it, so a study may go on in spite.
+    """
+    times = check_information(information)
+    floors: list[float] = []
+    spent = 0.0
+    for look, time in enumerate(times[:-1]):
+        wanted = beta_spending(time / times[-1], power) - spent
+        until = times[: look + 1]
+
+        def surplus(floor: float, until: list[float] = until, wanted: float = wanted) -> float:
+            regions = regions_of(bounds[: len(until)], (*floors, floor))
+            return float(crossings(until, regions, drift).between[-1]) - wanted
+
+        top = bounds[look] * (1 - 1e-9)
+        if surplus(top) <= 0:
+            floor = top
+        elif surplus(1e-6) >= 0:
+            floor = 0.0
+        else:
+            floor = float(optimize.brentq(surplus, 1e-6, top, xtol=1e-8))
+        spent += surplus(floor) + wanted if floor > 0 else 0.0
+        floors.append(floor)
+    return floors
+
+
+def efficacy_bounds(information: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
+    """Bounds (K,) on abs(Z): O'Brien-Fleming spending of Lan and DeMets (1983), two-sided."""
+    return tuple(look.bound for look in obrien_fleming_bounds(information, level=level))
+
+
+def final_bounds(information: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
+    """Bounds (K,) on abs(Z) where the last look is the end, at whatever share of the raters.
+
+    Earlier looks keep the bounds they had; the last spends all error that is left. So a study that
+    ends with fewer or more raters than planned keeps its level.
+    """
+    times = check_information(information)
+    earlier = efficacy_bounds(times[:-1], level) if len(times) > 1 else ()
+    regions = regions_of(earlier)
+
+    def surplus(bound: float) -> float:
+        found = crossings(times, [*regions, ((-bound, bound),)], 0.0)
+        return float(found.above.sum() + found.below.sum()) - (1 - level)
+
+    return (*earlier, float(optimize.brentq(surplus, 0.5, 9.0, xtol=1e-9)))
+
+
+@lru_cache(maxsize=256)
+def looks_design(
+    information: tuple[float, ...],
+    *,
+    level: float = 0.95,
+    power: float = 0.8,
+    futility: bool = False,
+) -> LooksDesign:
+    """The design with looks at these shares of the raters (K,), the last 1.
+
+    The drift is that at which the power is ``power`` without futility, so that futility costs some
+    power and no raters. Raises PlanningError unless the shares ascend to 1, and 0.5 <= power < 1.
+    """
+    times = tuple(check_information(information))
+    if abs(times[-1] - 1) > 1e-9:
+        raise PlanningError("the last look is at share 1 of the raters")
+    if not 0.5 <= power < 1:
+        raise PlanningError(f"power {power} is not between 0.5 and 1")
+    bounds = efficacy_bounds(times, level)
+    none = (0.0,) * len(times)
+
+    def missing(drift: float) -> float:
+        return LooksDesign(times, bounds, none, level, power, drift).power_at(1.0) - power
+
+    start = fixed_drift(level, power)
+    drift = float(optimize.brentq(missing, start * 0.99, start * 1.5, xtol=1e-9))
+    floors = (*futility_bounds(times, bounds, drift, power), 0.0) if futility else none
+    return LooksDesign(times, bounds, floors, level, power, drift)

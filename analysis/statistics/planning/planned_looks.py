@@ -1,0 +1,181 @@
+"""What a planned look decides about the comparisons of one family.
+
+The family's error is shared by Holm's (1979) step-down procedure, carried over to looks by Maurer
+and Bretz (2013), Statistics in Biopharmaceutical Research 5:311: each comparison has the bounds of
+level alpha / m, m being those not significant so far. One that is significant stays so and gives
+its share to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scipy import stats
+
+from analysis.statistics.flat_row import FlatRow
+from analysis.statistics.planning.group_sequential import (
+    efficacy_bounds,
+    final_bounds,
+    fixed_drift,
+    futility_bounds,
+)
+from analysis.statistics.planning.stagewise import z_of
+
+SIGNIFICANT, FUTILE, OPEN, UNTESTED = "significant", "futile", "open", "untested"
+POWER = 0.8  # of the effect that futility is measured against
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison by the ratings so far, analysed as if there were no looks.
+
+    ``value``, ``half_width`` (of the interval at ``level``) and ``null`` are in score units, ``p``
+    is two-sided; half_width and p are None where there is no test.
+    """
+
+    condition: str
+    versus: str
+    value: float
+    half_width: float | None
+    p: float | None
+    null: float = 0.0
+    level: float = 0.95
+
+    @property
+    def pair(self) -> Pair:
+        """Both names."""
+        return self.condition, self.versus
+
+    @property
+    def z(self) -> float | None:
+        """The normal quantile of p, with the sign of the difference; None without a test."""
+        return None if self.p is None else z_of(self.p, self.value - self.null)
+
+    @property
+    def se(self) -> float | None:
+        """The half-width in units of the normal quantile; None without a test."""
+        half = (1 - self.level) / 2
+        return None if self.half_width is None else self.half_width / float(stats.norm.isf(half))
+
+
+@dataclass(frozen=True)
+class Verdict(FlatRow):
+    """What a look says of one comparison: Z against its bounds, and the verdict so far.
+
+    ``look`` is the number of the look at which it became significant (0: it is not).
+    """
+
+    condition: str
+    versus: str
+    value: float
+    low: float | None
+    high: float | None
+    z: float | None
+    bound: float | None
+    futility: float | None
+    verdict: str
+    look: int = 0
+
+
+def verdicts_of(
+    compared: Sequence[Compared],
+    information: Sequence[float],
+    numbers: Sequence[int],
+    *,
+    before: Mapping[Pair, int] | None = None,
+    comparisons: int = 0,
+    level: float = 0.95,
+    futility: bool = True,
+    difference: float | None = None,
+    last: bool = False,
+) -> list[Verdict]:
+    """The verdict on each comparison of a family at the last of the looks made.
+
+    ``information`` (k,) are the shares of the planned raters at the looks so far, ``numbers`` (k,)
+    their numbers, this look last; ``before`` are the comparisons that were significant, with the
+    look at which. ``comparisons`` is how many are planned, if more than there are. ``difference``
+    (score units) is the smallest that matters: futile is what would hardly be found if it were
+    true; None takes the effect that the plan finds with a power of 80 %. At the ``last`` look all
+    of the error is spent, whatever the share of raters.
+    """
+    rejected = dict(before or {})
+    m = max(comparisons, len(compared), 1)
+    shares = tuple(float(t) for t in information)
+    alpha = 1 - level
+    bound = _last_bound(shares, alpha / max(m - len(rejected), 1), last)
+    while True:
+        new = [
+            each.pair
+            for each in compared
+            if each.pair not in rejected and each.z is not None and abs(each.z) >= bound
+        ]
+        if not new:
+            break
+        rejected |= dict.fromkeys(new, numbers[-1])
+        bound = _last_bound(shares, alpha / max(m - len(rejected), 1), last)
+    return [
+        _verdict(each, shares, bound, rejected, futility and not last, difference, alpha / m)
+        for each in compared
+    ]
+
+
+def _verdict(
+    each: Compared,
+    shares: tuple[float, ...],
+    bound: float,
+    rejected: Mapping[Pair, int],
+    futility: bool,
+    difference: float | None,
+    alpha: float,
+) -> Verdict:
+    floor = _floor(each, shares, alpha, difference) if futility else None
+    if each.pair in rejected:
+        verdict = SIGNIFICANT
+    elif each.z is None:
+        verdict = UNTESTED
+    elif floor is not None and abs(each.z) < floor:
+        verdict = FUTILE
+    else:
+        verdict = OPEN
+    half = each.half_width
+    return Verdict(
+        condition=each.condition,
+        versus=each.versus,
+        value=each.value,
+        low=None if half is None else each.value - half,
+        high=None if half is None else each.value + half,
+        z=each.z,
+        bound=bound,
+        futility=floor,
+        verdict=verdict,
+        look=rejected.get(each.pair, 0),
+    )
+
+
+def _floor(
+    each: Compared, shares: tuple[float, ...], alpha: float, difference: float | None
+) -> float | None:
+    """The bound on abs(Z) below which a comparison is futile at the last of these looks."""
+    if each.se is None:
+        return None
+    drift = fixed_drift(1 - alpha, POWER)
+    if difference is not None:
+        drift = difference / (each.se * shares[-1] ** 0.5)  # of Z when all raters are there
+    return _futility(shares, alpha, round(min(drift, 30.0), 2))
+
+
+@lru_cache(maxsize=4096)
+def _futility(shares: tuple[float, ...], alpha: float, drift: float) -> float:
+    plan = (*shares, 1.0) if shares[-1] < 1 else shares
+    if len(plan) == 1:
+        return 0.0
+    floors = futility_bounds(plan, efficacy_bounds(plan, 1 - alpha), drift, POWER)
+    return floors[len(shares) - 1] if len(shares) <= len(floors) else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _last_bound(shares: tuple[float, ...], alpha: float, last: bool) -> float:
+    return (final_bounds if last else efficacy_bounds)(shares, 1 - alpha)[-1]

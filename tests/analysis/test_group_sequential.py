@@ -1,0 +1,171 @@
+"""Planned looks: published designs, simulated studies with a known truth, and the decisions."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from analysis.statistics.planning import PlanningError
+from analysis.statistics.planning.group_sequential import (
+    crossings,
+    efficacy_bounds,
+    final_bounds,
+    fixed_drift,
+    looks_design,
+)
+from analysis.statistics.planning.planned_looks import (
+    FUTILE,
+    OPEN,
+    SIGNIFICANT,
+    Compared,
+    verdicts_of,
+)
+from analysis.statistics.planning.stagewise import adjusted_estimate, tail
+from tests.analysis.simulation import sizes
+
+FIVE = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def test_a_published_design_with_futility():
+    """rpact, course of 2026: asOF, one-sided .025, looks .3 .6 1, futility 0 at first, power .8.
+
+    Printed: inflation 1.0718, mean sample size .8826 at the planned effect and .695 at none.
+    """
+    looks = (0.3, 0.6, 1.0)
+    bounds = efficacy_bounds(looks)
+    regions = [((0.0, bounds[0]),), ((-9.0, bounds[1]),), ((bounds[2], bounds[2]),)]
+
+    def power(drift):
+        return crossings(looks, regions, drift).above.sum() - 0.8
+
+    drift = optimize.brentq(power, 2, 4)
+    fixed = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    inflation = (drift / fixed) ** 2
+
+    def mean_size(effect):
+        first, second, _ = crossings(looks, regions, effect * drift).ends
+        return inflation * (0.3 * first + 0.6 * second + 1 - first - second)
+
+    assert inflation == pytest.approx(1.0718, abs=5e-5)
+    assert mean_size(1) == pytest.approx(0.8826, abs=5e-5)
+    assert mean_size(0) == pytest.approx(0.695, abs=5e-5)
+
+
+def test_five_looks_cost_little_and_save_much():
+    """Mean raters relative to no looks, power .8: the table of docs/stopping.md."""
+    plain, futile = looks_design(FIVE), looks_design(FIVE, futility=True)
+    assert plain.bounds == pytest.approx((4.8769, 3.3569, 2.6803, 2.2898, 2.0310), abs=2e-4)
+    assert plain.inflation == pytest.approx(1.0247, abs=1e-4)
+    assert plain.power_at(0) == pytest.approx(0.05, abs=1e-8)
+    assert plain.power_at(1) == pytest.approx(0.8, abs=1e-8)
+    means = [plain.relative_raters(effect) for effect in (0, 1, 1.5, 2)]
+    assert means == pytest.approx([1.018, 0.824, 0.631, 0.501], abs=1e-3)
+    means = [futile.relative_raters(effect) for effect in (0, 1, 1.5, 2)]
+    assert means == pytest.approx([0.792, 0.795, 0.628, 0.501], abs=1e-3)
+    assert futile.power_at(0) < 0.05
+    assert 0.785 < futile.power_at(1) < 0.8
+
+
+@sizes(100_000, 1_000_000)
+def test_integration_agrees_with_simulated_paths(runs):
+    design, n = looks_design(FIVE, futility=True), runs
+    rng = np.random.default_rng(20)
+    steps = np.diff((0, *FIVE))
+    for effect in (0.0, 1.0):
+        sums = np.cumsum(rng.normal(effect * design.drift * steps, steps**0.5, (n, 5)), axis=1)
+        z = np.abs(sums) / np.sqrt(FIVE)
+        ends = (z >= design.bounds) | (z < design.futility)
+        ends[:, -1] = True
+        mean = np.array(FIVE)[ends.argmax(axis=1)]
+        error = mean.std() / n**0.5
+        assert design.expected_share(effect) == pytest.approx(mean.mean(), abs=4 * error)
+
+
+def test_the_end_spends_what_is_left():
+    assert final_bounds(FIVE) == pytest.approx(efficacy_bounds(FIVE), abs=1e-6)
+    early, late = final_bounds((0.2, 0.4, 0.7)), final_bounds((0.2, 0.4, 1.1))
+    assert early[:2] == efficacy_bounds((0.2, 0.4))
+    assert early[-1] < efficacy_bounds((0.2, 0.4, 0.7))[-1]
+    for bounds, looks in ((early, (0.2, 0.4, 0.7)), (late, (0.2, 0.4, 1.1))):
+        found = crossings(looks, [((-b, b),) for b in bounds], 0.0)
+        assert (found.above + found.below).sum() == pytest.approx(0.05, abs=1e-8)
+    assert final_bounds((0.7,)) == pytest.approx([stats.norm.ppf(0.975)])
+
+
+def test_without_earlier_looks_nothing_is_adjusted():
+    half = stats.t.ppf(0.975, 12) * 0.2
+    p = 2 * stats.t.sf(2.5, 12)
+    made = adjusted_estimate([0.4], [], 1.0, half, p, null=0.5)
+    assert (made.value, made.low, made.high) == pytest.approx((1.0, 1.0 - half, 1.0 + half))
+    assert made.p == pytest.approx(p)
+
+
+@sizes(300, 10_000)
+def test_the_adjusted_estimate_is_median_unbiased_and_covers(runs):
+    """Five looks, truths from none to one and a half times the planned."""
+    design, n = looks_design(FIVE), runs
+    rng, times = np.random.default_rng(7), np.array(FIVE)
+    margin = 4 * (0.05 * 0.95 / n) ** 0.5
+    for effect in (0.0, 0.7, 1.5):
+        truth = effect * design.drift
+        sums = np.cumsum(rng.normal(truth * 0.2, 0.2**0.5, (n, 5)), axis=1)
+        z = sums / times**0.5
+        crossed = np.abs(z) >= design.bounds
+        crossed[:, -1] = True
+        last = crossed.argmax(axis=1)
+        tails = np.array(
+            [
+                tail(truth * times[k] ** 0.5, times[: k + 1] / times[k], design.bounds[:k], z[i, k])
+                for i, k in enumerate(last)
+            ]
+        )
+        held = ((tails >= 0.025) & (tails <= 0.975)).mean()
+        assert held == pytest.approx(0.95, abs=margin)
+        assert (tails < 0.5).mean() == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
+
+
+def test_interval_and_p_agree_with_the_tail():
+    bounds = efficacy_bounds((0.2, 0.4))
+    half = 1.96 * 0.1
+    made = adjusted_estimate([0.2, 0.4, 0.6], bounds, 0.3, half, 2 * stats.norm.sf(3.0))
+    assert made.low < made.value < made.plain == 0.3
+    se = half / stats.norm.ppf(0.975)
+    for end, wanted in ((made.low, 0.025), (made.value, 0.5), (made.high, 0.975)):
+        drift = 3.0 + (end - 0.3) / se
+        assert tail(drift, [1 / 3, 2 / 3, 1], bounds, 3.0) == pytest.approx(wanted, abs=1e-6)
+    assert made.p == pytest.approx(2 * tail(0.0, [1 / 3, 2 / 3, 1], bounds, 3.0))
+
+
+def compared(name, z):
+    return Compared(name, "ref", 0.1 * z, 0.196, float(2 * stats.norm.sf(abs(z))))
+
+
+def test_a_significant_comparison_gives_its_error_to_the_others():
+    both, one = efficacy_bounds((0.4,), 0.975)[0], efficacy_bounds((0.4,), 0.95)[0]
+    between = (both + one) / 2
+    alone = verdicts_of([compared("a", 1.0), compared("b", between)], [0.4], [1], futility=False)
+    assert [each.verdict for each in alone] == [OPEN, OPEN]
+    found = verdicts_of([compared("a", 9.0), compared("b", between)], [0.4], [1], futility=False)
+    assert [each.verdict for each in found] == [SIGNIFICANT, SIGNIFICANT]
+    kept = verdicts_of([compared("a", 0.1)], [0.4, 0.6], [1, 3], before={("a", "ref"): 1})
+    assert (kept[0].verdict, kept[0].look) == (SIGNIFICANT, 1)
+
+
+def test_futile_is_what_would_hardly_be_found():
+    looks = [0.2, 0.4, 0.6, 0.8]
+    near, far = verdicts_of([compared("a", 0.1), compared("b", 1.6)], looks, [1, 2, 3, 4])
+    assert (near.verdict, far.verdict) == (FUTILE, OPEN)
+    large = verdicts_of([compared("a", 1.6)], looks, [1, 2, 3, 4], difference=2.0)
+    small = verdicts_of([compared("a", 0.1)], looks, [1, 2, 3, 4], difference=0.05)
+    assert (large[0].verdict, small[0].verdict) == (FUTILE, OPEN)
+    last = verdicts_of([compared("a", 0.1)], [*looks, 1.0], [1, 2, 3, 4, 5], last=True)
+    assert last[0].verdict == OPEN
+
+
+@pytest.mark.parametrize("looks", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 0.9)])
+def test_designs_that_are_none(looks):
+    with pytest.raises(PlanningError):
+        looks_design(looks)
+
+
+def test_a_plain_test_has_the_drift_of_the_textbook():
+    assert fixed_drift(0.95, 0.8) == pytest.approx(2.8016, abs=1e-3)
