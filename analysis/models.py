@@ -1,6 +1,7 @@
 """AnalysisRun (what was asked, its report), RunFile (made of it), ResultsLink (who may read it).
 
-Leaderboard (several studies, what was last made of them) and LeaderboardLink (who may read it).
+Leaderboard (several studies, what was last made of them), LeaderboardVersion (what it showed on a
+day) and LeaderboardLink (who may read it).
 """
 
 from __future__ import annotations
@@ -274,6 +275,29 @@ class LeaderboardEntry(models.Model):
 
     def __str__(self) -> str:
         return f"study {self.study_id} on {self.board_id}"
+
+
+class LeaderboardVersion(models.Model):
+    """What a leaderboard showed on a day: see analysis.web.board_versions."""
+
+    board = models.ForeignKey(Leaderboard, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    taken_at = models.DateTimeField()
+    studies = models.JSONField(default=list)  # their keys
+    systems = models.JSONField(default=list)  # their names
+    note = models.CharField(max_length=200, blank=True)  # of who asked for it
+    text = models.TextField(blank=True)  # the file; empty once it is deleted
+    digest = models.CharField(max_length=64)  # SHA-256 of the file
+    deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="version_once_per_leaderboard")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of leaderboard {self.board_id}"
 
 
 class LeaderboardLink(ReadOnlyLink):

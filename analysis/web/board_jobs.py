@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.statistics.screening import rule_text
+from analysis.web.board_versions import forget_versions, keep_version
 from analysis.web.cache import code_mark, marks
 from analysis.web.study_tables import study_rules, study_spared
 from config.missing_packages import failure
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.report.leaderboard.gathering import StudyInput
+    from analysis.statistics.screening.screened import Exclusions
 
 
 KEPT_S = 7 * 86_400
@@ -40,11 +42,12 @@ _SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"
 
 @dataclass(frozen=True)
 class Screened:
-    """A study's ratings after screening and its metric scores, in the columns that are used."""
+    """A study's ratings after screening, what was excluded, and its metric scores."""
 
     ratings: pd.DataFrame
     scores: pd.DataFrame
     scripted: int
+    exclusions: Sequence[Exclusions]
 
 
 def study_mark(key: str) -> str:
@@ -64,7 +67,13 @@ def study_input(key: str) -> StudyInput:
     if screened is None:
         screened = _read(key)
         _keep(key, mark, screened)
-    return StudyInput(board_facts(key), screened.ratings, screened.scores, screened.scripted)
+    return StudyInput(
+        board_facts(key),
+        screened.ratings,
+        screened.scores,
+        screened.scripted,
+        screened.exclusions,
+    )
 
 
 def forget_input(key: str) -> None:
@@ -81,11 +90,13 @@ def _read(key: str) -> Screened:
     from listening.selectors import scripted_raters
 
     rules = study_rules(key)
-    ratings = screen(from_study(key), rules, study_spared(key)).kept(rules)
+    screened = screen(from_study(key), rules, study_spared(key))
+    ratings = screened.kept(rules)
     scripted = scripted_raters(key) & set(ratings["rater"])
     scores = scores_from_rows(study_scores(key))
     used = [name for name in _SCORES if name in scores]
-    return Screened(rated(ratings)[_RATINGS], scores[used], len(scripted))
+    rows = rated(ratings)[_RATINGS]
+    return Screened(rows, scores[used], len(scripted), screened.counts())
 
 
 def _cached_screening(key: str, mark: str) -> Screened | None:
@@ -168,6 +179,7 @@ def make_leaderboard(pk: int) -> None:
                 boards.update(state=State.EMPTY)
                 return
             boards.update(state=State.DONE, error="", result=text, **ended)
+            keep_version(row, content)
 
 
 def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:
@@ -180,6 +192,7 @@ def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:
 def forget_boards(study_key: str) -> None:
     """What was made with a study's ratings is deleted: some of them, or the study, are gone."""
     forget_input(study_key)
+    forget_versions(study_key)
     _empty(list(Leaderboard.objects.filter(entries__study__key=study_key).values_list("pk")))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -28,8 +28,9 @@ from django.views.decorators.http import (
 
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
-from analysis.report.content import Content, Table
+from analysis.report.content import Table
 from analysis.web.board_jobs import content_of, make_when_due
+from analysis.web.board_versions import changes, ever_entered, keep_version_now, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,
@@ -45,6 +46,7 @@ from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
 BIBTEX = "references.bib"
+VERSION = "version-"
 LONGEST_NAME = 120
 REFRESH_S = 2
 NO_SUCH = "You have no such leaderboard."
@@ -76,16 +78,18 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     """One leaderboard; it is made again where something has changed."""
     board = board_for(request.user, pk)
     make_when_due(board)
-    context = {**shown_board(board, _file_link(pk)), **_form(request, board)}
+    link_to = _file_link(pk)
+    context = {**shown_board(board, link_to), **_form(request, board)}
     context["links"] = board.links.select_related("made_by") if may_edit(request, board) else None
     context["may_edit"] = may_edit(request, board)
+    context |= versions_of(board, lambda number: link_to(f"version-{number}.json"))
     return render(request, "analysis/leaderboard.html", context)
 
 
 @login_required
 @require_GET
 def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """One of its tables as CSV or LaTeX, or what its methods cite."""
+    """One of its tables as CSV or LaTeX, a version, or what its methods cite."""
     from analysis.citations import works_in
 
     board = board_for(request.user, pk)
@@ -98,6 +102,8 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
         return _download(works, "text/plain; charset=utf-8", name)
+    if stem.startswith(VERSION) and kind == "json":
+        return _version_file(board, stem.removeprefix(VERSION))
     raise Http404(f"There is no file {name}.")
 
 
@@ -107,6 +113,11 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     """Change it, or delete it."""
     board = board_for(request.user, pk)
     check_edit(request, board)
+    if request.POST.get("do") == "version":
+        note = " ".join(request.POST.get("note", "").split())[:200] or "kept by hand"
+        if keep_version_now(board, note) is None:
+            messages.error(request, "The leaderboard shows nothing yet. Wait until it is computed.")
+        return redirect(f"{reverse('leaderboard', args=[pk])}#versions-title")
     if request.POST.get("do") == "delete":
         board.delete()
         messages.success(request, f"“{board.title}” was deleted. Its studies are not affected.")
@@ -196,24 +207,30 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
         "warnings": content.warnings,
         "methods": [resolve(text) for text in content.methods],
         "bibtex": link(BIBTEX) if content.methods else "",
-        "systems": _systems(content),
+        "systems": systems_of(content),
     }
 
 
-def _systems(content: Content) -> list[str]:
-    """The systems of its leaderboards, for the choice of a reference."""
-    names = {
-        str(row["system"])
-        for table in content.tables
-        if table.key.startswith("leaderboard")
-        for row in table.rows
+def versions_of(board: Leaderboard, link: Callable[[int], str]) -> dict[str, Any]:
+    """Its versions with links to their files, and every system that was ever on it."""
+    every = changes(board)
+    return {
+        "versions": [(each, link(each.version.number)) for each in every],
+        "ever": ever_entered(every),
     }
-    return sorted(names)
+
+
+def _version_file(board: Leaderboard, number: str) -> HttpResponse:
+    """The file of a version, byte by byte as its digest was taken of it."""
+    kept = board.versions.exclude(text="")
+    version = get_object_or_404(kept, number=int(number) if number.isdecimal() else 0)
+    name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-{VERSION}{number}.json"
+    return _download(version.text, "application/json; charset=utf-8", name)
 
 
 def _file_link(pk: int) -> Any:
     def link(name: str) -> str:
-        if not name.endswith((".csv", ".tex", ".bib")):
+        if not name.endswith((".csv", ".tex", ".bib", ".json")):
             return ""
         return reverse("leaderboard-file", args=[pk, name])
 
@@ -363,4 +380,17 @@ def shared_board(request: HttpRequest, token: str) -> HttpResponse:
         return over(request, link)
     count_opening(request, link)
     context = {**shown_board(link.board, lambda name: ""), "link": link}
+    context |= versions_of(
+        link.board, lambda number: reverse("shared-leaderboard-version", args=[token, number])
+    )
     return kept_by_nobody(render(request, "analysis/shared_leaderboard.html", context))
+
+
+@require_safe
+def shared_version(request: HttpRequest, token: str, number: int) -> HttpResponse:
+    """The file of a version, for who has a link to the leaderboard."""
+    links = LeaderboardLink.objects.filter(token_hash=hash_of(token)).select_related("board")
+    link = links.first()
+    if link is None or not link.is_open:
+        return over(request, link)
+    return kept_by_nobody(_version_file(link.board, str(number)))

@@ -1,5 +1,7 @@
 """Leaderboards: who sees them, when they are made again, their files and read-only links."""
 
+import hashlib
+import json
 import re
 
 import pytest
@@ -9,9 +11,10 @@ from django.test import Client
 from analysis.models import Leaderboard, LeaderboardLink
 from analysis.ratings import table
 from analysis.web.board_jobs import content_of, make_leaderboard
+from analysis.web.board_versions import changes
 from listening import studies as kept_studies
 from listening.common.signals import withdrawn
-from listening.models import Membership, Project, Rating, Stimulus, Study, StudyEvent
+from listening.models import Condition, Membership, Project, Rating, Stimulus, Study, StudyEvent
 from listening.studies.analysis_rules import add_rule
 from tests.factories import answer_all, arrive, make_study, make_user
 from tests.own_cache import empty_cache
@@ -211,3 +214,60 @@ def test_what_was_made_of_a_rater_who_withdrew_or_of_a_deleted_study_goes(client
     kept_studies.delete_study(two[1], "two")
     board.refresh_from_db()
     assert (board.result, board.keys) == ("", ["one"])
+
+
+@pytest.mark.medium
+def test_a_version_is_kept_when_systems_come_or_leave(client, two):
+    client.force_login(two[0].owner)
+    newcomer = Condition.objects.get(study=two[1], key="cond-1")
+    Condition.objects.filter(pk=newcomer.pk).update(label="Newcomer", key="newcomer")
+    for place, clip in enumerate(Stimulus.objects.filter(condition=newcomer)):
+        Stimulus.objects.filter(pk=clip.pk).update(sha256=f"{place:064}")
+    new(client, study=["one"])
+    board = Leaderboard.objects.get()
+    made(client)
+    made(client)  # nothing changed: no version
+    client.post(f"/leaderboards/{board.pk}/do/", {"title": "V", "study": ["one", "two"]})
+    made(client)
+    client.post(f"/leaderboards/{board.pk}/do/", {"title": "V", "study": ["one"]})
+    page = made(client)
+    came = [(len(each.entered), list(each.left)) for each in reversed(changes(board))]
+    assert came == [(2, []), (1, []), (0, ["Newcomer"])]
+    assert "Systems ever entered (3)" in page
+    digests = re.findall(r"<code>([0-9a-f]{64})</code>", page)
+    for number, digest in zip((3, 2, 1), digests, strict=True):
+        file = client.get(f"/leaderboards/{board.pk}/version-{number}.json").content
+        assert hashlib.sha256(file).hexdigest() == digest
+        assert json.loads(file)["version"] == number
+    client.post(f"/leaderboards/{board.pk}/do/", {"do": "version", "note": "as in the paper"})
+    assert board.versions.first().note == "as in the paper"
+    assert client.get(f"/leaderboards/{board.pk}/version-9.json").status_code == 404
+
+
+@pytest.mark.medium
+def test_versions_of_a_shared_leaderboard_go_with_ratings_but_not_their_digests(client, two):
+    client.force_login(two[0].owner)
+    new(client)
+    board = Leaderboard.objects.get()
+    made(client)
+    answer = client.post(f"/leaderboards/{board.pk}/links/", {"days": "9"}).content.decode()
+    shared = re.search(r"/shared/leaderboards/[^/\"<]+/", answer)[0]
+    stranger = Client()
+    file = stranger.get(f"{shared}version-1.json").content
+    digest = hashlib.sha256(file).hexdigest()
+    assert digest in stranger.get(shared).content.decode()
+    withdrawn.send(__name__, study_id=two[0].pk, study_key="one")
+    page = stranger.get(shared).content.decode()
+    assert digest in page
+    assert "withdrawn" in page
+    assert stranger.get(f"{shared}version-1.json").status_code == 404
+    made(client)  # without the rater's ratings, the same systems: no version of its own
+    assert board.versions.count() == 1
+
+
+def test_a_leaderboard_tells_what_rules_left_out(client, two):
+    client.force_login(two[0].owner)
+    add_rule(two[0], "answer_time:minimum_ms=3600000", "nobody may be so quick")
+    new(client)
+    page = made(client)
+    assert "Each rating is counted at the first rule that leaves it out." in page

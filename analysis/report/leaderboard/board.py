@@ -80,7 +80,7 @@ def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float
     return Content(
         sentences=contents.sentences,
         figures=contents.figures,
-        tables=contents.tables,
+        tables=[*contents.tables, *_exclusions(studies)],
         warnings=list(
             dict.fromkeys(
                 [*contents.warnings, *collection.notes, *collection.same.notes, *left_out]
@@ -288,6 +288,27 @@ def _studies(question: Question, suffix: str) -> Table:
     ]
     title = f"Studies: {question.title}"
     return Table(f"studies{suffix}", title, columns, rows, about=question.title, folded=True)
+
+
+def _exclusions(studies: Sequence[StudyInput]) -> Iterator[Table]:
+    """What each study's rules of screening left out of all its questions; none without any."""
+    rows = [
+        {"study": study.facts["key"], "what": each["what"], "ratings": each["ratings_told"]}
+        | {"raters": each["raters"]}
+        for study in studies
+        for each in study.exclusions
+        if each["ratings_told"]
+    ]
+    if not any(study.exclusions for study in studies):
+        return
+    columns = [
+        Column("study", "Study"),
+        Column("what", "Left out"),
+        Column("ratings", "Ratings", "count"),
+        Column("raters", "Raters", "count"),
+    ]
+    note = "Each rating is counted at the first rule that leaves it out."
+    yield Table("exclusions", "Exclusions", columns, rows, note, about="Exclusions")
 
 
 def _wins(ratings: PairRatings, order: Sequence[str], suffix: str, about: str) -> Table:

@@ -17,17 +17,22 @@ from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
 from analysis.statistics.pairs.screens import screen_names
 
 if TYPE_CHECKING:
+    from analysis.statistics.screening.screened import Exclusions
     from listening.selectors import BoardFacts, BoardQuestion
 
 
 @dataclass(frozen=True)
 class StudyInput:
-    """A study: its facts, its ratings after screening, its metric scores; programs among raters."""
+    """A study: its facts, its ratings after screening, its metric scores; programs among raters.
+
+    ``exclusions`` are what each rule of screening left out.
+    """
 
     facts: BoardFacts
     ratings: pd.DataFrame
     scores: pd.DataFrame
     scripted: int = 0
+    exclusions: Sequence[Exclusions] = ()
 
 
 @dataclass(frozen=True)
