@@ -23,19 +23,19 @@ __all__ = [
 
 def estimands() -> dict[str, Estimand]:
     """Every estimand by its key, as the methods of the registry declare them."""
-    return {method.estimand.key: method.estimand for method in Method.registry.values()}
+    return {each.key: each for each in _all()}
 
 
 def estimand_of(key: str) -> Estimand:
     """The estimand with this key; KeyError lists those there are."""
-    for method in Method.registry.values():
-        if method.estimand.key == key:
-            return method.estimand
+    known = next((each for each in _all() if each.key == key), None)
+    if known is not None:
+        return known
     raise KeyError(_unknown("estimand", key, estimands()))
 
 
 def estimand_of_method(key: str) -> Estimand:
-    """The estimand of a method; KeyError lists the methods there are."""
+    """The usual estimand of a method; KeyError lists the methods there are."""
     if key not in Method.registry:
         raise KeyError(_unknown("method", key, Method.registry))
     return Method.registry[key].estimand
@@ -43,7 +43,11 @@ def estimand_of_method(key: str) -> Estimand:
 
 def methods_of(estimand: str) -> list[str]:
     """The methods whose scores have an estimand, by their keys; none if there is no such one."""
-    return [key for key, method in Method.registry.items() if method.estimand.key == estimand]
+    return [
+        key
+        for key, method in Method.registry.items()
+        if any(each.key == estimand for each in method.estimands())
+    ]
 
 
 def name_of(key: str) -> str:
@@ -57,7 +61,7 @@ def keys_where(trait: str) -> frozenset[str]:
 
 
 def _all() -> Iterable[Estimand]:
-    return (method.estimand for method in Method.registry.values())
+    return (each for method in Method.registry.values() for each in method.estimands())
 
 
 def _unknown(what: str, key: str, known: Iterable[str]) -> str:

@@ -856,7 +856,8 @@ def _of_methods(table: pd.DataFrame) -> Iterator[Mistake]:
         mine = (table["method"] == method) & (table["estimand"] == estimand)
         try:
             known = estimand_of_method(str(method)) if method else None
-            known = estimand_of(str(estimand)) if estimand and not known else known
+            if estimand and (not known or str(method) in methods_of(str(estimand))):
+                known = estimand_of(str(estimand))
         except KeyError as error:
             yield mine, "method" if method else "estimand", f"there is {error.args[0]}"
             continue

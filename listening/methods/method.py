@@ -8,10 +8,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
+from listening.methods.error_spans import read_spans
 from listening.methods.estimand import Estimand
 from listening.methods.marks import NO_ERRORS, read_marks
 
 if TYPE_CHECKING:
+    from listening.methods.error_spans import HeardPart
     from listening.methods.transcript_scores import SpokenText
 
 WAVEFORMS = ("none", "reference")
@@ -23,7 +25,8 @@ LONGEST_LABEL = 2000
 PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
 TEXTS = ("text", "transcript")  # widgets in which raters type
 MARKS = "marks"  # the widget in which raters mark words of the text
-OPEN = (*TEXTS, MARKS)  # widgets whose answers are too many to list
+SPANS = "spans"  # the widget in which raters mark spans of the waveform
+OPEN = (*TEXTS, MARKS, SPANS)  # widgets whose answers are too many to list
 JOINT = "|"  # between the labels of an answer that holds several
 # Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
 CORRECT_ANSWER = "correct_answer"
@@ -175,6 +178,7 @@ class Scale:
     `alternatives`: one of those that the clip brings; see `of_clip`.
     `transcript`: the same, or the step that says that nothing was understood.
     `marks`: words of the text, each with one of the steps as its kind; or the step apart.
+    `spans`: the same of spans of the waveform.
     """
 
     steps: tuple[Step, ...] = ()
@@ -187,7 +191,7 @@ class Scale:
         if self.widget in TEXTS and label not in self.labels:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
-        elif self.widget == MARKS and label != NO_ERRORS:
+        elif self.widget in (MARKS, SPANS) and label != NO_ERRORS:
             self._check_marks(label)
             return None
         elif self.widget == "many":
@@ -202,8 +206,9 @@ class Scale:
         raise ValueError(f"“{label[:80]}” is not on this scale")
 
     def _check_marks(self, label: str) -> None:
+        read = read_marks if self.widget == MARKS else read_spans
         try:
-            read_marks(label, [step.label for step in self.steps if not step.apart])
+            read(label, [step.label for step in self.steps if not step.apart])
         except ValueError as error:
             raise ValueError(f"“{label[:80]}” is not on this scale: {error}") from None
 
@@ -301,6 +306,7 @@ class Method:
     key: ClassVar[str]
     title: ClassVar[str]
     estimand: ClassVar[Estimand]  # what the mean of its scores is; no other file knows
+    further_estimands: ClassVar[tuple[Estimand, ...]] = ()  # with other options; see `estimand_for`
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
@@ -310,6 +316,7 @@ class Method:
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     offers_choices: ClassVar[bool] = False  # whether an answer may be the right one of several
     compares_text: ClassVar[bool] = False  # do raters type the text of a clip, which is hidden?
+    marks_errors: ClassVar[bool] = False  # is an answer a list of marked errors?
     scores_by_text: ClassVar[bool] = False  # is an answer scored with the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
@@ -321,6 +328,15 @@ class Method:
             if own and method.estimand.key == own.key and method.estimand != own:
                 raise ValueError(f"two methods declare the estimand “{own.key}” differently")
         Method.registry.add(cls)
+
+    @classmethod
+    def estimands(cls) -> tuple[Estimand, ...]:
+        """All that the mean of its scores may be, the usual one first."""
+        return (cls.estimand, *cls.further_estimands)
+
+    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+        """What the mean of the scores of a task with these options is."""
+        return self.estimand
 
     def question_for(self, options: Mapping[str, Any]) -> str:
         """What a criterion asks that has no question of its own."""
@@ -376,10 +392,22 @@ class Method:
     def check_alternatives(self, attributes: Mapping[str, Any]) -> None:
         """ValueError when the alternatives or the right answer of a clip do not fit."""
 
+    def needs_text(self, options: Mapping[str, Any]) -> bool:
+        """Whether answers of a task with these options are scored with the text of the clip."""
+        return self.scores_by_text
+
+    def marks_time(self, options: Mapping[str, Any]) -> bool:
+        """Whether answers of a task with these options name times of the clip."""
+        return False
+
+    def time_score(self, label: str, heard: HeardPart) -> float | None:
+        """The number of an answer that names times of the clip as it was uploaded."""
+        raise NotImplementedError
+
     def text_score(
         self, label: str, spoken: SpokenText, options: Mapping[str, Any]
     ) -> float | None:
-        """The number of an answer about a clip that says this; see `scores_by_text`.
+        """The number of an answer about a clip that says this; see `needs_text`.
 
         ValueError where the answer does not fit the text.
         """

@@ -84,7 +84,7 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
         task=task.key,
         title=task.title or task.key,
         method=task.method,
-        estimand=method_named(task.method).estimand.key,
+        estimand=method_named(task.method).estimand_for(task.options).key,
         criteria=[criterion.key for criterion in task.criteria.order_by("order")],
         conditions=conditions,
         items=items,
@@ -125,7 +125,7 @@ def draft_plans(code: str, user: Any) -> list[DraftPlan]:
         plans.append(
             DraftPlan(
                 title=task.title or task.key,
-                estimand=method.estimand.key,
+                estimand=method.estimand_for(task.options).key,
                 conditions=_compared(amount.columns, amount.clips_together),
                 items=amount.items,
                 ratings_per_stimulus=task.ratings_per_stimulus,

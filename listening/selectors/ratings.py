@@ -469,6 +469,10 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
             return
         ratings = f"({picked} OFFSET 0)"  # picked first, and joined then
     row_of = Study.objects.get(key=study)
+    estimands = {
+        task.key: method_named(task.method).estimand_for(task.options).key
+        for task in row_of.tasks.all()
+    }
     reviews, codes = used_reviews(row_of), used_codes(row_of)
     with transaction.atomic():
         raw = connection.connection
@@ -482,7 +486,7 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
-                head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
+                head = (*row[:4], estimands[row[1]], *row[4:FIRST], first)
                 *rest, version, source, trial = row[BEFORE_REVIEW:]
                 review, coded = reviews.get(trial, ""), codes.get(trial, "")
                 tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version, source)
