@@ -64,6 +64,9 @@ def scale_words(criterion: Mapping[str, Any]) -> str:
     if criterion["widget"] == "marks":
         kinds = [f"“{text or label}”" for label, text in steps[:-1]]
         return f"by marking words of the text as {enumerated(kinds, 'or')}"
+    if criterion["widget"] == "spans":
+        kinds = [f"“{text or label}”" for label, text in steps[:-1]]
+        return f"by marking spans of the waveform as {enumerated(kinds, 'or')}"
     if not steps:
         return "in their own words"
     labels = [text or label for label, text in steps]

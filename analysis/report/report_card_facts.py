@@ -28,6 +28,7 @@ WIDGETS = {
     "text": "words",
     "transcript": "the words of the clip, typed; or",
     "marks": "words of the text, each marked as one of",
+    "spans": "spans of the waveform, each marked as one of",
 }
 
 

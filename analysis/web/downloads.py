@@ -141,9 +141,11 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
     """A file that is made at once from a finished analysis; empty for other names."""
-    from analysis.report.writers.clip_files import part_files
+    from analysis.report.writers.clip_files import TEXTGRIDS, part_files, textgrids_zip
 
     report = finished.report()
+    if name == TEXTGRIDS:
+        return textgrids_zip(report)
     content = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
     if content:
         return content

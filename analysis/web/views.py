@@ -266,9 +266,11 @@ def _clips(report: Report | None) -> list[str]:
 
 def _part_files(report: Report | None) -> list[str]:
     """The further files of single analyses, such as marking-marks.json."""
-    from analysis.report.writers.clip_files import part_files
+    from analysis.report.writers.clip_files import TEXTGRIDS, has_textgrids, part_files
 
-    return [*part_files(report)] if report else []
+    if not report:
+        return []
+    return [*part_files(report), *[TEXTGRIDS] * has_textgrids(report)]
 
 
 def runs_of(key: str) -> QuerySet[AnalysisRun]:

@@ -1,12 +1,13 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
-from listening.audio.appearance import appearance_of
+from listening.audio.appearance import appearance_of, lead_in_s
 from listening.audio.links import (
     ClipRequest,
     check_cookie,
     check_url,
     clip_cookie,
     clip_url,
+    place_of,
     resolve_check,
     resolve_clip,
     served_copy_of,
@@ -45,8 +46,10 @@ __all__ = [
     "join",
     "keep_original",
     "keep_served",
+    "lead_in_s",
     "level_after_cut",
     "local_path",
+    "place_of",
     "probed",
     "probed_all",
     "resolve_check",

@@ -286,6 +286,14 @@ def pads_of(clip: ClipRequest) -> tuple[float, float]:
     return _pad_s(before), _pad_s(_seed("pad after", clip.token))
 
 
+def lead_in_s(served: str, trial: int, place: int) -> float:
+    """How long a clip that is heard alone is quiet before its sound, in seconds.
+
+    ``served`` is the storage name of its copy; ``trial`` and ``place`` are those of its address.
+    """
+    return pads_of(ClipRequest("", Path(served), trial, place, in_step=False))[0]
+
+
 def _pad_s(seed: bytes) -> float:
     draw = int.from_bytes(seed[:8], "big") / 2**64
     return SHORTEST_PAD_S + (LONGEST_PAD_S - SHORTEST_PAD_S) * draw

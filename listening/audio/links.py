@@ -129,9 +129,20 @@ def resolve_clip(token: str, cookies: Mapping[str, str]) -> ClipRequest | None:
 
 def served_copy_of(url: str, code: str) -> str:
     """The storage name of the copy behind a clip's address in the session with this code."""
+    return served_name(_content_of(url, code)[0].hex())
+
+
+def place_of(url: str, code: str) -> tuple[int, int]:
+    """The trial (0 outside the trials) and the place in it of a clip's address."""
+    _, _, trial, last = _content_of(url, code)
+    return trial, last & ~IN_STEP
+
+
+def _content_of(url: str, code: str) -> tuple[bytes, int, int, int]:
     raw = b64decode(url.removeprefix(PATH).encode("ascii"), altchars=b"-_", validate=True)
     content = _keys(settings.SECRET_KEY)[0].decrypt(raw[TAG_BYTES:], [code.encode()])
-    return served_name(CONTENT.unpack(content)[0].hex())
+    copy, session, trial, last = CONTENT.unpack(content)
+    return copy, session, trial, last
 
 
 def served_name(copy: str) -> str:

@@ -155,7 +155,7 @@ def trial_s(task: TaskEntry, shown: Sequence[ShownTrial], clip_s: float) -> floa
     method = method_named(task.method)
     heard_s = clips * clip_s * (COMPARED if method.screen == "parallel" else LISTENED_AGAIN)
     criteria = max(len(task.criteria), 1)
-    if method.scores_by_text:
+    if method.needs_text(task.options) or method.marks_time(task.options):
         heard_s += TEXT_S
     return heard_s + ANSWER_S + FURTHER_S * (answers * criteria - 1) + reason_s(task.justification)
 

@@ -8,10 +8,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
+from listening.methods.error_spans import read_spans
 from listening.methods.estimand import Estimand
 from listening.methods.marks import NO_ERRORS, read_marks
 
 if TYPE_CHECKING:
+    from listening.methods.error_spans import HeardPart
     from listening.methods.transcript_scores import SpokenText
 
 WAVEFORMS = ("none", "reference")
@@ -23,7 +25,8 @@ LONGEST_LABEL = 2000
 PROMPT = "prompt"  # the role of recordings that are heard before clips, and never rated
 TEXTS = ("text", "transcript")  # widgets in which raters type
 MARKS = "marks"  # the widget in which raters mark words of the text
-OPEN = (*TEXTS, MARKS)  # widgets whose answers are too many to list
+SPANS = "spans"  # the widget in which raters mark spans of the waveform
+OPEN = (*TEXTS, MARKS, SPANS)  # widgets whose answers are too many to list
 JOINT = "|"  # between the labels of an answer that holds several
 # Of a clip, columns of stimuli.csv kept among its attributes; raters never get the right answer
 CORRECT_ANSWER = "correct_answer"
@@ -176,6 +179,7 @@ class Scale:
     `alternatives`: one of those that the clip brings; see `of_clip`.
     `transcript`: the same, or the step that says that nothing was understood.
     `marks`: words of the text, each with one of the steps as its kind; or the step apart.
+    `spans`: the same of spans of the waveform.
     """
 
     steps: tuple[Step, ...] = ()
@@ -188,7 +192,7 @@ class Scale:
         if self.widget in TEXTS and label not in self.labels:
             if label.strip() and len(label) <= min(self.longest, LONGEST_LABEL):
                 return None
-        elif self.widget == MARKS and label != NO_ERRORS:
+        elif self.widget in (MARKS, SPANS) and label != NO_ERRORS:
             self._check_marks(label)
             return None
         elif self.widget == "many":
@@ -203,8 +207,9 @@ class Scale:
         raise ValueError(f"“{label[:80]}” is not on this scale")
 
     def _check_marks(self, label: str) -> None:
+        read = read_marks if self.widget == MARKS else read_spans
         try:
-            read_marks(label, [step.label for step in self.steps if not step.apart])
+            read(label, [step.label for step in self.steps if not step.apart])
         except ValueError as error:
             raise ValueError(f"“{label[:80]}” is not on this scale: {error}") from None
 
@@ -312,6 +317,7 @@ class Method:
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
     offers_choices: ClassVar[bool] = False  # whether an answer may be the right one of several
     compares_text: ClassVar[bool] = False  # do raters type the text of a clip, which is hidden?
+    marks_errors: ClassVar[bool] = False  # is an answer a list of marked errors?
     scores_by_text: ClassVar[bool] = False  # is an answer scored with the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
     registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
@@ -387,10 +393,22 @@ class Method:
     def check_alternatives(self, attributes: Mapping[str, Any]) -> None:
         """ValueError when the alternatives or the right answer of a clip do not fit."""
 
+    def needs_text(self, options: Mapping[str, Any]) -> bool:
+        """Whether answers of a task with these options are scored with the text of the clip."""
+        return self.scores_by_text
+
+    def marks_time(self, options: Mapping[str, Any]) -> bool:
+        """Whether answers of a task with these options name times of the clip."""
+        return False
+
+    def time_score(self, label: str, heard: HeardPart) -> float | None:
+        """The number of an answer that names times of the clip as it was uploaded."""
+        raise NotImplementedError
+
     def text_score(
         self, label: str, spoken: SpokenText, options: Mapping[str, Any]
     ) -> float | None:
-        """The number of an answer about a clip that says this; see `scores_by_text`.
+        """The number of an answer about a clip that says this; see `needs_text`.
 
         ValueError where the answer does not fit the text.
         """

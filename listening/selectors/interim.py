@@ -7,7 +7,8 @@ from typing import TypedDict
 from django.db import connection
 
 from listening.methods import Scale, method_named
-from listening.methods.method import MARKS
+from listening.methods.marking import ERRORS_PER_MINUTE
+from listening.methods.method import MARKS, SPANS
 from listening.models import Criterion, Session, Study
 
 
@@ -147,6 +148,8 @@ def _ends(scale: Scale) -> tuple[float, float] | None:
         return 0.0, 1.0
     if scale.widget == MARKS:  # errors per 100 words
         return 0.0, 100.0
+    if scale.widget == SPANS:  # errors per minute
+        return ERRORS_PER_MINUTE.ends
     if scale.span is not None:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]

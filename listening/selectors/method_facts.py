@@ -57,7 +57,7 @@ from listening.selectors.reviews import (
 )
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
-from listening.sessions.task_rules import spoken_texts
+from listening.sessions.task_rules import served_clips, spoken_texts
 from listening.studies.erasure import rule_of
 from listening.studies.length import session_length
 
@@ -239,6 +239,7 @@ class MarkingFacts(TypedDict):
     task: str
     kinds: dict[str, dict[str, str]]  # by criterion: the kinds and their words
     words: dict[str, list[str]]  # by stimulus: the words as they were shown
+    heard: dict[str, tuple[float, float]]  # by stimulus: start and length in s; of waveforms only
 
 
 class StudyFacts(TypedDict):
@@ -394,14 +395,16 @@ def transcription_facts(study: Study) -> list[TranscriptionFacts]:
 
 
 def marking_facts(study: Study) -> list[MarkingFacts]:
-    """The tasks of a study in which raters mark words."""
+    """The tasks of a study in which raters mark errors."""
     facts = []
     for task in study.tasks.order_by("order"):
         method = method_named(task.method)
-        if not method.scores_by_text or method.compares_text:
+        if not method.marks_errors:
             continue
         keys = dict(study.stimuli.values_list("pk", "key"))
         words = {keys[pk]: method.words_to_mark(each) for pk, each in spoken_texts(study).items()}
+        timed = served_clips(study.pk) if method.marks_time(task.options) else {}
+        heard = {keys[pk]: (c.heard.start_s, c.heard.duration_s) for pk, c in timed.items()}
         kinds = {
             each.key: {
                 step.label: step.text or step.label
@@ -411,7 +414,7 @@ def marking_facts(study: Study) -> list[MarkingFacts]:
             for each in task.criteria.order_by("order")
         }
         known = {key: own for key, own in words.items() if own}
-        facts.append(MarkingFacts(task=task.key, kinds=kinds, words=known))
+        facts.append(MarkingFacts(task=task.key, kinds=kinds, words=known, heard=heard))
     return facts
 
 

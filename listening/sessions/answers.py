@@ -19,7 +19,6 @@ from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
 from listening.design.traps import TRAINING, trap_passed
 from listening.methods import Method, Scale
-from listening.methods.transcript_scores import SpokenText
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
@@ -48,6 +47,7 @@ from listening.sessions.task_rules import (
     SESSION_OVER,
     UNKNOWN_TRIAL,
     WRONG_ORDER,
+    InWords,
     Refusal,
     Refused,
     TaskRules,
@@ -75,8 +75,8 @@ def training_feedback(
     names = words.get("criteria", {}).get(first.key, {}).get("names", {})
     scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
     scale = scale.of_clip(rules.attributes.get(trial.stimulus_id, {}))
-    spoken = rules.spoken.get(trial.stimulus_id)
-    return feedback_on(entry, json.loads(trial.expected), scale, right, (rules.method, spoken))
+    in_words = rules.expected_words(trial.stimulus_id, trial.id, scale)
+    return feedback_on(entry, json.loads(trial.expected), scale, right, in_words)
 
 
 def feedback_on(
@@ -84,18 +84,17 @@ def feedback_on(
     expected: Sequence[str],
     scale: Scale,
     right: bool,
-    about: tuple[Method, SpokenText | None],
+    in_words: InWords | None,
 ) -> dict[str, Any]:
     """The same for an entry of a task's training; without an expected answer none is right.
 
-    ``about``: the method, and what the clip says where answers are about its text.
+    ``in_words`` says an expected answer that is none of the steps of the scale.
     """
     text = entry.get("right" if right or not expected else "wrong", "")
-    method, spoken = about
-    if spoken is None or method.compares_text:
+    if in_words is None:
         words = [s.text or s.label for s in scale.steps if s.label in expected]
     else:
-        words = [method.in_words(label, scale, spoken) for label in expected]
+        words = [in_words(label) for label in expected]
     return {"right": right if expected else None, "text": text, "expected": words or expected}
 
 
@@ -322,20 +321,21 @@ def _check_turn(sitting: Sitting, trial: LoadedTrial) -> None:
 def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) -> list[NewRating]:
     """One for everything that the screen asks; Refused unless all is answered, and no more."""
     parts = enumerate(parts_of(rules.method, trial))
-    rated = [(f".{place}", part.stimulus) for place, part in parts if part.role == "rated"]
-    if len(rated) == 1:
-        rated = [("", rated[0][1])]
+    rated = [(place, part.stimulus) for place, part in parts if part.role == "rated"]
+    several = len(rated) > 1
     ratings = []
     for index, criterion in enumerate(rules.criteria):
-        chosen = _chosen(labels, [f"{index}{suffix}" for suffix, _ in rated])
+        keys = [f"{index}.{place}" if several else f"{index}" for place, _ in rated]
+        chosen = _chosen(labels, keys)
         scales = [rules.scale_of(criterion, stimulus) for _, stimulus in rated]
         scores = _scores(rules.method, scales, chosen)
         joined = rules.method.joined_answer(chosen, scores, versus_first=trial.versus_first)
         if joined is not None:
             ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
             continue
-        for (_, stimulus), label, given in zip(rated, chosen, scores, strict=True):
-            score = _text_score(rules, stimulus, label) if given is None else given
+        for (place, stimulus), given_label, given in zip(rated, chosen, scores, strict=True):
+            label = _stored_label(rules, stimulus, given_label, trial.id, place)
+            score = _score_answer(rules, stimulus, label) if given is None else given
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )
@@ -345,9 +345,16 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     return ratings
 
 
-def _text_score(rules: TaskRules, stimulus: int, label: str) -> float | None:
+def _stored_label(rules: TaskRules, stimulus: int, label: str, trial: int, place: int) -> str:
     try:
-        return rules.score_text(stimulus, label)
+        return rules.stored_label(stimulus, label, trial, place)
+    except ValueError:
+        raise Refused(_refusal_of(rules.method)) from None
+
+
+def _score_answer(rules: TaskRules, stimulus: int, label: str) -> float | None:
+    try:
+        return rules.score_answer(stimulus, label)
     except ValueError:
         raise Refused(_refusal_of(rules.method)) from None
 

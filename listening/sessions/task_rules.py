@@ -5,19 +5,24 @@ Rules are read once per process. A refusal has a code for the page and a sentenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
+from listening import audio
 from listening.common.secret_seeds import rng_of
 from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, Step, method_named
+from listening.methods.error_spans import HeardPart, uploaded_times
+from listening.methods.marking import spans_in_words
 from listening.methods.method import ALTERNATIVES, QUESTION, gettext_noop
 from listening.methods.transcript_scores import SpokenText
 from listening.models import Stimulus, Study, Task
+
+InWords = Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,18 @@ class CriterionRules:
 
 
 @dataclass(frozen=True)
+class ServedClip:
+    """The storage name of a clip's served copy, and which part of the upload it holds."""
+
+    served: str
+    heard: HeardPart
+
+    def later_s(self, trial: int, place: int) -> float:
+        """By how much the clip sounds later at this place of a trial than in the upload."""
+        return audio.lead_in_s(self.served, trial, place) - self.heard.start_s
+
+
+@dataclass(frozen=True)
 class TaskRules:
     """What a task asks of an answer; of one whose blocks are planned, only words may change."""
 
@@ -106,14 +123,36 @@ class TaskRules:
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
     spoken: Mapping[int, SpokenText] = field(default_factory=dict)  # by stimulus
+    clips: Mapping[int, ServedClip] = field(default_factory=dict)  # by stimulus: times are marked
 
-    def score_text(self, stimulus: int, label: str) -> float | None:
-        """The score of an answer with the text of its clip; None where the task takes no text.
+    def score_answer(self, stimulus: int, label: str) -> float | None:
+        """The score of a stored answer with the text or the length of its clip.
 
-        ValueError where the answer does not fit the text.
+        None where the task takes neither. ValueError where the answer does not fit the text.
         """
+        if clip := self.clips.get(stimulus):
+            return self.method.time_score(label, clip.heard)
         spoken = self.spoken.get(stimulus)
         return None if spoken is None else self.method.text_score(label, spoken, self.options)
+
+    def stored_label(self, stimulus: int, label: str, trial: int, place: int) -> str:
+        """The answer as it is stored: its times are those of the clip as it was uploaded.
+
+        ValueError where it names a time behind the clip.
+        """
+        clip = self.clips.get(stimulus)
+        if clip is None:
+            return label
+        return uploaded_times(label, clip.heard, audio.lead_in_s(clip.served, trial, place))
+
+    def expected_words(self, stimulus: int, trial: int, scale: Scale) -> InWords | None:
+        """How feedback says an expected answer; None where it is one of the steps."""
+        if clip := self.clips.get(stimulus):
+            return partial(spans_in_words, scale=scale, later_s=clip.later_s(trial, 0))
+        spoken = self.spoken.get(stimulus)
+        if spoken is None or self.method.compares_text:
+            return None
+        return partial(self.method.in_words, scale=scale, spoken=spoken)
 
     def words_of(self, stimulus: int) -> list[str] | None:
         """The words of this clip that raters mark; None where they mark none."""
@@ -164,7 +203,8 @@ def task_rules(task: int) -> TaskRules:
         _attributes(row.study_id, criteria),
         row.order + 1,
         asks_between(row.study.questionnaires),
-        spoken_texts(row.study) if method.scores_by_text else {},
+        spoken_texts(row.study) if method.needs_text(row.options) else {},
+        served_clips(row.study_id) if method.marks_time(row.options) else {},
     )
 
 
@@ -174,6 +214,13 @@ def _attributes(study: int, criteria: Sequence[CriterionRules]) -> dict[int, Map
         return {}
     clips = Stimulus.objects.filter(study=study, attributes__has_key=ALTERNATIVES)
     return dict(clips.values_list("pk", "attributes"))
+
+
+def served_clips(study: int) -> dict[int, ServedClip]:
+    """The served copy of each clip of a study, by its number."""
+    clips = Stimulus.objects.filter(study=study, derived=False)
+    rows = clips.values_list("pk", "served", "trimmed_s", "duration_s")
+    return {pk: ServedClip(served, HeardPart(*heard)) for pk, served, *heard in rows}
 
 
 def spoken_texts(study: Study) -> dict[int, SpokenText]:

@@ -188,7 +188,10 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
     material = material_of(study, task)
     yield from _check_anchors(study, task, {ref.condition for ref in material})
     systems = {ref.condition for ref in material}
-    if len(systems) == 1 and method_named(task.method).estimand.comparison == ONE_CLIP:
+    if (
+        len(systems) == 1
+        and method_named(task.method).estimand_for(task.options).comparison == ONE_CLIP
+    ):
         yield warning(
             f"The task “{task.key}” rates one system only, “{min(systems)}”, so raters have "
             "nothing to compare it with.",
@@ -276,7 +279,7 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
     """Scores on a scale without a fixed point are not those of another study."""
     method = method_named(task.method)
     roles = {c.role for c in study.conditions if c.key in rated}
-    comparison = method.estimand.comparison
+    comparison = method.estimand_for(task.options).comparison
     if method.screen == "parallel":
         if comparison == BESIDE_REFERENCE and task.options.get("open_reference") is False:
             yield from _check_words_of_reference(task)

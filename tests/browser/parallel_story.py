@@ -141,6 +141,13 @@ def marks_story(clips: int = 1) -> Story:
     return Story([ERRORS], [(0, [0.3], None)] * clips, extras=extras)
 
 
+def spans_story(clips: int = 1, length_s: float = 1.0) -> Story:
+    """Clips on whose waveforms errors are marked."""
+    asked = {**ERRORS["criteria"][0], "question": "Where do you hear errors?"}
+    asked["scale"] = {**asked["scale"], "widget": "spans"}
+    return Story([{**ERRORS, "criteria": [asked]}], [(0, [length_s], None)] * clips)
+
+
 SCALES: dict[str, Any] = {
     "title": "All scales",
     "instructions": "One clip, many questions.",

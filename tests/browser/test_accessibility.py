@@ -25,6 +25,7 @@ from tests.browser.parallel_story import (
     SCALES,
     marks_story,
     mushra_story,
+    spans_story,
 )
 from tests.browser.researcher import PASSWORD, hashed
 from tests.browser.story import CMOS, Story, short_story
@@ -151,6 +152,17 @@ def test_words_that_are_marked(serve: Serve, new_page: NewPage, report: Report) 
     report.look_in_both_schemes(page, "a word chosen")
     page.get_by_role("button", name="Glitch").click()
     report.look_in_both_schemes(page, "a word marked")
+
+
+def test_spans_that_are_marked(serve: Serve, new_page: NewPage, report: Report) -> None:
+    page = new_page(color_scheme="light", reduced_motion="reduce")
+    enter(page, serve(spans_story()))
+    report.look_in_both_schemes(page, "locked")
+    hear(page)
+    page.get_by_role("button", name="Start here").click()
+    report.look_in_both_schemes(page, "a span chosen")
+    page.get_by_role("button", name="Glitch").click()
+    report.look_in_both_schemes(page, "a span marked")
 
 
 def test_between_trials(serve: Serve, new_page: NewPage, report: Report) -> None:

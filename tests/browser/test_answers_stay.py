@@ -23,6 +23,7 @@ from tests.browser.parallel_story import (
     alternatives_story,
     marks_story,
     mushra_story,
+    spans_story,
     step,
 )
 from tests.browser.story import ABX, ATT, CMOS, CONTEXT, SEVERAL, Story, line, short_story
@@ -91,6 +92,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     yield "context", long, hear
     yield "alternatives", alternatives_story(), lambda page: heard_then(page, "veal")
     yield "marks", marks_story(), hear_and_mark
+    yield "spans", spans_story(), hear_and_mark_a_span
     yield "mushra", mushra_story(0.4, {"justification": REASON}), hear_together
     first = {"playback": {"share": 1.0, "reference_first": True, "waveform": True}}
     wide = [step(label, f"{text}, at length") for label, text in (("0", "Worst"), ("100", "Best"))]
@@ -110,6 +112,12 @@ def answer_att(page: Page) -> None:
 def hear_and_mark(page: Page) -> None:
     hear(page)
     page.locator(".mark-word").first.click()
+    page.get_by_role("button", name="Glitch").click()
+
+
+def hear_and_mark_a_span(page: Page) -> None:
+    hear(page)
+    page.get_by_role("button", name="Start here").click()
     page.get_by_role("button", name="Glitch").click()
 
 

@@ -283,7 +283,7 @@ def test_the_session_page_fetches_all_its_modules_at_once() -> None:
     later = later_imports(needed | {"rater/session.js"})
     assert later == {
         f"rater/{name}.js"
-        for name in ("checks", "questionnaire", "parallel", "preview", "ending", "marks")
+        for name in ("checks", "questionnaire", "parallel", "preview", "ending", "marks", "spans")
     }
     assert set(re.findall(r"js/(\w+/\w+\.js)", always)) == needed | {"rater/session.js"}
     reached = later.union(*(imported_with(name) for name in later))

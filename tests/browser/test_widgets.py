@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from listening.methods.error_spans import (
+    ErrorSpan,
+    finds_spans,
+    joined_spans,
+    read_spans,
+    write_spans,
+)
 from listening.methods.marks import Mark, finds_marks, read_marks, write_marks
 from listening.methods.method import Scale, Step
 from tests.browser.conftest import PHONE
@@ -24,6 +31,7 @@ from tests.browser.parallel_story import (
     criterion,
     marks_story,
     question_story,
+    spans_story,
     step,
 )
 from tests.browser.story import Story, short_story
@@ -367,6 +375,66 @@ def test_words_are_marked_by_a_finger_and_no_errors_must_be_said(
     hear(page)
     page.get_by_role("checkbox", name="I hear no errors").check()
     assert answers(page, server) == {"0": "[no errors]"}
+
+
+def test_spans_are_marked_by_keys_alone(serve: Serve, new_page: NewPage) -> None:
+    page, server = heard(serve, new_page, spans_story(2))
+    missing(page, "Mark the errors that you hear, or say that you hear no errors.")
+    page.wait_for_function("() => document.querySelector('.span-wave path').hasAttribute('d')")
+    page.evaluate("document.querySelector('audio').currentTime = 0.3")
+    for key in ("b", "e"):  # both where the clip is: 0.3 s up to there
+        page.keyboard.press(key)
+    start = page.get_by_role("slider", name="Start of the span")
+    expect(start).to_have_attribute("aria-valuetext", "0.00 s")
+    start.focus()
+    for key in ("Shift+ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(start).to_have_attribute("aria-valuetext", "0.11 s")
+    page.keyboard.press("v")
+    page.wait_for_function("() => !document.querySelector('audio').paused")
+    page.wait_for_function("() => document.querySelector('audio').paused")
+    at = page.evaluate("document.querySelector('audio').currentTime")
+    assert 0.3 <= at < 0.5
+    page.keyboard.press("3")
+    expect(page.locator("[data-part=prompt]")).to_have_text("0.11 to 0.30 s: Glitch")
+    page.evaluate("document.querySelector('audio').currentTime = 0.25")
+    for key in ("b", "2", "b", "3"):  # of another kind, and one that joins the first
+        page.keyboard.press(key)
+    expect(page.locator(".mark-entry > span")).to_have_text(
+        ["0.11 to 0.55 s: Glitch", "0.25 to 0.55 s: Unnatural pause"]
+    )
+    page.get_by_role("button", name="Change 0.25 to 0.55 s").press("Enter")
+    page.keyboard.press("Delete")
+    page.keyboard.press("0")  # not with marks
+    expect(page.get_by_role("checkbox", name="I hear no errors")).to_be_disabled()
+    label = answers(page, server)["0"]
+    assert label == "0.110-0.550:glitch"
+    Scale(tuple(Step(each, None) for each in ("glitch", "pause")), "spans").score(label)
+
+
+def test_previews_judge_spans_as_the_server_does(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(spans_story()))
+    rng = Random(8)
+
+    def drawn(most: int) -> str:
+        spans = [
+            ErrorSpan(at / 20, (at + rng.randint(1, 30)) / 20, rng.choice(("glitch", "pause")))
+            for at in rng.sample(range(60), rng.randint(0, most))
+        ]
+        return write_spans(joined_spans(spans))
+
+    cases = [(drawn(5), drawn(2)) for _ in range(400)]
+    passes = page.evaluate(
+        """async (cases) => {
+          const link = document.querySelector('link[href*="rater/spans"]');
+          const { findsSpans } = await import(link.href);
+          return cases.map(([label, expected]) => findsSpans(label, [expected]));
+        }""",
+        cases,
+    )
+    assert passes == [finds_spans(read_spans(label), read_spans(e)) for label, e in cases]
+    assert 0 < sum(passes) < len(cases)
 
 
 def test_previews_judge_marks_as_the_server_does(serve: Serve, new_page: NewPage) -> None:

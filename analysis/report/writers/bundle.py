@@ -19,7 +19,7 @@ from analysis.report.html.part_html import CLIP
 from analysis.report.interim_answer import interim_report
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
-from analysis.report.writers.clip_files import clip_files, part_files
+from analysis.report.writers.clip_files import clip_files, mark_textgrids, part_files
 from analysis.report.writers.exports import (
     ESTIMATES,
     estimates_json,
@@ -229,6 +229,8 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
     for file, content in part_files(shown).items():
         yield f"{EXTRA}/{file}", content
+    for file, content in mark_textgrids(shown).items():
+        yield f"{EXTRA}/textgrids/{file}", content
 
 
 def _clips(report: Report) -> Iterator[tuple[str, str]]:

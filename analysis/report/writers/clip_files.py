@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from analysis.ratings.cells import unescape_cells
 from analysis.report.report_schema import PartRecord, Report
@@ -78,6 +79,44 @@ def _typed_cells(name: str, cells: list[str]) -> list[Any]:
         return unescape_cells(cells, "condition")
     kind: type[int] | type[float] = int if name in _COUNTS else float
     return [kind(cell) if cell else None for cell in cells]
+
+
+TEXTGRIDS = "marking-textgrids.zip"
+
+
+def has_textgrids(report: Report) -> bool:
+    """Whether waveforms were marked; the report may lack its files."""
+    return any(
+        table["key"].startswith("marked_places")
+        for part in report.get("parts", ())
+        if not part["problem"]
+        for table in part["tables"]
+    )
+
+
+def mark_textgrids(report: Report) -> dict[str, str]:
+    """Return TextGrids of clips whose waveforms were marked, by their names."""
+    from analysis.report.writers.marks_textgrid import textgrids
+
+    files: dict[str, str] = {}
+    for name, text in part_files(report).items():
+        if name.startswith("marking-marks") and name.endswith(".json"):
+            task = name.removeprefix("marking-marks").removesuffix(".json").strip("-_")
+            folder = f"{task}/" if task else ""
+            files |= {f"{folder}{each}": grid for each, grid in textgrids(text).items()}
+    return files
+
+
+def textgrids_zip(report: Report) -> bytes:
+    """Return all TextGrids in one zip; empty where there are none."""
+    files = mark_textgrids(report)
+    if not files:
+        return b""
+    whole = io.BytesIO()
+    with ZipFile(whole, "w", ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return whole.getvalue()
 
 
 def part_files(report: Report) -> dict[str, str]:

@@ -162,8 +162,10 @@ class TaskFit:
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
-        if self.method.scores_by_text:
+        if self.method.needs_text(self.options):
             self._check_spoken()
+        if self.method.marks_errors:
+            self._check_places()
         if any(scale.widget == MARKS for scale in scales.values()):
             self._check_expected_marks()
         if trials is not None:
@@ -366,6 +368,18 @@ class TaskFit:
             except ValueError:  # of wrong options, which are said already
                 return False
         return fits
+
+    def _check_places(self) -> None:
+        """Where errors are marked: once for a task, and times in uploaded clips alone."""
+        for n, criterion in enumerate(self.task.criteria, start=1):
+            if "mark" in criterion.options:
+                what = "Where errors are marked is the same for all questions of a task."
+                self.say(f"criteria[{n}].options.mark", what, "Write it under [tasks.options].")
+        named = set(self.task.conditions)
+        joined = bool(self.study.settings) and (not named or bool(self.derived & named))
+        if joined and self.method.marks_time(self.options):
+            what = "Clips that settings join cannot be marked on the waveform."
+            self.say("options.mark", what, 'Write mark = "words", or rate the lines themselves.')
 
     def _check_expected_marks(self) -> None:
         """Right answers of traps and of training mark words that their clips have."""

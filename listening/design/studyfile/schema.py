@@ -1154,6 +1154,13 @@ class Options(Table):
         None,
         "none",
     )
+    mark: Annotated[str, KEPT] = declare(
+        MEASURED,
+        "Where errors are marked",
+        "with `marking`: `words` of the text, or spans of the `waveform`",
+        None,
+        "`words`",
+    )
     kinds: Annotated[list[str] | dict[str, str], KEPT] = declare(
         MEASURED,
         "Kinds of errors",

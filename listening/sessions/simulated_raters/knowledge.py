@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from listening import audio
 from listening.design.questionnaires import refused_answers
 from listening.methods import method_named
-from listening.methods.method import CORRECT_ANSWER, MARKS
+from listening.methods.method import CORRECT_ANSWER, MARKS, SPANS
 from listening.methods.transcript_scores import spoken_units
 from listening.methods.transcription import PHONEMES
 from listening.models import Criterion, Slot, Study, Task, Trial
@@ -38,7 +39,12 @@ def rater_knowledge(study: Study) -> RaterKnowledge:
     clips = clips_by_copy(study)
 
     def clip_of(code: str, url: str) -> KnownClip | None:
-        return clips.get(audio.served_copy_of(url, code))
+        served = audio.served_copy_of(url, code)
+        clip = clips.get(served)
+        if clip is None:
+            return None
+        lead_in_s = audio.lead_in_s(served, *audio.place_of(url, code))
+        return replace(clip, later_s=lead_in_s + clip.later_s)
 
     return RaterKnowledge(clip_of, truths, avoided)
 
@@ -60,7 +66,9 @@ def clips_by_copy(study: Study) -> dict[str, KnownClip]:
         labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
         correct = str(s.attributes.get(CORRECT_ANSWER, ""))
         words = spoken_units(spoken[s.pk].text, spoken[s.pk].language)
-        known = KnownClip(s.condition.key, s.key, labels, s.duration_s, correct, tuple(words))
+        known = KnownClip(
+            s.condition.key, s.key, labels, s.duration_s, correct, tuple(words), -s.trimmed_s
+        )
         if not s.trap:
             rated[s.served_sha256] = known
         clips[s.served] = rated.get(s.served_sha256, known)
@@ -95,10 +103,13 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
     for condition, versus, stimulus, other in rows:
         cells[condition, versus].append((stimulus, other))
     words = _words_to_mark(task)
+    lengths = dict(task.study.stimuli.values_list("key", "duration_s"))
     for criterion in Criterion.objects.filter(task=task):
         scores = {step["label"]: step["score"] for step in criterion.scale["steps"]}
         widget = criterion.scale["widget"]
-        if widget not in ("choice", "steps", "transcript", MARKS) or {"A", "B"} <= set(scores):
+        if widget not in ("choice", "steps", "transcript", MARKS, SPANS) or {"A", "B"} <= set(
+            scores
+        ):
             continue  # what is expected of these is not worked out
         if widget == "transcript" and task.options.get("unit") == PHONEMES:
             continue  # a misheard word has some of the right phonemes
@@ -106,6 +117,9 @@ def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
             if widget == MARKS:
                 each = [truth.errors_marked(condition, s, words[s]) for s, _ in stimuli]
                 over_all = truth.errors_marked(condition)
+            elif widget == SPANS:
+                each = [truth.errors_per_minute(condition, s, lengths[s]) for s, _ in stimuli]
+                over_all = truth.errors_per_minute(condition)
             elif widget == "transcript":
                 each = [truth.words_right(condition, stimulus) for stimulus, _ in stimuli]
                 over_all = truth.words_right(condition)

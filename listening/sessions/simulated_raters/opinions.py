@@ -13,8 +13,15 @@ from typing import Any
 from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
 from listening.methods.best_worst import BEST, NEITHER, WORST
-from listening.methods.marks import MOST_MARKS, NO_ERRORS, Mark, write_marks
-from listening.methods.method import ALTERNATIVES, MARKS
+from listening.methods.error_spans import (
+    MOST_SPANS,
+    ErrorSpan,
+    joined_spans,
+    shifted_label,
+    write_spans,
+)
+from listening.methods.marks import MOST_MARKS, NO_ERRORS, Mark, read_marks, write_marks
+from listening.methods.method import ALTERNATIVES, MARKS, SPANS
 from listening.methods.transcript_scores import NOTHING
 
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
@@ -53,6 +60,9 @@ OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
 ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
 ERROR_CUT = -1.5  # a word is wrong where the clip sounds worse than this
 FOUND = 1.0  # a rater marks a wrong word with Φ(FOUND + leaning)
+SEGMENT_S = 0.5  # on waveforms each of these is right or wrong, as a word is
+MARKED_S = (0.1, 0.4)  # the part of a wrong one that is marked, on average
+JITTER_S = 0.08  # at most, of either end
 FALSE_MARKS = 0.01  # and so many of the right ones
 MISHEARD = ("blit", "shomp", "dreeve", "zolk")  # no word of any text
 LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
@@ -88,6 +98,7 @@ class KnownClip:
     duration_s: float = 0.0
     correct: str = ""  # the right answer, where the clip has one
     words: tuple[str, ...] = ()  # what it says, where raters type it
+    later_s: float = 0.0  # by which it sounds later than in the upload
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,14 @@ class Truth:
         found = _normal_cdf(FOUND / sqrt(1 + self.spread.rater**2))
         return 100 * (wrong * found + (1 - wrong) * FALSE_MARKS)
 
+    def errors_per_minute(
+        self, condition: str, stimulus: str = "", duration_s: float = SEGMENT_S
+    ) -> float:
+        """Expected marks per minute, of one stimulus of so many seconds or over all."""
+        segments = segments_in(duration_s)
+        marked = self.errors_marked(condition, stimulus, segments)
+        return marked / 100 * segments * 60 / duration_s
+
     def difference_score(
         self,
         scores: Mapping[str, float],
@@ -159,6 +178,11 @@ def drawn_qualities(roles: Mapping[str, str], seed: int) -> dict[str, float]:
     qualities = {key: (low + high) / 2 if middle else low + k * step for k, key in enumerate(tests)}
     qualities |= {key: fixed[role] for key, role in roles.items() if role in fixed}
     return dict(sorted(qualities.items()))
+
+
+def segments_in(duration_s: float) -> int:
+    """How many segments of a clip are right or wrong."""
+    return max(int(duration_s / SEGMENT_S + 1e-9), 1)
 
 
 @dataclass(frozen=True)
@@ -255,6 +279,16 @@ class Opinions:
                 marks.append(Mark(place, place, true_kind if sure else self.any_label(kinds)))
         return write_marks(marks[:MOST_MARKS])
 
+    def spans(self, clip: KnownClip, kinds: Sequence[str], *, careless: bool) -> str:
+        """The same on the waveform as it is served, each span a little apart from the others'."""
+        label = self.marks(clip, segments_in(clip.duration_s), kinds, careless=careless)
+        spans = []
+        for mark in read_marks(label):
+            start_s = (mark.first - 1) * SEGMENT_S + clip.later_s
+            ends = [start_s + at + self.random.uniform(-JITTER_S, JITTER_S) for at in MARKED_S]
+            spans.append(ErrorSpan(*(round(max(end, 0.0), 3) for end in ends), mark.kind))
+        return write_spans(joined_spans(spans)[:MOST_SPANS])
+
     def any_label(self, labels: Sequence[str]) -> str:
         """The answer of somebody who does not listen."""
         return self.random.choice(list(labels))
@@ -292,11 +326,15 @@ def _label(
     if scale["widget"] == "transcript":
         clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
         return opinions.transcript(clip, careless=careless)[: scale["longest"]]
-    if scale["widget"] == MARKS:
+    if scale["widget"] in (MARKS, SPANS):
         clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
+        timed = scale["widget"] == SPANS
         if clip.expected and opinions.random.random() < opinions.attention and not careless:
-            return opinions.random.choice(sorted(clip.expected))
+            label = opinions.random.choice(sorted(clip.expected))
+            return shifted_label(label, clip.later_s) if timed else label
         kinds = [label for label in steps if label != NO_ERRORS]
+        if timed:
+            return opinions.spans(clip, kinds, careless=careless)
         return opinions.marks(clip, len(trial["words"]), kinds, careless=careless)
     if scale["widget"] == "many":
         chosen = opinions.random.sample(steps, opinions.random.randint(1, len(steps)))

@@ -36,11 +36,13 @@ from listening.design.studyfile.stimuli_csv import CAPTION
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
+from listening.methods.error_spans import shifted_label
+from listening.methods.marking import spans_in_words
 from listening.methods.method import ALTERNATIVES, QUESTION
 from listening.methods.transcript_scores import SpokenText
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
-from listening.sessions.task_rules import parts_of
+from listening.sessions.task_rules import InWords, parts_of
 from listening.web.rater import page_facts
 from listening.web.rater.endings import end_facts
 from listening.web.rater.pages import as_wav, languages_of
@@ -242,7 +244,7 @@ def _trials(
             **_alternatives(file, trial),
             **_words(file, trial),
             "training": _training(trial, trials),
-            "judged": _judged(file, trial),
+            "judged": _judged(file, source, trial),
         }
         for position, (trial, own) in enumerate(zip(trials, parts, strict=True), start=1)
     ]
@@ -286,7 +288,8 @@ def _words(file: StudyFile, trial: ShownTrial) -> dict[str, Any]:
     """Those of the trial's clip that raters mark."""
     method = method_named(file.tasks[trial.task].method)
     spoken = _spoken(file, trial)
-    words = method.words_to_mark(spoken) if method.scores_by_text else None
+    shown = method.needs_text(file.tasks[trial.task].options)
+    words = method.words_to_mark(spoken) if shown else None
     return {} if words is None else {"words": words}
 
 
@@ -302,7 +305,7 @@ def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int]
     return {"n": own.index(trial.code) + 1, "total": len(own)}
 
 
-def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
+def _judged(file: StudyFile, source: Source, trial: ShownTrial) -> dict[str, Any] | None:
     """After practice: which answers are right, and what is said after right and wrong ones."""
     if trial.trap != TRAINING:
         return None
@@ -310,10 +313,15 @@ def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
     key = file.stimuli[trial.stimulus_id].key
     entry = next(e for e in task.training if e["stimulus"] == key)
     scale = scales_of(task)[0].of_clip(file.stimuli[trial.stimulus_id].attributes)
-    method = method_named(task.method)
-    spoken = _spoken(file, trial) if method.scores_by_text else None
-    feedback = partial(feedback_on, entry, trial.expected, scale, about=(method, spoken))
-    return {"labels": list(trial.expected), "right": feedback(True), "wrong": feedback(False)}
+    method, expected = method_named(task.method), list(trial.expected)
+    in_words: InWords | None = None
+    if method.marks_time(task.options):  # clips of previews have no silence before their sound
+        expected = [shifted_label(label, -source.trimmed_s(key)) for label in expected]
+        in_words = partial(spans_in_words, scale=scale, later_s=0.0)
+    elif method.needs_text(task.options) and not method.compares_text:
+        in_words = partial(method.in_words, scale=scale, spoken=_spoken(file, trial))
+    feedback = partial(feedback_on, entry, expected, scale, in_words=in_words)
+    return {"labels": expected, "right": feedback(True), "wrong": feedback(False)}
 
 
 def _end(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
-from listening.methods.method import ALTERNATIVES, MARKS, TEXTS
+from listening.methods.method import ALTERNATIVES, MARKS, SPANS, TEXTS
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
@@ -77,6 +77,9 @@ class Source(Protocol):
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         """When each line of these stimuli sounds; those that are plain clips may be left out."""
 
+    def trimmed_s(self, stimulus: str) -> float:
+        """How much of the start of a plain clip raters do not hear, in seconds."""
+
 
 class StoredSource:
     """A study of the database: its raters' own clips."""
@@ -100,6 +103,9 @@ class StoredSource:
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         rows = self.study.stimuli.filter(key__in=list(stimuli), derived=True)
         return {row.key: moved(row.lines, -row.trimmed_s) for row in rows}
+
+    def trimmed_s(self, stimulus: str) -> float:
+        return float(self.study.stimuli.get(key=stimulus).trimmed_s)
 
 
 class FolderSource:
@@ -136,6 +142,10 @@ class FolderSource:
     def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
         recipes = [self.recipes[key] for key in stimuli if key in self.recipes]
         return {recipe.entry.key: self._joined(recipe)[1] for recipe in recipes}
+
+    def trimmed_s(self, stimulus: str) -> float:
+        span = self.trimming.span(self.entries[stimulus])
+        return span.start_s if span else 0.0
 
     @property
     def _cut(self) -> tuple[Any, ...]:
@@ -351,6 +361,10 @@ def _scale(scale: Scale) -> str:
         return "the best and the worst clip"
     if scale.widget == MARKS:
         return f"words of the text, each marked as one of {', '.join(words[:-1])}; or {words[-1]}"
+    if scale.widget == SPANS:
+        return (
+            f"spans of the waveform, each marked as one of {', '.join(words[:-1])}; or {words[-1]}"
+        )
     if scale.widget == ALTERNATIVES:
         return "the alternatives of each clip"
     return ", ".join(words) if len(words) <= MOST_ANSWERS else f"{words[0]} to {words[-1]}"

@@ -126,6 +126,7 @@ export function trimKeys(root, task, clipKeys) {
     choose: keys.length > 0,
     steps: task.criteria.some((each) => each.scale.widget === "steps"),
     marks: task.criteria.some((each) => each.scale.widget === "marks"),
+    spans: task.criteria.some((each) => each.scale.widget === "spans"),
     justification: task.justification !== null,
   };
   for (const place of root.querySelectorAll("[data-keys-clips]")) {

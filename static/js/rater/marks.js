@@ -1,8 +1,8 @@
 /** Words of a clip's text that the rater marks, each with a kind of error. */
 
-import { partsOf, setEnabled, setText } from "../shared/dom.js";
+import { setText } from "../shared/dom.js";
 import { kinds } from "./criteria.js";
-import { Scale } from "./scales.js";
+import { MarkedErrors } from "./markederrors.js";
 import { say } from "./strings.js";
 
 /**
@@ -21,13 +21,11 @@ export function marksIn(label) {
   }));
 }
 
-/** @param {Mark} mark */
-function labelOf({ first, last, kind }) {
-  return `${first + 1}${last > first ? `-${last + 1}` : ""}:${kind}`;
-}
-
-/** Two words are chosen like the ends of a range: the first, then the last. */
-export class MarksScale extends Scale {
+/**
+ * Two words are chosen like the ends of a range: the first, then the last.
+ * @extends {MarkedErrors<Mark, import("../shared/views.js").MarksParts>}
+ */
+export class MarksScale extends MarkedErrors {
   /**
    * @param {HTMLFieldSetElement} fieldset
    * @param {Plan} plan
@@ -36,19 +34,10 @@ export class MarksScale extends Scale {
     super(fieldset, plan);
     this.asks = "missing_marks";
     this.words = plan.words ?? [];
-    this.steps = plan.scale.steps;
-    /** @type {import("../shared/views.js").Finder<import("../shared/views.js").MarksParts>} */
-    this.part = partsOf(fieldset);
-    /** @type {Mark[]} */
-    this.marks = [];
     this.anchor = -1; // of the words chosen now; -1: none
     this.end = -1;
     this.at = 0; // of the focus
     this.buttons = this.words.map((word, k) => this.buttonOf(word, k));
-    this.kinds = [...this.part("kinds").querySelectorAll("button")];
-    for (const button of this.kinds) button.addEventListener("click", () => this.mark(button.value));
-    this.none = this.part("none");
-    this.none.addEventListener("change", () => this.answered());
     const words = this.part("words");
     words.replaceChildren(...this.buttons);
     words.addEventListener("keydown", (event) => this.keydown(event));
@@ -68,13 +57,13 @@ export class MarksScale extends Scale {
     return button;
   }
 
-  get value() {
-    if (this.marks.length) return this.marks.map(labelOf).join(" ");
-    return this.none.checked ? this.none.value : "";
+  get chosen() {
+    return this.range !== null;
   }
 
-  get keyed() {
-    return true;
+  /** @param {Mark} mark */
+  labelOf({ first, last, kind }) {
+    return `${first + 1}${last > first ? `-${last + 1}` : ""}:${kind}`;
   }
 
   /** @param {string} label */
@@ -104,12 +93,6 @@ export class MarksScale extends Scale {
   quote({ first, last }) {
     const [from, to] = [this.words[first], this.words[last]];
     return last > first ? say("words_from_to", { from, to }) : say("word_quoted", { word: from });
-  }
-
-  /** @param {string} kind */
-  nameOf(kind) {
-    const step = this.steps.find((each) => each.label === kind);
-    return step?.text || kind;
   }
 
   /**
@@ -163,22 +146,14 @@ export class MarksScale extends Scale {
   }
 
   /**
-   * The digits of the kinds, for the chosen words or the one that has the focus; 0: no errors.
+   * The digits of the kinds, for the chosen words or the one that has the focus.
    * @param {string} key
    */
   hotkey(key) {
-    const step = this.steps.find((each) => each.hotkey === key);
-    if (!step || this.fieldset.disabled) return false;
-    if (step.apart) {
-      if (this.none.disabled) return true;
-      this.none.checked = !this.none.checked;
-      this.answered();
-      return true;
-    }
-    const here = this.buttons[this.at];
-    if (!this.range && document.activeElement === here) this.anchor = this.end = this.at;
-    this.mark(step.label);
-    return true;
+    const focused = document.activeElement === this.buttons[this.at];
+    const names = this.steps.some((step) => step.hotkey === key && !step.apart);
+    if (names && focused && !this.range && !this.fieldset.disabled) this.anchor = this.end = this.at;
+    return super.hotkey(key);
   }
 
   /** Marks the chosen words; it takes the place of marks on the same words. @param {string} kind */
@@ -206,28 +181,12 @@ export class MarksScale extends Scale {
     this.answered(say("mark_deleted", { words: this.quote(mark) }));
   }
 
-  /** @param {string} [said] */
-  answered(said) {
-    this.draw();
-    if (said) this.prompt(said);
-    this.changed();
-  }
-
-  /** @param {string} text */
-  prompt(text) {
-    setText(this.part("prompt"), text);
-  }
-
   draw() {
     const { range } = this;
     this.buttons.forEach((button, k) => this.drawWord(button, k, range));
     this.moveTo(this.at);
-    for (const button of this.kinds) setEnabled(button, range !== null);
-    this.none.disabled = this.marks.length > 0;
     this.prompt(range ? say("marks_choose_kind", { words: this.quote(range) }) : say("marks_choose_words"));
-    const list = this.part("list");
-    list.replaceChildren(...this.marks.map((mark) => this.entryOf(mark)));
-    list.hidden = !this.marks.length;
+    super.draw();
   }
 
   /**
@@ -245,18 +204,6 @@ export class MarksScale extends Scale {
     const step = this.steps.find((each) => each.label === mark?.kind);
     setText(badge, mark?.last === k ? (step?.hotkey ?? "") : "");
     setText(words, mark ? `, ${this.nameOf(mark.kind)}` : "");
-  }
-
-  /** @param {Mark} mark */
-  entryOf(mark) {
-    const fragment = /** @type {DocumentFragment} */ (this.part("entry").content.cloneNode(true));
-    const entry = /** @type {Element} */ (fragment.firstElementChild);
-    const button = /** @type {HTMLButtonElement} */ (entry.querySelector("button"));
-    const words = this.quote(mark);
-    setText(/** @type {Element} */ (entry.firstElementChild), say("mark_of", { words, kind: this.nameOf(mark.kind) }));
-    setText(/** @type {Element} */ (button.lastElementChild), say("mark_delete", { words }));
-    button.addEventListener("click", () => this.unmark(mark));
-    return entry;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { byId, setText } from "../shared/dom.js";
 import { findsMarks } from "./marks.js";
+import { findsSpans } from "./spans.js";
 import { say } from "./strings.js";
 
 const AHEAD = 3;
@@ -97,8 +98,12 @@ export class PreviewApi {
     const label = "answers" in body ? body.answers["0"] : undefined;
     this.done = Math.max(this.done, place + 1);
     if (this.stage.stage === "trial" && this.done >= this.until) this.place += 1;
+    const criterion = this.given.tasks[this.trials[place].task].criteria[0];
+    /** @type {Record<string, typeof findsMarks>} */
+    const finders = { marks: findsMarks, spans: findsSpans };
+    const finds = finders[criterion.scale.widget];
     const passes = (/** @type {string} */ given) =>
-      this.trials[place].words ? findsMarks(given, judged?.labels ?? []) : judged?.labels.includes(given);
+      finds ? finds(given, judged?.labels ?? []) : judged?.labels.includes(given);
     const right = label !== undefined && passes(label);
     const feedback = judged && "answers" in body ? judged[right ? "right" : "wrong"] : null;
     return replyOf({ stored: false, repeat: false, state: this.now, feedback });

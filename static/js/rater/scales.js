@@ -59,6 +59,9 @@ export class Scale extends EventTarget {
     return false;
   }
 
+  /** Takes the sound of the clip that is rated, where answers name its times. @param {import("./sound.js").Sound} _sound */
+  useSound(_sound) {}
+
   focus() {
     const place = this.fieldset.querySelector("input, textarea");
     if (place instanceof HTMLElement) place.focus();

@@ -22,7 +22,7 @@ import {
 } from "./stages.js";
 import { say } from "./strings.js";
 import { Tabs } from "./tabs.js";
-import { TrialView, isParallel, marksWords } from "./trial.js";
+import { TrialView, isParallel, markingModule } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
 /**
@@ -297,7 +297,8 @@ export class SessionPage {
   /** @param {Trial} trial */
   trialStage(trial) {
     const task = this.state.tasks[trial.task];
-    if (marksWords(task)) return import("./marks.js").then(() => this.trialView(trial, TrialView));
+    const marking = markingModule(task);
+    if (marking) return marking.then(() => this.trialView(trial, TrialView));
     if (!isParallel(task)) return this.trialView(trial, TrialView);
     return import("./parallel.js").then(({ viewFor }) => viewFor(task)).then((kind) => this.trialView(trial, kind));
   }

@@ -38,6 +38,8 @@ export class TrialView extends TrialScreen {
     const kept = Array.isArray(draft?.players) ? draft.players : [];
     this.player = this.buildPlayer(clips, kept, language);
     this.players = [this.player];
+    const rated = trial.parts.findIndex(({ role }) => role === "rated");
+    for (const each of this.criteria.list) each.useSound(this.player.sounds[Math.max(rated, 0)]);
     trimKeys(this.root, { ...task, criteria: this.plans }, this.player.keys);
     this.listen();
     this.update();
@@ -179,9 +181,10 @@ export class TrialView extends TrialScreen {
   }
 }
 
-/** Whether words of the clip's text are marked. @param {import("../shared/wire.js").Task} task */
-export function marksWords(task) {
-  return task.criteria.some(({ scale }) => scale.widget === "marks");
+/** The module of a task in which errors are marked. @param {import("../shared/wire.js").Task} task */
+export function markingModule({ criteria }) {
+  if (criteria.some(({ scale }) => scale.widget === "marks")) return import("./marks.js");
+  return criteria.some(({ scale }) => scale.widget === "spans") ? import("./spans.js") : null;
 }
 
 /** @param {import("../shared/wire.js").Task} task whether its clips are on one screen */

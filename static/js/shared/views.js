@@ -120,8 +120,17 @@
  *
  * @typedef {Plain<"words" | "score"> & {slider: HTMLInputElement}} SliderParts
  *
+ * @typedef {Plain<"prompt" | "kinds" | "list"> & {none: HTMLInputElement, entry: HTMLTemplateElement}}
+ *   ErrorParts
+ *
  * @typedef {Plain<"words" | "prompt" | "kinds" | "list"> & {none: HTMLInputElement, word:
  *   HTMLTemplateElement, entry: HTMLTemplateElement}} MarksParts
+ *
+ * @typedef {Plain<"wave" | "marks" | "chosen" | "now" | "time" | "prompt" | "kinds" | "list" | "start-time" | "end-time"> &
+ *   {none: HTMLInputElement, entry: HTMLTemplateElement, path: SVGPathElement, start: HTMLInputElement, end:
+ *   HTMLInputElement, "start-earlier": HTMLButtonElement, "start-later": HTMLButtonElement, "end-earlier":
+ *   HTMLButtonElement, "end-later": HTMLButtonElement, "start-here": HTMLButtonElement, "end-here":
+ *   HTMLButtonElement, play: HTMLButtonElement, clear: HTMLButtonElement}} SpansParts
  *
  * @typedef {Plain<"head" | "words" | "rows"> & {sort: HTMLButtonElement}} SlidersParts
  *

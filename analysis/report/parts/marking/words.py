@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.citations import citation
-from analysis.formatting import ci_words, percent
-from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
 from analysis.report.content import Content, Figure, Table, column, table_row
-from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.report.parts.att import means
-from analysis.statistics.agreement.marked_words import MarkAgreement, agreement_of_marks
-from listening.methods.marks import Mark, read_marks
+from analysis.report.part import FamilyInput, PartInput
+from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
+from analysis.report.parts.marking.rates import (
+    ALL_SYSTEMS,
+    MOST_MAPS,
+    PER_WORDS,
+    extremes,
+    facts_of,
+    kinds_of,
+    marks_in,
+    rate_figure,
+    rate_rows,
+    rate_table,
+)
+from listening.methods.marks import Mark
 from listening.methods.transcript_scores import SpokenText, score_transcript, spoken_units
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from analysis.statistics.estimator import Estimate
     from listening.selectors import MarkingFacts
 
 
-ESTIMAND = "errors_per_100_words"
-ALL_KINDS = "All kinds"
-ALL_SYSTEMS = "All systems"
-MOST_MAPS = 12
-LOW_ALPHA = 0.667
 WITHOUT_TEXTS = (
     "The map of sentences and the agreement between raters need the texts of the clips, which a "
     "file of ratings does not hold: analyse the study itself."
@@ -42,11 +42,6 @@ WITHOUT_TEXTS = (
 WITHOUT_PLACES = (
     "No metric of these clips says where errors are. Score them with wer (or cer) to see which "
     "words a recogniser got wrong."
-)
-_RATES_NOTE = (
-    "Mean over answers of 100 × marks / words of the text, with an interval that lets raters and "
-    "items vary. A mark over several words is one error. Marked clips: answers with at least one "
-    "mark of the kind."
 )
 _MAP_NOTE = (
     "Share of raters who marked the word. Kind: the one that most of them chose. Recogniser: the "
@@ -68,20 +63,6 @@ _METHOD = (
     "Agreement on words is Krippendorff's nominal alpha ({krippendorff}), with an interval by a "
     "bootstrap over clips."
 )
-
-
-@table_row
-class RateRow:
-    """Errors of one kind in one condition, per 100 words."""
-
-    condition: str = column("System")
-    kind: str = column("Kind")
-    errors: float = column("Errors per 100 words", "number", 2)
-    errors_low: float | None = column("{level} CI", "interval", 2, key="errors")
-    errors_high: float | None = None
-    marks: int = column("Marks", "count", default=0)
-    clips: int = column("Marked clips", "count", default=0)
-    answers: int = column("Answers", "count", default=0)
 
 
 @table_row
@@ -154,145 +135,68 @@ class Clip:
         return counts
 
 
-class Marking(FamilyPart):
-    """Errors per 100 words by system and kind, maps of sentences, agreement, and a recogniser."""
-
-    key = "marking"
-    version = "1"
-    title = "Marked errors"
-    order = 42
-
-    def applies(self, inputs: PartInput) -> bool:
-        """Whether raters marked words."""
-        return bool((inputs.ratings["estimand"] == ESTIMAND).any())
-
-    def families(self, inputs: PartInput) -> Iterator[Family]:
-        """Those of the estimand errors_per_100_words."""
-        return (each for each in super().families(inputs) if each.estimand == ESTIMAND)
-
-    def of_family(self, each: FamilyInput) -> Content:
-        """Rates, maps, agreement and the recogniser's words."""
-        family, inputs, level = each.family, each.inputs, each.level
-        facts = facts_of(family, inputs)
-        kinds = kinds_of(family, facts)
-        rates = list(rate_rows(family.table, kinds, inputs))
-        tables = [
+def content_of_words(each: FamilyInput) -> Content:
+    """Rates, maps, agreement and the recogniser's words."""
+    family, inputs, level = each.family, each.inputs, each.level
+    facts = facts_of(family, inputs)
+    kinds = kinds_of(family, facts)
+    rates = list(rate_rows(family.table, kinds, inputs))
+    tables = [rate_table(rates, "errors", PER_WORDS, each)]
+    sentences = list(extremes(rates, PER_WORDS, level))
+    figures = [rate_figure(rates, "errors", PER_WORDS, each)]
+    method = _METHOD.format(
+        gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
+    )
+    if facts is None:
+        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[method])
+    clips = clips_of(family, facts)
+    heard = recognised(clips, inputs)
+    words = word_rows(clips, kinds, heard, inputs)
+    agreement = list(agreement_rows(clips, list(kinds), inputs, level))
+    figures += _maps(words, inputs, each)
+    tables += [
+        Table.from_rows(
+            AgreementRow,
+            f"mark_agreement{each.suffix}",
+            "Agreement between raters on words",
+            agreement,
+            level=level,
+            note=_AGREEMENT_NOTE,
+            about=each.title,
+        ),
+        Table.from_rows(
+            WordRow,
+            f"marked_words{each.suffix}",
+            "Map of marked words",
+            words,
+            note=_MAP_NOTE,
+            about=each.title,
+            folded=True,
+            group="item",
+        ),
+    ]
+    if heard:
+        compared = list(recogniser_rows(clips, heard, inputs))
+        tables.append(
             Table.from_rows(
-                RateRow,
-                f"errors{each.suffix}",
-                "Errors per 100 words by system and kind",
-                rates,
-                level=level,
-                note=_RATES_NOTE,
+                RecogniserRow,
+                f"recogniser{each.suffix}",
+                "Marks beside the words that a recogniser got wrong",
+                compared,
+                note=_RECOGNISER_NOTE,
                 about=each.title,
             )
-        ]
-        sentences = list(_extremes(rates, level))
-        figures = [_figure(rates, each)]
-        method = _METHOD.format(
-            gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
         )
-        if facts is None:
-            return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[method])
-        clips = clips_of(family, facts)
-        heard = recognised(clips, inputs)
-        words = word_rows(clips, kinds, heard, inputs)
-        agreement = list(agreement_rows(clips, list(kinds), inputs, level))
-        figures += _maps(words, inputs, each)
-        tables += [
-            Table.from_rows(
-                AgreementRow,
-                f"mark_agreement{each.suffix}",
-                "Agreement between raters on words",
-                agreement,
-                level=level,
-                note=_AGREEMENT_NOTE,
-                about=each.title,
-            ),
-            Table.from_rows(
-                WordRow,
-                f"marked_words{each.suffix}",
-                "Map of marked words",
-                words,
-                note=_MAP_NOTE,
-                about=each.title,
-                folded=True,
-                group="item",
-            ),
-        ]
-        if heard:
-            compared = list(recogniser_rows(clips, heard, inputs))
-            tables.append(
-                Table.from_rows(
-                    RecogniserRow,
-                    f"recogniser{each.suffix}",
-                    "Marks beside the words that a recogniser got wrong",
-                    compared,
-                    note=_RECOGNISER_NOTE,
-                    about=each.title,
-                )
-            )
-        else:
-            sentences.append(WITHOUT_PLACES)
-        low = agreement[0].alpha is not None and agreement[0].alpha < LOW_ALPHA
-        return Content(
-            [*sentences, *_agreed(agreement, level)],
-            figures,
-            tables,
-            warnings=[_low_alpha(agreement[0].alpha)] if low else [],
-            methods=[method],
-            files={f"marks{each.suffix}.json": marks_json(clips, kinds, heard)},
-        )
-
-
-def facts_of(family: Family, inputs: PartInput) -> MarkingFacts | None:
-    """What was marked in the family's task; None of a file of ratings."""
-    tasks = inputs.facts.get("markings", ()) if inputs.facts else ()
-    task = family.group.get("task", "")
-    return next((each for each in tasks if each["task"] == task), None)
-
-
-def kinds_of(family: Family, facts: MarkingFacts | None) -> dict[str, str]:
-    """The kinds of errors and their words, in the order of the study; of a file, those marked."""
-    own = facts["kinds"].get(family.group.get("criterion", ""), {}) if facts else {}
-    results = {m.kind for label in family.table["label"] for m in _marks(label)}
-    return {**own, **{kind: kind for kind in sorted(results - own.keys())}}
-
-
-def _marks(label: object) -> Sequence[Mark]:
-    try:
-        return read_marks(str(label))
-    except ValueError:  # of a file that holds scores only
-        return ()
-
-
-def rate_rows(
-    table: pd.DataFrame, kinds: Mapping[str, str], inputs: PartInput
-) -> Iterator[RateRow]:
-    """All kinds together, then each kind, by condition in the order of the study."""
-    marks = [_marks(label) for label in table["label"]]
-    score = table["score"].to_numpy(dtype=float)
-    counts = {kind: np.array([sum(m.kind == kind for m in own) for own in marks]) for kind in kinds}
-    total = np.array([len(own) for own in marks])
-    counts = {ALL_KINDS: total, **counts}
-    for kind, count in counts.items():
-        share = count / np.maximum(total, 1)
-        own = table.assign(score=score if kind == ALL_KINDS else score * share)
-        estimates: dict[str, Estimate] = {
-            row.condition: row for row in means(own, Breakdown("condition"), inputs)
-        }
-        for name in inputs.ordered("condition", estimates):
-            here, row = (table["condition"] == name).to_numpy(), estimates[name]
-            yield RateRow(
-                condition=name,
-                kind=kinds.get(kind, kind),
-                errors=row.value,
-                errors_low=row.low,
-                errors_high=row.high,
-                marks=int(count[here].sum()),
-                clips=int((count[here] > 0).sum()),
-                answers=int(here.sum()),
-            )
+    else:
+        sentences.append(WITHOUT_PLACES)
+    return Content(
+        [*sentences, *agreed(agreement[0], "words", "a word", level)],
+        figures,
+        tables,
+        warnings=list(low_agreement(agreement[0].alpha, "words", "one word")),
+        methods=[method],
+        files={f"marks{each.suffix}.json": marks_json(clips, kinds, heard)},
+    )
 
 
 def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
@@ -305,7 +209,8 @@ def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
         words = facts["words"].get(row["stimulus"])
         if not words:
             continue
-        own = [mark for mark in _marks(row["label"]) if mark.last <= len(words)]
+        marked = marks_in(row["label"])
+        own = [mark for mark in marked if isinstance(mark, Mark) and mark.last <= len(words)]
         marks[row["stimulus"]].setdefault(row["rater"], own)  # of repeated trials the first
         about = (row["stimulus"], row["condition"], row["item"], words, row["language"])
         known.setdefault(row["stimulus"], Clip(*about, marks[row["stimulus"]]))
@@ -394,28 +299,11 @@ def agreement_rows(
     clips: Sequence[Clip], kinds: Sequence[str], inputs: PartInput, level: float
 ) -> Iterator[AgreementRow]:
     """All conditions together, then each."""
-    conditions = inputs.ordered("condition", {clip.condition for clip in clips})
-    groups = {name: [c for c in clips if c.condition == name] for name in conditions}
-    for name, own in {ALL_SYSTEMS: list(clips), **groups}.items():
-        counts = [clip.counts(kinds) for clip in own]
-        every = np.concatenate(counts) if counts else np.zeros((0, 1 + len(kinds)))
-        clip = np.repeat(np.arange(len(own)), [len(one) for one in counts])
-        options = inputs.options
-        both = np.column_stack([every[:, 0], every[:, 1:].sum(axis=1)])
-        marked: MarkAgreement = agreement_of_marks(
-            both, clip, level=level, replicates=options.replicates, seed=options.seed
-        )
-        of_kinds = agreement_of_marks(every, clip, replicates=0)
-        alpha, positive = marked.alpha_bounds or (None, None), marked.positive_bounds
+    for name, _, marked, of_kinds in agreements(clips, kinds, inputs, level):
         yield AgreementRow(
             condition=name,
-            alpha=marked.alpha,
-            alpha_low=alpha[0],
-            alpha_high=alpha[1],
-            positive=marked.positive,
-            positive_low=positive[0] if positive else None,
-            positive_high=positive[1] if positive else None,
-            kinds=of_kinds.alpha,
+            **bounds_of(marked),
+            kinds=of_kinds,
             words=marked.n_words,
             clips=marked.n_clips,
         )
@@ -467,34 +355,6 @@ def marks_json(
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def _figure(rates: Sequence[RateRow], each: FamilyInput) -> Figure:
-    """Errors per 100 words of each system, for all kinds and for each kind that was marked."""
-    used = {row.kind for row in rates if row.marks} | {ALL_KINDS}
-    rows = [
-        {
-            "name": row.condition,
-            "key": row.condition,
-            "value": row.errors,
-            "low": row.errors_low,
-            "high": row.errors_high,
-            "group": row.kind,
-            "n": row.answers,
-        }
-        for row in rates
-        if row.kind in used
-    ]
-    return Figure(
-        key=f"errors{each.suffix}",
-        title="Errors per 100 words by kind",
-        drawing="intervals",
-        rows=rows,
-        x="Errors per 100 words",
-        decimals=1,
-        about=each.title,
-        interval="raters and items crossed",
-    )
-
-
 def _maps(words: Sequence[WordRow], inputs: PartInput, each: FamilyInput) -> Iterator[Figure]:
     """One map for each of the most marked items: systems down, words across."""
     marked: Counter[str] = Counter()
@@ -522,44 +382,3 @@ def _maps(words: Sequence[WordRow], inputs: PartInput, each: FamilyInput) -> Ite
             ends=(0.0, 1.0),
             about=each.title,
         )
-
-
-def _extremes(rates: Sequence[RateRow], level: float) -> Iterator[str]:
-    """The conditions with the fewest and the most errors, and the most frequent kind."""
-    known = [row for row in rates if row.kind == ALL_KINDS]
-    if len(known) > 1:
-        few, many = min(known, key=lambda r: r.errors), max(known, key=lambda r: r.errors)
-        yield (
-            f"Raters marked {_rate(few, level)} in {condition_span(few.condition)} and "
-            f"{_rate(many, level)} in {condition_span(many.condition)}."
-        )
-    total: Counter[str] = Counter()
-    for row in rates:
-        if row.kind != ALL_KINDS:
-            total[row.kind] += row.marks
-    if total.total():
-        kind, count = total.most_common(1)[0]
-        yield f"The most frequent kind is {kind}: {percent(count / total.total())} of the marks."
-
-
-def _rate(row: RateRow, level: float) -> str:
-    interval = ci_words(row.errors_low, row.errors_high, level, None, 1)
-    return f"{row.errors:.1f} errors per 100 words{interval}"
-
-
-def _agreed(rows: Sequence[AgreementRow], level: float) -> Iterator[str]:
-    first = rows[0]
-    if first.alpha is None or first.positive is None:
-        return
-    interval = ci_words(first.alpha_low, first.alpha_high, level, None, 2)
-    yield (
-        f"Agreement on words: alpha {first.alpha:.2f}{interval}. Of a word that one rater marked, "
-        f"{percent(first.positive)} of the other raters marked it, too."
-    )
-
-
-def _low_alpha(alpha: float | None) -> str:
-    return (
-        f"Raters agree little on single words (alpha {alpha:.2f}, under {LOW_ALPHA:g}): trust the "
-        "rates of systems more than the marks on one word."
-    )
