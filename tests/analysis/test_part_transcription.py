@@ -14,6 +14,7 @@ from django.test import Client
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
+from analysis.report.writers.methods_text import methods_text
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.options import Options
 from listening.methods import phonemes
@@ -119,7 +120,8 @@ def test_phonemes_are_scored_reported_and_named_by_their_tool(db: None) -> None:
     assert found["t", "p"]["count"] == 2
     assert found["v", None]["kind"] == "Deletion"
     assert found["v", None]["share"] == 50
-    assert "eSpeak NG 1.52.0, English (America)" in " ".join(part["methods"])
+    for said in (" ".join(part["methods"]), methods_text(report)):
+        assert "eSpeak NG 1.52.0, English (America)" in said
     assert part["warnings"] == []
     page = page_html(report)
     assert "Most frequent confusions of phonemes" in page
