@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from analysis.ratings.table import from_study
+from analysis.ratings.table import from_study, read_csv
 from analysis.report.build import report_of
 from analysis.statistics.choices import accuracies, confusion_counts, shares_of_choices
 from analysis.statistics.options import Options
 from listening.methods import method_named
+from listening.methods.word_lists import DRT_PAIRS, word_list
 from listening.models import Criterion, Session, Stimulus, Study
 from listening.sessions import allocation, lifecycle
 from listening.sessions.task_rules import Refused
@@ -256,6 +258,48 @@ def test_known_intelligibility_comes_back_corrected_for_guessing_and_by_feature(
     rows_of_means = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
     means = {row["condition"]: row["value"] for row in rows_of_means}
     assert means["cond-0"] == pytest.approx(rows["cond-0"]["accuracy"])
+
+
+def drt_answers(raters: int = 6) -> pd.DataFrame:
+    """Answers to the whole DRT: words with voicing are missed by a third of the raters."""
+    rows = []
+    for rater in range(raters):
+        for word in word_list("drt"):
+            other = next(each for each in word.alternatives if each != word.word)
+            missed = (word.dimension, word.state) == ("voicing", "present") and rater % 3 == 0
+            rows.append(
+                {
+                    "method": "closed_response",
+                    "rater": f"r{rater}",
+                    "item": word.item,
+                    "condition": "vits",
+                    "dimension": word.dimension,
+                    "label": other if missed else word.word,
+                    "score": "0" if missed else "1",
+                    "correct_answer": word.word,
+                    "alternatives": "|".join(sorted(word.alternatives)),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_features_of_the_drt_have_voiers_scores_for_both_states(tmp_path: Path) -> None:
+    """100 (R - W) / T, counted by hand; the bias is the difference of the two states."""
+    file = tmp_path / "drt.csv"
+    drt_answers().to_csv(file, index=False)
+    rows = {
+        r["feature"]: r for r in rows_of_table(part_of("choices", read_csv(file).table), "features")
+    }
+    assert rows.keys() == DRT_PAIRS.keys()
+    voicing = rows["voicing"]
+    wrong, answers = 16 * 2, 16 * 6
+    present = 100 * (answers - 2 * wrong) / answers
+    assert voicing["present"] == pytest.approx(present)
+    assert voicing["present_low"] < present < voicing["present_high"]
+    assert (voicing["absent"], voicing["n"]) == (100, 2 * answers)
+    assert voicing["score"] == pytest.approx((present + 100) / 2)
+    assert voicing["bias"] == pytest.approx(present - 100)
+    assert rows["nasality"]["score"] == 100
 
 
 @pytest.mark.django_db

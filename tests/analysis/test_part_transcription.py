@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from random import Random
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from django.test import Client
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
+from analysis.report.writers.methods_text import methods_text
 from analysis.statistics.intervals import clustered, t_interval
 from analysis.statistics.options import Options
 from listening.methods import phonemes
+from listening.methods.phoneme_scores import score_phonemes
 from listening.methods.transcript_scores import NOTHING, SpokenText, score_transcript
 from listening.models import Item, Rating, Study
 from listening.selectors import method_facts, rating_rows
@@ -119,7 +122,8 @@ def test_phonemes_are_scored_reported_and_named_by_their_tool(db: None) -> None:
     assert found["t", "p"]["count"] == 2
     assert found["v", None]["kind"] == "Deletion"
     assert found["v", None]["share"] == 50
-    assert "eSpeak NG 1.52.0, English (America)" in " ".join(part["methods"])
+    for said in (" ".join(part["methods"]), methods_text(report)):
+        assert "eSpeak NG 1.52.0, English (America)" in said
     assert part["warnings"] == []
     page = page_html(report)
     assert "Most frequent confusions of phonemes" in page
@@ -170,20 +174,50 @@ def test_simulated_raters_type_with_the_error_rate_of_the_truth() -> None:
     assert score_transcript(lazy, spoken).share == 0
 
 
+PAIRS = ("veal-feel", "meat-beat", "sheet-cheat", "jest-guest", "pool-tool", "key-tea", "coat-goat")
+
+
+def typed_words(rater: Opinions, own: KnownClip) -> str:
+    return rater.transcript(own, careless=False)
+
+
+def typed_pairs(rater: Opinions, own: KnownClip) -> str:
+    """The first word of each pair with Φ(utility), else the second: one phoneme is another."""
+    right = NormalDist().cdf(rater.utility(own))
+    return " ".join(pair.split("-")[rater.random.random() >= right] for pair in PAIRS)
+
+
+def words_score(typed: str) -> float:
+    return score_transcript(typed, SpokenText(" ".join(clip(7).words), "en")).share or 0.0
+
+
+@cache  # there are 128 answers
+def phonemes_score(typed: str) -> float:
+    text = " ".join(pair.split("-")[0] for pair in PAIRS)
+    return score_phonemes(typed, SpokenText(text, "en")).share or 0.0
+
+
 @pytest.mark.slow
 @sizes(60, 1000)
-def test_intervals_of_words_right_hold_the_truth(runs):
-    """20 new raters type 24 new sentences each time; the truth is that of all raters and texts."""
+@pytest.mark.parametrize(
+    ("typed_by", "score", "worst"),
+    [(typed_words, words_score, 0.0), (typed_pairs, phonemes_score, None)],
+    ids=["words", "phonemes"],
+)
+def test_intervals_of_what_is_correct_hold_the_truth(runs, typed_by, score, worst):
+    """20 new raters type 24 new sentences each time; the truth is that of all raters and texts.
+
+    A share between that of nothing understood and 1 is right, in proportion to the words heard.
+    """
     held = 0
+    worst = phonemes_score(" ".join(p.split("-")[1] for p in PAIRS)) if worst is None else worst
     for run in range(runs):
         truth = Truth(run, {"a": 0.3}, Spread(rater_condition=0.0))
         scores, raters, items = [], [], []
         for r in range(20):
             rater = Opinions(truth, r)
             for i in Random(f"{run}/{r}").sample(range(24), 12):
-                own = clip(7, f"s{i}")
-                typed = rater.transcript(own, careless=False)
-                scores.append(score_transcript(typed, SpokenText(" ".join(own.words), "en")).share)
+                scores.append(score(typed_by(rater, clip(7, f"s{i}"))))
                 raters.append(r)
                 items.append(i)
         y, zero = np.array(scores), np.zeros(len(scores), dtype=np.int64)
@@ -191,6 +225,6 @@ def test_intervals_of_words_right_hold_the_truth(runs):
         low, high = t_interval(
             float(means.value[0]), means.variance(0) ** 0.5, means.degrees(0), 0.95
         )
-        held += low <= truth.words_right("a") <= high
+        held += low <= worst + (1 - worst) * truth.words_right("a") <= high
     low, high = bounds(0.93, 0.97, of=1000, runs=runs)
     assert low <= held / runs <= high

@@ -31,6 +31,7 @@ from analysis.statistics.choices import (
     shares_of_choices,
 )
 from listening.methods.method import methods_with_choices
+from listening.methods.word_lists import ABSENT, PRESENT, state_of_feature
 
 ALL = "All conditions"
 MOST_NAMED, MOST_CONFUSIONS = 6, 20
@@ -42,6 +43,11 @@ CONFUSION_NOTE = "Rows: the right answer. Cells: answers, and their share of the
 ACCURACY_NOTE = (
     "Chance: 1 / number of alternatives. Corrected: (right - 1/k) / (1 - 1/k), so 0 is guessing "
     "and 1 is all right. Above chance: the interval leaves chance out, for all rows at once."
+)
+STATE_NOTE = (
+    "Score: 100 (right - wrong) / answers, as of Voiers (1977): 0 is guessing and 100 all right. "
+    "Present: words with the feature, such as veal; absent: words without it, such as feel. Bias: "
+    "score of present - score of absent; above 0, listeners hear the feature where it is not."
 )
 METHODS = (
     "Shares of choices have simultaneous {level} intervals for the choices of a condition "
@@ -88,6 +94,26 @@ class AccuracyRow:
     corrected_high: float | None = None
     claim: str = column("Against chance", default="")
     note: str = column("Note", default="")
+
+
+@table_row
+class FeatureStateRow:
+    """The scores of a feature of the Diagnostic Rhyme Test, by whether the spoken word has it.
+
+    Scores are in [-100, 100].
+    """
+
+    condition: str = column("Condition")
+    feature: str = column("Feature")
+    present: float = column("Present", "number", 1)
+    present_low: float | None = column("{level}", "interval", 1, key="present")
+    present_high: float | None
+    absent: float = column("Absent", "number", 1)
+    absent_low: float | None = column("{level}", "interval", 1, key="absent")
+    absent_high: float | None
+    score: float = column("Score", "number", 1)
+    bias: float = column("Bias", "number", 1, sign=True)
+    n: int = column("Answers", "count")
 
 
 @table_row
@@ -205,6 +231,7 @@ class _Answers:
             self._table("accuracy", "Accuracy", [self._row(one, names) for one in found], drop=True)
         ]
         tables += self._by_dimension(table, right, offered, coded)
+        tables += self._by_state(table, right, offered, coded)
         confusions, figures = self._confusions(table, order)
         warnings = []
         if not known.all():
@@ -281,6 +308,47 @@ class _Answers:
         order = self.each.inputs.ordered("dimension", dimensions.unique())
         rows.sort(key=lambda row: order.index(row.dimension))
         return [self._table("accuracy_by_dimension", "Accuracy by dimension", rows)]
+
+    def _by_state(
+        self, table: pd.DataFrame, right: Any, offered: Any, coded: tuple[Any, Any, Any]
+    ) -> list[Table]:
+        """The features of the Diagnostic Rhyme Test, where words of its list were spoken."""
+        state = np.array(
+            [
+                state_of_feature(tuple(offer.split(JOINT)), spoken)
+                for offer, spoken in zip(
+                    table["alternatives"], table["correct_answer"], strict=True
+                )
+            ]
+        )
+        listed = state != ""
+        if not listed.any():
+            return []
+        rows = table[listed].assign(state=state[listed])
+        keys = ["condition", "dimension", "state"]
+        cells, names = pd.MultiIndex.from_frame(rows[keys]).factorize(sort=True)
+        rater, item = coded[1][listed], coded[2][listed]
+        found = accuracies(
+            right[listed], offered[listed], cells.astype(np.int64), rater, item, self.level
+        )
+        cell = dict(zip(names, found, strict=True))
+        shown = [
+            _state_row(condition, feature, present, absent)
+            for condition in self.each.inputs.ordered("condition", rows["condition"].unique())
+            for feature in self.each.inputs.ordered("dimension", rows["dimension"].unique())
+            if (present := cell.get((condition, feature, PRESENT)))
+            and (absent := cell.get((condition, feature, ABSENT)))
+        ]
+        made = Table.from_rows(
+            FeatureStateRow,
+            f"features{self.each.suffix}",
+            "Features of the Diagnostic Rhyme Test",
+            shown,
+            level=self.level,
+            note=STATE_NOTE,
+            about=self.each.title,
+        )
+        return [made] if shown else []
 
     def _confusions(
         self, table: pd.DataFrame, order: Sequence[str]
@@ -367,6 +435,31 @@ def _claim(one: Accuracy) -> str:
     if one.above:
         return "significantly above chance"
     return "significantly below chance" if one.below else "not significantly different from chance"
+
+
+def _state_row(
+    condition: str, feature: str, present: Accuracy, absent: Accuracy
+) -> FeatureStateRow:
+    """The scores of both states, and of all answers."""
+    of_present, of_absent = 100 * present.corrected, 100 * absent.corrected
+    n = present.n + absent.n
+    bounds = [
+        (None, None) if each is None else (100 * each[0], 100 * each[1])
+        for each in (present.corrected_bounds, absent.corrected_bounds)
+    ]
+    return FeatureStateRow(
+        condition=condition,
+        feature=feature,
+        present=of_present,
+        present_low=bounds[0][0],
+        present_high=bounds[0][1],
+        absent=of_absent,
+        absent_low=bounds[1][0],
+        absent_high=bounds[1][1],
+        score=(of_present * present.n + of_absent * absent.n) / n,
+        bias=of_present - of_absent,
+        n=n,
+    )
 
 
 def _confusion_row(

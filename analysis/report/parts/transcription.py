@@ -95,10 +95,10 @@ class RateRow:
 
     condition: str = column("System")
     right: float = column("{Units} correct (%)", "number", 1)
-    right_low: float | None = column("95% CI", "interval", 1, key="right")
+    right_low: float | None = column("{level} CI", "interval", 1, key="right")
     right_high: float | None = None
     errors: float | None = column("{rate}, raters (%)", "number", 1, default=None)
-    errors_low: float | None = column("95% CI", "interval", 1, key="errors", default=None)
+    errors_low: float | None = column("{level} CI", "interval", 1, key="errors", default=None)
     errors_high: float | None = None
     recogniser: float | None = column("{rate}, recogniser (%)", "number", 1, default=None)
     nothing: int = column("Nothing understood", "count", default=0)
@@ -165,11 +165,11 @@ class Transcription(FamilyPart):
         rows = list(rate_rows(family, right, typed, each.inputs))
         tables = [_rates_table(each, unit, rows)]
         if typed is None:
-            return Content([*_extremes(rows, unit), lacking], tables=tables)
+            return Content([*_extremes(rows, each.level, unit), lacking], tables=tables)
         if confused := _confusions_table(each, unit, [score for score in typed.scores if score]):
             tables.append(confused)
         return Content(
-            [*_extremes(rows, unit), *_sentences(family, typed, unit)],
+            [*_extremes(rows, each.level, unit), *_sentences(family, typed, unit)],
             tables=tables,
             warnings=list(_warnings(family, typed, unit)),
             methods=[_method(family, typed, unit)],
@@ -191,7 +191,7 @@ def _rates_table(each: FamilyInput, unit: Unit, rows: Sequence[RateRow]) -> Tabl
         f"rates{each.suffix}",
         f"{unit.title} correct and error rates",
         rows,
-        columns=columns_of(RateRow, Units=unit.title, rate=unit.rate),
+        columns=columns_of(RateRow, level=each.level, Units=unit.title, rate=unit.rate),
         note=unit.fill(note),
     )
 
@@ -354,20 +354,21 @@ def phoneme_confusions(scores: Sequence[TranscriptScore]) -> list[PhonemeConfusi
     return rows
 
 
-def _extremes(rows: Sequence[RateRow], unit: Unit) -> Iterator[str]:
+def _extremes(rows: Sequence[RateRow], level: float, unit: Unit) -> Iterator[str]:
     """The conditions with the most and the fewest units correct."""
     known = [row for row in rows if row.right_low is not None]
     if len(known) < 2:
         return
     best, worst = max(known, key=lambda r: r.right), min(known, key=lambda r: r.right)
     yield (
-        f"Raters typed {_correct(best, unit)} of {condition_span(best.condition)} correctly and "
-        f"{_correct(worst, unit)} of {condition_span(worst.condition)}."
+        f"Raters typed {_correct(best, level, unit)} of {condition_span(best.condition)} "
+        f"correctly and {_correct(worst, level, unit)} of {condition_span(worst.condition)}."
     )
 
 
-def _correct(row: RateRow, unit: Unit) -> str:
-    return f"{row.right:.1f}% of the {unit.many} (CI {row.right_low:.1f}–{row.right_high:.1f}%)"
+def _correct(row: RateRow, level: float, unit: Unit) -> str:
+    interval = f"{level * 100:g}% CI {row.right_low:.1f}–{row.right_high:.1f}%"
+    return f"{row.right:.1f}% of the {unit.many} ({interval})"
 
 
 def _sentences(family: Family, typed: TypedAnswers, unit: Unit) -> Iterator[str]:

@@ -323,7 +323,15 @@ def _software(report: Report) -> str:
         if key in origin["packages"]
     ]
     release = origin.get("release", "Earnest").replace("earnest", "Earnest").replace(",", "")
-    return f"Analyses used {release} with {enumerated(used)}."
+    by = {
+        row["phonemes_by"]: ""
+        for part in _shown_parts(report, "transcription")
+        for table in part["tables"]
+        for row in table["rows"]
+        if row.get("phonemes_by")
+    }
+    phonemes = f" Words were transcribed into phonemes by {enumerated(list(by))}." if by else ""
+    return f"Analyses used {release} with {enumerated(used)}.{phonemes}"
 
 
 def _shown_parts(report: Report, key: str) -> list[PartRecord]:
