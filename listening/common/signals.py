@@ -10,6 +10,7 @@ analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an an
 code_hints = Signal()  # items, version: receivers return {item: codes}, for reviewers of codes
 metrics_beside_raters = Signal()  # study_key: receivers return what an analysis says, or None
 clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers
+look_made = Signal()  # study_id, look: a look of a stop rule was computed; see studies.stopping
 job_lost = (
     Signal()
 )  # job, why: its message is gone or its worker died; see listening.models.requested_jobs

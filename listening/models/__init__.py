@@ -41,6 +41,7 @@ from listening.models.session import (
     Slot,
     Trial,
 )
+from listening.models.stop_look import StopLook
 from listening.models.study import Criterion, Study, StudyDefinition, StudyEvent, Task
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "Slot",
     "SparedRater",
     "Stimulus",
+    "StopLook",
     "Study",
     "StudyDefinition",
     "StudyEvent",

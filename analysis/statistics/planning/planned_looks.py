@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.group_sequential import (
@@ -32,14 +32,15 @@ Pair = tuple[str, str]
 class Compared:
     """One comparison by the ratings so far, analysed as if there were no looks.
 
-    ``value``, ``half_width`` (of the interval at ``level``) and ``null`` are in score units, ``p``
-    is two-sided; half_width and p are None where there is no test.
+    ``value``, ``low``..``high`` (its interval at ``level``) and ``null`` are in score units, ``p``
+    is two-sided; low, high and p are None where there is no test.
     """
 
     condition: str
     versus: str
     value: float
-    half_width: float | None
+    low: float | None
+    high: float | None
     p: float | None
     null: float = 0.0
     level: float = 0.95
@@ -55,10 +56,22 @@ class Compared:
         return None if self.p is None else z_of(self.p, self.value - self.null)
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval around the value; None where it has no width."""
+        if self.low is None or self.high is None or not self.low < self.value < self.high:
+            return None
+        return self.low, self.high
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval; None where it has none."""
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+
+    @property
     def se(self) -> float | None:
         """The half-width in units of the normal quantile; None without a test."""
         half = (1 - self.level) / 2
-        return None if self.half_width is None else self.half_width / float(stats.norm.isf(half))
+        return None if self.half_width is None else -self.half_width / float(special.ndtri(half))
 
 
 @dataclass(frozen=True)
@@ -140,13 +153,12 @@ def _verdict(
         verdict = FUTILE
     else:
         verdict = OPEN
-    half = each.half_width
     return Verdict(
         condition=each.condition,
         versus=each.versus,
         value=each.value,
-        low=None if half is None else each.value - half,
-        high=None if half is None else each.value + half,
+        low=each.low,
+        high=each.high,
         z=each.z,
         bound=bound,
         futility=floor,
@@ -161,10 +173,16 @@ def _floor(
     """The bound on abs(Z) below which a comparison is futile at the last of these looks."""
     if each.se is None:
         return None
-    drift = fixed_drift(1 - alpha, POWER)
-    if difference is not None:
+    if difference is None:
+        drift = _usual_drift(alpha)
+    else:
         drift = difference / (each.se * shares[-1] ** 0.5)  # of Z when all raters are there
     return _futility(shares, alpha, round(min(drift, 30.0), 2))
+
+
+@lru_cache(maxsize=64)
+def _usual_drift(alpha: float) -> float:
+    return fixed_drift(1 - alpha, POWER)
 
 
 @lru_cache(maxsize=4096)
