@@ -4,14 +4,18 @@ import random
 import threading
 
 import pytest
+from django.core.management import call_command
 from django.db import connections, transaction
+from django.urls import reverse
 
 from analysis.report.preregistration import preregistration_text
 from analysis.report.writers.methods_text import methods_text
 from analysis.web.first_runs import default_options
 from analysis.web.look_jobs import make_look, make_looks
 from analysis.web.study_tables import study_report
-from listening.models import Rater, StudyEvent
+from listening.models import Occurrence, Rater, StudyEvent
+from listening.notifications import watching
+from listening.notifications.kinds import KINDS
 from listening.selectors import declared_state, due_looks, method_facts, stop_facts, task_plans
 from listening.sessions import lifecycle
 from listening.studies.stopping import apply_budgets, committed_pay
@@ -229,3 +233,36 @@ def test_the_report_shows_the_looks_and_adjusts_the_difference(db):
         method_facts(study.key), task_plans(study.key), declared_state(study.key), []
     )
     assert "Recruiting stops when every comparison is significant or futile." in words
+
+
+@pytest.mark.slow
+def test_the_page_says_what_the_rule_found_and_closes_the_study(db, client, capsys):
+    study = planned(
+        {"rule": "planned_looks", "looks": [0.6, 1.0], "act": "ask"}, raters=10, items=8
+    )
+    client.force_login(study.owner)
+    url = reverse("study", args=[study.key])
+    page = client.get(url).content.decode()
+    assert "Comparisons are tested when 6 and 10 sessions are complete." in page
+    assert "If you do nothing" not in page
+    rate(study, 6, FAR)
+    call_command("make_looks", study.key)
+    said = capsys.readouterr().out
+    assert (
+        said
+        == f"Look 1 of “{study.key}”: Stop. Of 1 comparison, 1 significant, 0 futile, 0 open.\n"
+    )
+    call_command("make_looks")
+    assert capsys.readouterr().out == "No look is due.\n"
+    page = client.get(url).content.decode()
+    assert "6 of 10" in page
+    assert "If you do nothing" in page
+    watching.look_if_stopped(study)
+    occurrence = Occurrence.objects.get(study=study, event="study.stop_rule")
+    assert not occurrence.facts["closed"]
+    words = KINDS["study.stop_rule"].says(occurrence.facts)
+    assert words.endswith("0 open. Close the study, or let it go on.")
+    client.post(reverse("study-state", args=[study.key]), {"to": "closed"})
+    study.refresh_from_db()
+    assert study.state == "closed"
+    assert "If you do nothing" not in client.get(url).content.decode()
