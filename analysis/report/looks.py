@@ -76,9 +76,9 @@ def look_of(inputs: PartInput, stop: StopFacts, number: int, *, last: bool) -> L
             _verdicts(each, inputs, stop, number, share, last)
             for each in compared_families(inputs, stop)
         ]
-    if last:
-        return Look(sessions, rows, END, "All planned sessions are there.")
     decision, why = _decision(rows, stop)
+    if last:
+        return Look(sessions, rows, END, f"All planned sessions are there. {why}")
     return Look(sessions, rows, decision, why)
 
 

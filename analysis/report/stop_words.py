@@ -51,8 +51,8 @@ def _planned(stop: StopFacts, level: float) -> list[str]:
             else "the difference that all raters find with a power of 80 %"
         )
         sentences.append(
-            f"A comparison is futile when {of} would hardly be found any more (non-binding bounds "
-            f"by beta spending {cite('hwang1990')})."
+            f"A comparison is futile when {of} would hardly be found any more, by non-binding "
+            f"bounds of beta spending {cite('hwang1990')}."
         )
     futile = " or futile" if stop["futility"] else ""
     return [*sentences, f"Recruiting stops when every comparison is significant{futile}."]

@@ -5,7 +5,7 @@ KEY = models.BigAutoField(auto_created=True, primary_key=True, serialize=False, 
 DECISIONS = [
     ("go_on", "Continue"),
     ("stop", "Stop"),
-    ("end", "All planned sessions are there"),
+    ("end", "End"),
 ]
 
 

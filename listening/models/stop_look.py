@@ -11,7 +11,7 @@ class StopLook(models.Model):
     class Decision(models.TextChoices):
         GO_ON = "go_on", "Continue"
         STOP = "stop", "Stop"
-        END = "end", "All planned sessions are there"
+        END = "end", "End"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="looks")
     number = models.PositiveSmallIntegerField()  # of the rule's looks, from 1

@@ -154,8 +154,9 @@ def test_a_significant_comparison_gives_its_error_to_the_others():
     assert [each.verdict for each in alone] == [OPEN, OPEN]
     found = verdicts_of([compared("a", 9.0), compared("b", between)], [0.4], [1], futility=False)
     assert [each.verdict for each in found] == [SIGNIFICANT, SIGNIFICANT]
+    assert [each.bound for each in found] == pytest.approx([both, one])
     kept = verdicts_of([compared("a", 0.1)], [0.4, 0.6], [1, 3], before={("a", "ref"): 1})
-    assert (kept[0].verdict, kept[0].look) == (SIGNIFICANT, 1)
+    assert (kept[0].verdict, kept[0].look, kept[0].bound) == (SIGNIFICANT, 1, None)
 
 
 def test_futile_is_what_would_hardly_be_found():

@@ -78,6 +78,7 @@ class Compared:
 class Verdict(FlatRow):
     """What a look says of one comparison: Z against its bounds, and the verdict so far.
 
+    ``bound`` is that of the level at which it was tested, None where it was significant before.
     ``look`` is the number of the look at which it became significant (0: it is not).
     """
 
@@ -115,6 +116,7 @@ def verdicts_of(
     of the error is spent, whatever the share of raters.
     """
     rejected = dict(before or {})
+    tested_at: dict[Pair, float] = {}
     m = max(comparisons, len(compared), 1)
     shares = tuple(float(t) for t in information)
     alpha = 1 - level
@@ -128,24 +130,18 @@ def verdicts_of(
         if not new:
             break
         rejected |= dict.fromkeys(new, numbers[-1])
+        tested_at |= dict.fromkeys(new, bound)
         bound = _last_bound(shares, alpha / max(m - len(rejected), 1), last)
-    return [
-        _verdict(each, shares, bound, rejected, futility and not last, difference, alpha / m)
-        for each in compared
-    ]
+    verdicts = []
+    for each in compared:
+        floor = _floor(each, shares, alpha / m, difference) if futility and not last else None
+        own_bound = tested_at.get(each.pair, None if each.pair in rejected else bound)
+        verdicts.append(_verdict(each, own_bound, floor, rejected.get(each.pair, 0)))
+    return verdicts
 
 
-def _verdict(
-    each: Compared,
-    shares: tuple[float, ...],
-    bound: float,
-    rejected: Mapping[Pair, int],
-    futility: bool,
-    difference: float | None,
-    alpha: float,
-) -> Verdict:
-    floor = _floor(each, shares, alpha, difference) if futility else None
-    if each.pair in rejected:
+def _verdict(each: Compared, bound: float | None, floor: float | None, look: int) -> Verdict:
+    if look:
         verdict = SIGNIFICANT
     elif each.z is None:
         verdict = UNTESTED
@@ -163,7 +159,7 @@ def _verdict(
         bound=bound,
         futility=floor,
         verdict=verdict,
-        look=rejected.get(each.pair, 0),
+        look=look,
     )
 
 
