@@ -20,3 +20,4 @@ app.steps["worker"].update(("config.run.worker_steps:Clock", "config.run.worker_
 app.autodiscover_tasks(related_name="jobs")
 app.autodiscover_tasks(["analysis.web"], related_name="jobs")
 app.autodiscover_tasks(["analysis.web"], related_name="planning_jobs")
+app.autodiscover_tasks(["analysis.web"], related_name="look_jobs")

@@ -317,6 +317,8 @@ CELERY_BEAT_SCHEDULE = {
     "forget-ended-log-ins": _every(3600.0, "listening.jobs.forget_ended_log_ins"),
     "look-at-prolific": _every(300.0, "listening.jobs.look_at_prolific"),
     "ask-for-pair-fits": _every(10.0, "listening.jobs.ask_for_pair_fits"),
+    "apply-budgets": _every(30.0, "listening.jobs.apply_budgets"),
+    "make-looks": _every(30.0, "analysis.jobs.make_looks"),
     "watch-studies": _every(60.0, "listening.jobs.watch_studies"),
     "watch-rates": _every(600.0, "listening.jobs.watch_rates"),
     "send-messages": _every(30.0, "listening.jobs.send_messages"),

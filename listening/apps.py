@@ -12,10 +12,12 @@ class ListeningConfig(AppConfig):
         from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 
         from listening.accounts.sign_on import Provider
-        from listening.common.signals import acted, analysed
+        from listening.common.signals import acted, analysed, look_made
         from listening.models.study_log import note_action
         from listening.notifications.occurrences import note_analysis
+        from listening.studies.stopping import store_look
 
         OpenIDConnectProvider.oauth2_adapter_class = Provider
         acted.connect(note_action, dispatch_uid="listening.models.study_log")
         analysed.connect(note_analysis, dispatch_uid="listening.notifications")
+        look_made.connect(store_look, dispatch_uid="listening.studies.stopping")

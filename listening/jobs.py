@@ -17,7 +17,7 @@ from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 from listening.selectors import pair_answers, progress
 from listening.sessions import leases, session_summaries
-from listening.studies import erasure, invitations
+from listening.studies import erasure, invitations, stopping
 
 EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day
 log = logging.getLogger(__name__)
@@ -51,6 +51,12 @@ def clear_unused_appearances() -> int:
 def erase_due_studies() -> list[str]:
     """Run by the beat: who took part in a study is forgotten on its date."""
     return erasure.erase_due_studies()
+
+
+@shared_task
+def apply_budgets() -> int:
+    """Run by the beat: stop the studies whose stop rule is a budget that is spent."""
+    return stopping.apply_budgets()
 
 
 @shared_task

@@ -46,7 +46,7 @@ SHOWN_WHEN_OPEN = frozenset(  # parts without a test of conditions; the rest wai
     {
         *(ANSWER, "agreement", "raters", "rater_models", "screening", "participants"),
         *("justifications", "example_reasons", "clip_scores", "clip_validation"),
-        *("against_people", "trap_detection", "versions"),
+        *("against_people", "trap_detection", "versions", "stop_rule"),
     }
 )
 

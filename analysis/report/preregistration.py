@@ -13,6 +13,7 @@ from analysis.citations import cite, cite_author
 from analysis.formatting import counted, enumerated, percent
 from analysis.name_spans import resolve
 from analysis.report.declared_rules import declared_rules
+from analysis.report.stop_words import rule_sentences
 from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import STRUCTURAL, Review
 from analysis.statistics.screening.rule_text import versioned_text
@@ -82,7 +83,7 @@ def preregistration_text(
             ("Data collection procedures", "\n".join(_collection(facts))),
             ("Sample size", "\n".join(_size(facts, plans))),
             ("Sample size rationale", RATIONALE),
-            ("Stopping rule", STOP),
+            ("Stopping rule", _stopping(facts)),
         ),
         *_section(
             "Variables",
@@ -105,6 +106,12 @@ def preregistration_text(
 def gaps(text: str) -> int:
     """How many gaps a text names."""
     return text.count(GAP.strip())
+
+
+def _stopping(facts: StudyFacts) -> str:
+    """The declared stop rule; without one, that the study does not say what it would do."""
+    stop = facts.get("stop")
+    return " ".join(rule_sentences(stop, Options().level)) if stop else STOP
 
 
 def _section(title: str, *parts: tuple[str, str]) -> Iterator[str]:

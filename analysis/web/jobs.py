@@ -184,7 +184,8 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     labels = study_labels(run.study.key)
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
-    if twin is not None and _is_like(twin.report(), labels, looking is not None):
+    looks = run.study.looks.count()
+    if twin is not None and _is_like(twin.report(), labels, looking is not None, looks):
         stored = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **stored}
     growing = Growing(run.pk, labels)
@@ -208,13 +209,14 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     }
 
 
-def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
-    """Whether an earlier report says what is to be said now: labels, and whether it may look."""
+def _is_like(report: Report, labels: StudyLabels, looking: bool, looks: int) -> bool:
+    """Whether an earlier report says what is to be said now: labels, looks, whether it may look."""
     from analysis.report.build import FORMAT
+    from analysis.report.parts.stop_rule import looks_shown
 
     same = report["format"] == FORMAT and report.get("labels", {}) == labels["labels"]
     same = same and report.get("task_titles", {}) == labels["task_titles"]
-    return same and ("interim" in report) == looking
+    return same and ("interim" in report) == looking and looks_shown(report) == looks
 
 
 def _fail(run_id: int, why: str) -> None:

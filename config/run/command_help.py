@@ -166,6 +166,7 @@ IN_STEPS = (
     "judge_stability",
     "suggest_codes",
     "judge_batch",
+    "make_looks",
 )
 AT_ONCE = {
     "import_study": "list_studies",

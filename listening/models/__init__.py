@@ -42,6 +42,7 @@ from listening.models.session import (
     Slot,
     Trial,
 )
+from listening.models.stop_look import StopLook
 from listening.models.study import Criterion, Study, StudyDefinition, StudyEvent, Task
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "Slot",
     "SparedRater",
     "Stimulus",
+    "StopLook",
     "Study",
     "StudyDefinition",
     "StudyEvent",

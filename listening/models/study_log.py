@@ -27,6 +27,7 @@ SAID = {
     "corrected": "Wording corrected",
     "paused": "Paused",
     "closed": "Closed permanently",
+    "looked": "Look of the stop rule",
     "renamed": "Renamed",
     "tagged": "Tags changed",
     "archived": "Archived",

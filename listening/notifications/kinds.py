@@ -88,6 +88,11 @@ def _review_due(facts: Facts) -> str:
     )
 
 
+def _stop_rule(facts: Facts) -> str:
+    closed = "The study was closed." if facts["closed"] else "Close the study, or let it go on."
+    return f"{facts['why']} {closed}"
+
+
 def _ready(facts: Facts) -> str:
     over = facts.get("ratings")
     return f"An analysis is ready{f', of {over:,} ratings' if over else ''}."
@@ -137,6 +142,13 @@ KINDS = {
             "recruiting",
             _review_due,
             EDIT,
+        ),
+        Kind(
+            "study.stop_rule",
+            "Stop rule",
+            "the stop rule of the study applies: it was closed, or you decide",
+            "study",
+            _stop_rule,
         ),
         Kind("analysis.ready", "Analysis ready", "an analysis finished", "results", _ready),
         Kind("analysis.failed", "Analysis failed", "an analysis failed", "results", _failed),

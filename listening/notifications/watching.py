@@ -18,8 +18,9 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from listening.design.stop_rule import CLOSE
 from listening.design.traps import TRAINING
-from listening.models import Block, Recruitment, Study, StudyEvent, StudyLimits
+from listening.models import Block, Recruitment, StopLook, Study, StudyEvent, StudyLimits
 from listening.notifications.channels import watched
 from listening.notifications.occurrences import end_others, settle
 from listening.recruitment import ledger
@@ -140,6 +141,7 @@ def watch() -> int:
     return (
         look_at("study.full", LIVE, look_if_full)
         + look_at("study.stalled", (State.OPEN,), look_if_stalled)
+        + look_at("study.stop_rule", (*LIVE, State.CLOSED), look_if_stopped)
         + look_at("study.budget_reached", (*LIVE, State.CLOSED), look_at_budget, **paid)
         + look_at("study.review_due", (*LIVE, State.CLOSED), look_at_reviews, **paid)
     )
@@ -155,6 +157,12 @@ def look_at(event: str, states: Sequence[str], look: Look, **where: Any) -> int:
 
 
 # --- Full, stalled -------------------------------------------------------------------------------
+
+
+def look_if_stopped(study: Study) -> None:
+    look = study.looks.exclude(decision=StopLook.Decision.GO_ON).order_by("number").first()
+    facts = partial(dict, why=look.why, closed=look.act == CLOSE) if look else dict
+    settle("study.stop_rule", study, {f"look {look.number}": facts} if look else {})
 
 
 def has_places(study: Study) -> bool:

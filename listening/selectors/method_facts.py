@@ -55,6 +55,7 @@ from listening.selectors.reviews import (
     reason_reviews,
     vocalisation_reviews,
 )
+from listening.selectors.stop_rule import StopFacts, stop_facts
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
 from listening.sessions.task_rules import served_clips, spoken_texts
@@ -284,6 +285,7 @@ class StudyFacts(TypedDict):
     transcriptions: NotRequired[list[TranscriptionFacts]]
     vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
     markings: NotRequired[list[MarkingFacts]]
+    stop: NotRequired[StopFacts | None]  # its stop rule
 
 
 PEOPLE = f"""
@@ -363,6 +365,7 @@ def method_facts(study: str) -> StudyFacts:
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),
             markings=marking_facts(row),
+            stop=stop_facts(study),
         )
 
 

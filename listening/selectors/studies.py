@@ -139,6 +139,8 @@ WITH chosen AS (SELECT id, language, state, version, wording FROM listening_stud
             FROM listening_reviewjob j
             WHERE study_id IN (SELECT id FROM chosen) AND state <> 'draft'
                 AND kind IN ('reasons', 'codes')
+        UNION ALL SELECT 'o' || number || decision FROM listening_stoplook
+            WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'l' || language || (state = 'closed')
             || concat_ws('|', '', nullif(version, 1), nullif(wording, 0)) FROM chosen)
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)

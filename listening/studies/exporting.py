@@ -46,6 +46,7 @@ def study_as_file(study: Study) -> StudyFile:
         sources=tuple(study.sources),
         hypotheses=hypotheses_as_declared(study),
         analysis_rules=rules_as_declared(study),
+        stop=dict(study.stop),
         conditions=tuple(
             _condition_entry(c) for c in study.conditions.filter(derived=False).order_by("pk")
         ),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from analysis.statistics.planning import PlanningError
+from analysis.statistics.planning import Components, Payment, PlanningError
 from analysis.statistics.planning.group_sequential import (
     crossings,
     efficacy_bounds,
@@ -12,6 +12,7 @@ from analysis.statistics.planning.group_sequential import (
     fixed_drift,
     looks_design,
 )
+from analysis.statistics.planning.looks_cost import looks_cost
 from analysis.statistics.planning.planned_looks import (
     FUTILE,
     OPEN,
@@ -19,6 +20,9 @@ from analysis.statistics.planning.planned_looks import (
     Compared,
     verdicts_of,
 )
+from analysis.statistics.planning.precision import standard_error_of
+from analysis.statistics.planning.proposal import propose
+from analysis.statistics.planning.requirements import Requirements
 from analysis.statistics.planning.stagewise import adjusted_estimate, tail
 from tests.analysis.simulation import sizes
 
@@ -94,8 +98,8 @@ def test_the_end_spends_what_is_left():
 def test_without_earlier_looks_nothing_is_adjusted():
     half = stats.t.ppf(0.975, 12) * 0.2
     p = 2 * stats.t.sf(2.5, 12)
-    made = adjusted_estimate([0.4], [], 1.0, half, p, null=0.5)
-    assert (made.value, made.low, made.high) == pytest.approx((1.0, 1.0 - half, 1.0 + half))
+    made = adjusted_estimate([0.4], [], 1.0, (1.0 - half, 1.1 + half), p, null=0.5)
+    assert (made.value, made.low, made.high) == pytest.approx((1.0, 1.0 - half, 1.1 + half))
     assert made.p == pytest.approx(p)
 
 
@@ -126,7 +130,8 @@ def test_the_adjusted_estimate_is_median_unbiased_and_covers(runs):
 def test_interval_and_p_agree_with_the_tail():
     bounds = efficacy_bounds((0.2, 0.4))
     half = 1.96 * 0.1
-    made = adjusted_estimate([0.2, 0.4, 0.6], bounds, 0.3, half, 2 * stats.norm.sf(3.0))
+    interval = (0.3 - half, 0.3 + half)
+    made = adjusted_estimate([0.2, 0.4, 0.6], bounds, 0.3, interval, 2 * stats.norm.sf(3.0))
     assert made.low < made.value < made.plain == 0.3
     se = half / stats.norm.ppf(0.975)
     for end, wanted in ((made.low, 0.025), (made.value, 0.5), (made.high, 0.975)):
@@ -136,7 +141,10 @@ def test_interval_and_p_agree_with_the_tail():
 
 
 def compared(name, z):
-    return Compared(name, "ref", 0.1 * z, 0.196, float(2 * stats.norm.sf(abs(z))))
+    value = 0.1 * z
+    return Compared(
+        name, "ref", value, value - 0.196, value + 0.196, float(2 * stats.norm.sf(abs(z)))
+    )
 
 
 def test_a_significant_comparison_gives_its_error_to_the_others():
@@ -146,8 +154,9 @@ def test_a_significant_comparison_gives_its_error_to_the_others():
     assert [each.verdict for each in alone] == [OPEN, OPEN]
     found = verdicts_of([compared("a", 9.0), compared("b", between)], [0.4], [1], futility=False)
     assert [each.verdict for each in found] == [SIGNIFICANT, SIGNIFICANT]
+    assert [each.bound for each in found] == pytest.approx([both, one])
     kept = verdicts_of([compared("a", 0.1)], [0.4, 0.6], [1, 3], before={("a", "ref"): 1})
-    assert (kept[0].verdict, kept[0].look) == (SIGNIFICANT, 1)
+    assert (kept[0].verdict, kept[0].look, kept[0].bound) == (SIGNIFICANT, 1, None)
 
 
 def test_futile_is_what_would_hardly_be_found():
@@ -169,3 +178,31 @@ def test_designs_that_are_none(looks):
 
 def test_a_plain_test_has_the_drift_of_the_textbook():
     assert fixed_drift(0.95, 0.8) == pytest.approx(2.8016, abs=1e-3)
+
+
+def test_a_plan_says_what_looks_cost_and_save():
+    """Without effects of items, information is the share of the raters: as the design has it."""
+    components = Components(0.5, 0.3, 0.0, 0.0, 0.8)
+    payment = Payment(12, 9, 180, fee=0.33, currency="GBP")
+    need = Requirements(
+        "power", 0.2, components, payment, items=40, conditions=2, clips_per_rater=40
+    )
+    proposal = propose(need)
+    rows = {(row.rule, row.effect): row for row in looks_cost(proposal)}
+    raters, drift = (
+        proposal.plan.design.raters_in_all,
+        0.2 / standard_error_of("difference", proposal.plan.design, components),
+    )
+    without, planned = rows["none", 1.0], rows["planned_looks", 1.0]
+    z = stats.norm.ppf(0.975)
+    assert without.power == pytest.approx(stats.norm.sf(z - drift) + stats.norm.cdf(-z - drift))
+    assert without.expected_raters == planned.largest_raters == raters
+    assert without.power - 0.03 < planned.power < without.power
+    assert planned.expected_raters < 0.85 * raters
+    assert planned.expected_total / planned.largest_total == pytest.approx(
+        planned.expected_raters / raters
+    )
+    nothing = rows["planned_looks", 0.0]
+    assert nothing.expected_raters < planned.expected_raters * 1.1
+    assert nothing.power < 0.05
+    assert rows["planned_looks", 1.5].expected_raters < planned.expected_raters

@@ -158,6 +158,15 @@ def studies(draw: st.DrawFn) -> StudyFile:
             st.sampled_from([{}, {"ratings_licence": "CC-BY-4.0", "audio_licence": "CC0-1.0"}])
         ),
         ethics=draw(st.sampled_from([{}, {"controller": "A lab", "approval": "17/26"}])),
+        stop=draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"rule": "half_width", "act": "ask", "looks": [0.5, 1.0], "target": 0.2},
+                    {"rule": "planned_looks", "act": "close", "looks": 4, "futility": False},
+                ]
+            )
+        ),
         payment=draw(st.sampled_from([{}, {"by": "us", "per_hour": 9.5, "currency": "USD"}])),
         hypotheses=draw(st.sampled_from([(), ("A is ahead of B.", "B不如C")])),
         break_every=draw(st.integers(0, 1000)),

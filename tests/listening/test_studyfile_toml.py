@@ -84,6 +84,32 @@ def test_one_mistake_gives_one_problem(
         assert len(found) == 1, "\n".join(map(str, found))
 
 
+@pytest.mark.parametrize(
+    ("stop", "place", "what", "remedy"),
+    [
+        ("looks = 5", "stop.rule", "missing", "rule ="),
+        ('rule = "luck"', "stop.rule", "none of", ""),
+        ('rule = "half_width"', "stop.target", "needs the field target", "target ="),
+        ('rule = "half_width"\ntarget = 0', "stop.target", "outside", "between"),
+        (
+            *('rule = "half_width"\ntarget = 0.2\ndifference = 1', "stop.difference"),
+            *("takes no difference", "planned_looks"),
+        ),
+        ('rule = "planned_looks"\nlooks = 1', "stop.looks", "outside 2 to 20", "whole number"),
+        ('rule = "planned_looks"\nlooks = [0.5, 0.9]', "stop.looks", "ascend", "1.0"),
+        ('rule = "planned_looks"\nlooks = [0.9, 0.5, 1]', "stop.looks", "ascend", "1.0"),
+        ('rule = "planned_looks"\nlooks = "five"', "stop.looks", "neither", "whole number"),
+        ('rule = "planned_looks"\ncriteria = ["x"]', "stop.criteria", "no criterion", ""),
+        ('rule = "planned_looks"\ncompare = "reference"', "stop.compare", "role", "systems"),
+        ('rule = "budget"\namount = 100', "stop.rule", "not known", "[study.payment]"),
+    ],
+)
+def test_stop_rules_that_cannot_be(
+    tmp_path: Path, stop: str, place: str, what: str, remedy: str
+) -> None:
+    check(the_problem(tmp_path, f"{TOML}\n[stop]\n{stop}\n"), place, what, remedy)
+
+
 def test_a_field_at_the_top_level_is_unknown(tmp_path: Path) -> None:
     check(the_problem(tmp_path, "titel = 1\n" + TOML), "titel", "no field “titel”")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +19,7 @@ from analysis.report.planning.planning_narrative import (
     number,
     warnings,
 )
+from analysis.statistics.planning.looks_cost import LooksCost, looks_cost
 from analysis.statistics.planning.precision import (
     DIFFERENCE,
     MEAN,
@@ -87,12 +89,27 @@ class ComponentRow:
     key: str
 
 
+@table_row
+class StopRow:
+    """The raters and money of a rule at one true difference."""
+
+    rule: str = column("Stop rule")
+    difference: str = column("True difference", "mark")
+    largest_raters: int = column("Raters at most", "count")
+    expected_raters: float = column("Raters on average", "number", 0)
+    largest_total: float = column("Cost at most", "number", 0)
+    expected_total: float = column("Cost on average", "number", 0)
+    power: float = column("Significant", "percent", 1)
+
+
 def content_of(proposal: Proposal, checked: SimulatedCheck | None = None) -> Content:
     """Sentences, curves and tables of a plan, with its check by simulation where there is one."""
     short = gap(proposal, checked) if checked else ""
     tables = [_plan_table(proposal), _money_table(proposal)]
     if checked:
         tables.append(check_table(proposal, checked))
+    if proposal.requirements.goal != HALF_WIDTH and (stops := looks_cost(proposal)):
+        tables.append(stop_table(proposal, stops))
     tables.append(_around_table(proposal))
     if proposal.items:
         rows = [asdict(row) for row in proposal.items]
@@ -243,6 +260,29 @@ def _around_table(proposal: Proposal) -> Table:
     )
     rows = nearby_designs(need, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)
+
+
+def stop_table(proposal: Proposal, rows: Sequence[LooksCost]) -> Table:
+    """The plan without a stop rule, and with planned looks."""
+    size = proposal.requirements.size
+    words = {"none": "none", "planned_looks": "planned looks"}
+    shown = [
+        StopRow(
+            rule=words[row.rule],
+            difference=number(row.effect * size),
+            largest_raters=row.largest_raters,
+            expected_raters=row.expected_raters,
+            largest_total=row.largest_total,
+            expected_total=row.expected_total,
+            power=row.power,
+        )
+        for row in rows
+    ]
+    note = (
+        "Of one comparison, by numerical integration: five looks with O'Brien-Fleming type error "
+        "spending and futility. With several comparisons a study stops when all are decided, later."
+    )
+    return Table.from_rows(StopRow, "stop", "With and without a stop rule", shown, note=note)
 
 
 def components_table(proposal: Proposal) -> Table:

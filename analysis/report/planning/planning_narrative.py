@@ -106,8 +106,8 @@ def assumptions(proposal: Proposal) -> list[str]:
         "others. Sessions lost are only in the money.",
         "Effects of raters and items are about normal. Near the ends of a scale scores vary less, "
         "and the plan is on the safe side.",
-        "Results are tested once, at the end of the study. To test earlier, use the sequential "
-        "bounds on the study's page; they need more raters.",
+        "Results are tested once, at the end of the study. To test earlier, declare a stop rule; "
+        "the table says what it costs and saves.",
     ]
 
 

@@ -26,6 +26,7 @@ _LONGEST_NAME = 6  # words
 _SPAN_OR_UNDERSCORE = re.compile(f"({OPEN}[^{CLOSE}]*{CLOSE})|_")
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
+_STOP = "stop_rule"
 _NAIVE = "naive"
 _THESE = "for these items only"
 _PAIRS = re.compile(r"(pairs|abx)(_\d+)?")  # the table of a family's pairs
@@ -112,6 +113,7 @@ def _needed_sentences(report: Report, tasks: int, rules: int, words: int) -> Ite
         return
     yield from _design(report, tasks, words)
     yield from _conduct(report, words)
+    yield from (text for part in _shown_parts(report, _STOP) for text in part["methods"])
     yield from _screening(report, rules, words)
     yield from _roles(report)
     yield from _estimation(report)

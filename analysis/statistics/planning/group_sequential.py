@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
 from analysis.statistics.planning.confidence_sequences import obrien_fleming_bounds
@@ -120,9 +120,11 @@ def crossings(information: Sequence[float], regions: Sequence[Region], drift: fl
         mean, step, root = at + drift * (time - before), (time - before) ** 0.5, time**0.5
         edges = [(low * root, high * root) for low, high in region]
         inner = [(high, edges[n + 1][0]) for n, (_, high) in enumerate(edges[:-1])]
-        above = float(mass @ stats.norm.sf((edges[-1][1] - mean) / step))
-        below = float(mass @ stats.norm.cdf((edges[0][0] - mean) / step))
+        above = float(mass @ special.ndtr((mean - edges[-1][1]) / step))
+        below = float(mass @ special.ndtr((edges[0][0] - mean) / step))
         found.append((above, below, sum(_within(ends, mean, mass, step) for ends in inner)))
+        if time == times[-1]:
+            break
         middle = drift * time
         new, weights = _nodes([_trimmed(ends, middle, root) for ends in edges], step)
         density = np.exp(-0.5 * ((new[:, None] - mean[None, :]) / step) ** 2)
@@ -140,7 +142,7 @@ def check_information(information: Sequence[float]) -> list[float]:
 
 def _within(ends: tuple[float, float], mean: Floats, mass: Floats, step: float) -> float:
     low, high = ((end - mean) / step for end in ends)
-    return float(mass @ (stats.norm.cdf(high) - stats.norm.cdf(low)))
+    return float(mass @ (special.ndtr(high) - special.ndtr(low)))
 
 
 def _trimmed(ends: tuple[float, float], middle: float, root: float) -> tuple[float, float]:
@@ -151,7 +153,7 @@ def _trimmed(ends: tuple[float, float], middle: float, root: float) -> tuple[flo
 
 def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights over parts, dense enough for steps of this size."""
-    x, w = np.polynomial.legendre.leggauss(_NODES)
+    x, w = _legendre()
     nodes, weights = [], []
     for low, high in parts:
         pieces = max(int(np.ceil((high - low) / (4 * step))), 1)
@@ -160,6 +162,11 @@ def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, F
             nodes.append((a + b) / 2 + (b - a) / 2 * x)
             weights.append((b - a) / 2 * w)
     return np.concatenate(nodes), np.concatenate(weights)
+
+
+@cache
+def _legendre() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 def beta_spending(information: float, power: float) -> float:
@@ -205,6 +212,11 @@ def futility_bounds(
 
 def efficacy_bounds(information: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
     """Bounds (K,) on abs(Z): O'Brien-Fleming spending of Lan and DeMets (1983), two-sided."""
+    return _efficacy_bounds(tuple(map(float, information)), level)
+
+
+@lru_cache(maxsize=4096)
+def _efficacy_bounds(information: tuple[float, ...], level: float) -> tuple[float, ...]:
     return tuple(look.bound for look in obrien_fleming_bounds(information, level=level))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.group_sequential import (
@@ -32,14 +32,15 @@ Pair = tuple[str, str]
 class Compared:
     """One comparison by the ratings so far, analysed as if there were no looks.
 
-    ``value``, ``half_width`` (of the interval at ``level``) and ``null`` are in score units, ``p``
-    is two-sided; half_width and p are None where there is no test.
+    ``value``, ``low``..``high`` (its interval at ``level``) and ``null`` are in score units, ``p``
+    is two-sided; low, high and p are None where there is no test.
     """
 
     condition: str
     versus: str
     value: float
-    half_width: float | None
+    low: float | None
+    high: float | None
     p: float | None
     null: float = 0.0
     level: float = 0.95
@@ -55,16 +56,29 @@ class Compared:
         return None if self.p is None else z_of(self.p, self.value - self.null)
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval around the value; None where it has no width."""
+        if self.low is None or self.high is None or not self.low < self.value < self.high:
+            return None
+        return self.low, self.high
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval; None where it has none."""
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+
+    @property
     def se(self) -> float | None:
         """The half-width in units of the normal quantile; None without a test."""
         half = (1 - self.level) / 2
-        return None if self.half_width is None else self.half_width / float(stats.norm.isf(half))
+        return None if self.half_width is None else -self.half_width / float(special.ndtri(half))
 
 
 @dataclass(frozen=True)
 class Verdict(FlatRow):
     """What a look says of one comparison: Z against its bounds, and the verdict so far.
 
+    ``bound`` is that of the level at which it was tested, None where it was significant before.
     ``look`` is the number of the look at which it became significant (0: it is not).
     """
 
@@ -102,6 +116,7 @@ def verdicts_of(
     of the error is spent, whatever the share of raters.
     """
     rejected = dict(before or {})
+    tested_at: dict[Pair, float] = {}
     m = max(comparisons, len(compared), 1)
     shares = tuple(float(t) for t in information)
     alpha = 1 - level
@@ -115,24 +130,18 @@ def verdicts_of(
         if not new:
             break
         rejected |= dict.fromkeys(new, numbers[-1])
+        tested_at |= dict.fromkeys(new, bound)
         bound = _last_bound(shares, alpha / max(m - len(rejected), 1), last)
-    return [
-        _verdict(each, shares, bound, rejected, futility and not last, difference, alpha / m)
-        for each in compared
-    ]
+    verdicts = []
+    for each in compared:
+        floor = _floor(each, shares, alpha / m, difference) if futility and not last else None
+        own_bound = tested_at.get(each.pair, None if each.pair in rejected else bound)
+        verdicts.append(_verdict(each, own_bound, floor, rejected.get(each.pair, 0)))
+    return verdicts
 
 
-def _verdict(
-    each: Compared,
-    shares: tuple[float, ...],
-    bound: float,
-    rejected: Mapping[Pair, int],
-    futility: bool,
-    difference: float | None,
-    alpha: float,
-) -> Verdict:
-    floor = _floor(each, shares, alpha, difference) if futility else None
-    if each.pair in rejected:
+def _verdict(each: Compared, bound: float | None, floor: float | None, look: int) -> Verdict:
+    if look:
         verdict = SIGNIFICANT
     elif each.z is None:
         verdict = UNTESTED
@@ -140,18 +149,17 @@ def _verdict(
         verdict = FUTILE
     else:
         verdict = OPEN
-    half = each.half_width
     return Verdict(
         condition=each.condition,
         versus=each.versus,
         value=each.value,
-        low=None if half is None else each.value - half,
-        high=None if half is None else each.value + half,
+        low=each.low,
+        high=each.high,
         z=each.z,
         bound=bound,
         futility=floor,
         verdict=verdict,
-        look=rejected.get(each.pair, 0),
+        look=look,
     )
 
 
@@ -161,10 +169,16 @@ def _floor(
     """The bound on abs(Z) below which a comparison is futile at the last of these looks."""
     if each.se is None:
         return None
-    drift = fixed_drift(1 - alpha, POWER)
-    if difference is not None:
+    if difference is None:
+        drift = _usual_drift(alpha)
+    else:
         drift = difference / (each.se * shares[-1] ** 0.5)  # of Z when all raters are there
     return _futility(shares, alpha, round(min(drift, 30.0), 2))
+
+
+@lru_cache(maxsize=64)
+def _usual_drift(alpha: float) -> float:
+    return fixed_drift(1 - alpha, POWER)
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.group_sequential import (
@@ -60,7 +60,7 @@ def adjusted_estimate(
     information: Sequence[float],
     bounds: Sequence[float],
     value: float,
-    half_width: float,
+    interval: tuple[float, float],
     p: float,
     *,
     null: float = 0.0,
@@ -68,19 +68,20 @@ def adjusted_estimate(
 ) -> Adjusted:
     """The estimate after looks at ``information`` (k,), from what the last look's data say.
 
-    ``value``, ``half_width`` of its interval at ``level`` and two-sided ``p`` against ``null`` are
-    those of an analysis without looks; Z is the normal quantile of p, so that without earlier looks
+    ``value``, its ``interval`` at ``level`` and two-sided ``p`` against ``null`` are those of an
+    analysis without looks; Z is the normal quantile of p, so that without earlier looks
     all three come back. ``bounds`` (k - 1,) on abs(Z) at the looks before the last. Ratings that
     came after the look that stopped the study are part of the last (the deletion method of
-    Whitehead 1992, Controlled Clinical Trials 13:106). Raises PlanningError unless half_width > 0.
+    Whitehead 1992, Controlled Clinical Trials 13:106). Raises PlanningError unless the interval
+    holds the value.
     """
-    if not half_width > 0:
-        raise PlanningError("the interval has no width: no estimate can be made")
+    if not interval[0] < value < interval[1]:
+        raise PlanningError("the interval does not hold the value: no estimate can be made")
     times = check_information(information)
     shares = [time / times[-1] for time in times]
     z = z_of(p, value - null)
     half = (1 - level) / 2
-    se = half_width / float(stats.norm.isf(half))
+    below, above = (abs(end - value) / -float(special.ndtri(half)) for end in interval)
 
     def drift_at(wanted: float) -> float:
         def missing(drift: float) -> float:
@@ -89,12 +90,12 @@ def adjusted_estimate(
         return float(optimize.brentq(missing, z - _REACH, z + _REACH, xtol=1e-8))
 
     middle, low, high = (drift_at(wanted) for wanted in (0.5, half, 1 - half))
-    above = tail(0.0, shares, bounds, z)
+    up = tail(0.0, shares, bounds, z)
     return Adjusted(
-        value=value + (middle - z) * se,
-        low=value + (low - z) * se,
-        high=value + (high - z) * se,
-        p=min(1.0, 2 * min(above, 1 - above)),
+        value=value + (middle - z) * (below if middle < z else above),
+        low=value + (low - z) * below,
+        high=value + (high - z) * above,
+        p=min(1.0, 2 * min(up, 1 - up)),
         level=level,
         plain=value,
     )
@@ -102,4 +103,4 @@ def adjusted_estimate(
 
 def z_of(p: float, difference: float) -> float:
     """Z of a two-sided p (0..1), with the sign of the difference; at most 37 in size."""
-    return float(np.sign(difference) * min(stats.norm.isf(max(p, 1e-300) / 2), _LARGEST))
+    return float(np.sign(difference) * min(-special.ndtri(max(p, 1e-300) / 2), _LARGEST))

@@ -131,6 +131,7 @@ class StudyFile:
     sources: tuple[dict[str, Any], ...] = ()
     hypotheses: tuple[str, ...] = ()  # what is expected, a sentence each
     analysis_rules: tuple[dict[str, str], ...] = ()  # rule, why: what analyses leave out
+    stop: dict[str, Any] = field(default_factory=dict)  # see listening.design.stop_rule
     conditions: tuple[ConditionEntry, ...] = ()
     tasks: tuple[TaskEntry, ...] = ()
     items: tuple[ItemEntry, ...] = ()

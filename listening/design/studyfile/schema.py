@@ -34,6 +34,7 @@ from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS as SOURCES
+from listening.design.stop_rule import ACTS, COMPARED, FEWEST_LOOKS, MOST_LOOKS, RULES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, LOW_CUTS_HZ, USUAL_LOW_CUT_HZ
 from listening.design.studyfile.values import LONGEST_TEXT, Wrong
@@ -44,6 +45,7 @@ SMALL = 32_767  # the largest number of a small column of the database
 LARGE = 2**31 - 1
 LONGEST_GAP_S = 60
 WIDEST_NUMBER = 10**12
+SMALLEST_NUMBER = 10**-6
 
 
 # --- Types ----------------------------------------------------------------------------------------
@@ -136,6 +138,15 @@ SOME_NAMES = Read(partial(values.listed, longest=20, required=True), {"minItems"
 WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
 KEPT = Read(values.plain)
 RETURN_URL = Read(partial(values.return_url, longest=1000), {"maxLength": 1000})
+LOOKS = Read(
+    partial(values.looks, fewest=FEWEST_LOOKS, most=MOST_LOOKS),
+    {
+        "anyOf": [
+            {"type": "integer", "minimum": FEWEST_LOOKS, "maximum": MOST_LOOKS},
+            {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}},
+        ]
+    },
+)
 METHOD = Read(partial(values.text, longest=40, required=True), {"enum": sorted(Method.registry)})
 
 
@@ -1362,6 +1373,70 @@ class Task(Table):
     )
 
 
+class Stop(Table):
+    rule: Annotated[str, one_of(*RULES)] = declare(
+        PLAN,
+        "Stop rule",
+        '`"planned_looks"`: the comparisons are tested at planned numbers of raters; '
+        '`"half_width"`: the intervals are narrow enough; `"budget"`: the money is spent',
+    )
+    act: Annotated[str, one_of(*ACTS)] = declare(
+        PLAN,
+        "When it applies",
+        '`"close"`: the study closes by itself; `"ask"`: you are notified and decide on the '
+        "study's page",
+        "close",
+    )
+    looks: Annotated[int | list[float], LOOKS] = declare(
+        PLAN,
+        "Looks",
+        "with `planned_looks`: how many, the last with all raters, or a list of shares of the "
+        "planned sessions, such as `[0.4, 0.7, 1.0]`; with `half_width`: how often the width is "
+        f"checked. 2 to {MOST_LOOKS}",
+        None,
+        "`5`; with `half_width` `10`",
+    )
+    difference: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
+        PLAN,
+        "Smallest difference that matters",
+        "with `planned_looks`, in scores: a comparison is futile when a difference of this size "
+        "would hardly be found any more",
+        None,
+        "the difference that all raters find with a power of 80 %",
+    )
+    futility: Annotated[bool, FLAG] = declare(
+        PLAN,
+        "Stop for futility",
+        "with `planned_looks`: stop, too, when all comparisons that are not significant are futile",
+        True,
+    )
+    compare: Annotated[str, one_of(*COMPARED)] = declare(
+        PLAN,
+        "Comparisons",
+        'with `planned_looks`, of clips rated one by one: `"reference"`, each system with the '
+        'reference; `"systems"`, the systems with each other',
+        None,
+        '`"reference"` where there is one, else `"systems"`',
+    )
+    criteria: Annotated[list[str], texts_of(80)] = declare(
+        PLAN, "Criteria", "the keys of the criteria that decide", (), "all"
+    )
+    target: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
+        PLAN,
+        "Target half-width",
+        "with `half_width`, in scores: the 95% interval of every condition's mean is at most "
+        "± this (of comparisons: of every pair's mean)",
+        None,
+    )
+    amount: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
+        PLAN,
+        "Budget",
+        "with `budget`, in the currency of [study.payment]: what finished sessions and those in "
+        "progress cost is at most this",
+        None,
+    )
+
+
 class StudyToml(Table):
     """study.toml."""
 
@@ -1372,6 +1447,7 @@ class StudyToml(Table):
     analysis_rules: Annotated[list[AnalysisRule], NESTED_LIST] = declare(
         PLAN, "Analysis rules", "", ()
     )
+    stop: Annotated[Stop, NESTED] = declare(PLAN, "Stop rule", "", {})
     questionnaires: Annotated[list[Questionnaire], NESTED_LIST] = declare(
         PLAN, "Questionnaires", "", ()
     )

@@ -14,6 +14,7 @@ from typing import Any
 from listening.common.plain_toml import TomlError, read_toml
 from listening.design.analysis_rules import versioned_rule
 from listening.design.sources import Source
+from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, REFERENCE, RULES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import (
     MOST_HYPOTHESES,
@@ -47,6 +48,15 @@ CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion
 CURRENCIES = ("GBP", "USD")  # of Prolific
 AMOUNTS = {"per_hour": "per hour", "per_session": "per session", "per_clip": "per clip"}
 MOST_RULES = 30
+STOP_FIELDS = {  # fields of [stop] that belong to some of its rules
+    "looks": (PLANNED_LOOKS, HALF_WIDTH),
+    "difference": (PLANNED_LOOKS,),
+    "futility": (PLANNED_LOOKS,),
+    "compare": (PLANNED_LOOKS,),
+    "criteria": (PLANNED_LOOKS, HALF_WIDTH),
+    "target": (HALF_WIDTH,),
+    "amount": (BUDGET,),
+}
 
 
 def with_rubric(
@@ -410,6 +420,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["settings"] = read_settings(parts["settings"], notes)
     study["sources"] = read_sources(parts["sources"], notes)
     study["analysis_rules"] = read_rules(parts["analysis_rules"], notes)
+    study["stop"] = read_stop(parts["stop"], study, notes)
     return StudyFile(**study)
 
 
@@ -664,6 +675,43 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
         remedy, on_page = f'Write {known}, or by = "us".', f"Choose {known}, or another way to pay."
         notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy, on_page)
     return payment
+
+
+def read_stop(table: Any, study: Mapping[str, Any], notes: Notebook) -> dict[str, Any]:
+    """The stop rule as the database keeps it; empty where the study has none."""
+    if not table:
+        return {}
+    fields = read_table(table, "stop", "stop", notes)
+    fields["criteria"] = list(fields["criteria"])
+    rule = fields["rule"]
+    for name in table:
+        if name in STOP_FIELDS and rule in RULES and rule not in STOP_FIELDS[name]:
+            what = f"The rule “{rule}” takes no {name}."
+            notes.toml(
+                f"stop.{name}", what, f"Remove it, or write rule = {_or(STOP_FIELDS[name])}."
+            )
+    for needs, name in ((HALF_WIDTH, "target"), (BUDGET, "amount")):
+        if rule == needs and fields[name] is None and name not in table:
+            what = f"The rule “{rule}” needs the field {name}."
+            notes.toml(f"stop.{name}", what, f"Add {name} = …")
+    known = [criterion.key for task in study["tasks"] for criterion in task.criteria]
+    for key in [key for key in fields["criteria"] if key not in known]:
+        notes.toml("stop.criteria", f"There is no criterion “{key}”.", did_you_mean(key, known))
+    roles = [condition.role for condition in study["conditions"]]
+    if fields["compare"] == REFERENCE and REFERENCE not in roles:
+        what = "No condition has the role “reference”."
+        notes.toml("stop.compare", what, 'Give one the role, or write compare = "systems".')
+    payment = study["payment"]
+    if rule == BUDGET and not (payment.get("by") == "us" and set(AMOUNTS) & set(payment)):
+        what = "What a session costs is not known."
+        remedy = 'Write by = "us" and an amount in [study.payment]; at Prolific set a budget there.'
+        notes.toml("stop.rule", what, remedy)
+    own = {name for name in fields if rule in STOP_FIELDS.get(name, RULES)}
+    return {name: fields[name] for name in fields if name in own and fields[name] not in (None, [])}
+
+
+def _or(rules: Iterable[str]) -> str:
+    return " or ".join(f'"{rule}"' for rule in rules)
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:

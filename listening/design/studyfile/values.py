@@ -92,6 +92,24 @@ def texts(value: Any, longest: int = LONGEST_TEXT, required: bool = False) -> tu
     return clean
 
 
+def looks(value: Any, fewest: int, most: int) -> int | list[float]:
+    """A number of looks, or the shares of the sessions at which they are made, the last 1."""
+    remedy = f"Write a whole number from {fewest} to {most}, or shares such as [0.4, 0.7, 1.0]."
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not fewest <= value <= most:
+            raise Wrong(f"{value:,} is outside {fewest} to {most}.", remedy)
+        return value
+    if not isinstance(value, list):
+        raise Wrong(f"This is {kind_of(value)} and neither a number nor a list.", remedy)
+    if not all(isinstance(share, (int, float)) and 0 < share <= 1 for share in value):
+        raise Wrong("Not all of these are shares above 0 and up to 1.", remedy)
+    if value != sorted(set(value)) or not value or value[-1] != 1:
+        raise Wrong("The shares must ascend, each once, to 1.", remedy)
+    if not fewest <= len(value) <= most:
+        raise Wrong(f"There are {len(value)} looks.", remedy)
+    return [float(share) for share in value]
+
+
 def table(value: Any) -> dict[str, Any]:
     """A table of any values, as it may be kept as JSON."""
     return {composed(key): plain(inner) for key, inner in raw_table(value).items()}

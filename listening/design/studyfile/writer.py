@@ -37,6 +37,7 @@ def toml_text(study: StudyFile) -> str:
         "settings": [setting_table(s) for s in study.settings],
         "sources": list(study.sources),
         "analysis_rules": list(study.analysis_rules),
+        "stop": dict(study.stop),
         "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }

@@ -25,13 +25,15 @@ from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
 from listening.design.settings import derive
+from listening.design.stop_rule import ASK, StopRule
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
-from listening.models import Study, Task
+from listening.models import StopLook, Study, Task
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import rating_page_rows, read_ratings
+from listening.selectors.stop_rule import stop_facts
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.sessions.source_quotas import counts_of
@@ -173,6 +175,17 @@ def who(request: HttpRequest) -> str:
     return str(request.user.get_username())
 
 
+def _stop_rule(study: Study) -> dict[str, Any]:
+    """The study's stop rule with its looks, and whether it asks to close the study now."""
+    rule, facts = StopRule.from_dict(study.stop), stop_facts(study.key)
+    if rule is None or facts is None:
+        return {}
+    applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON
+    is_asking = rule.act == ASK and applies and study.state != Study.State.CLOSED
+    words = rule.words(facts["planned"], facts["currency"])
+    return {"stop": facts, "stop_words": words, "stop_asks": is_asking}
+
+
 # --- One study -----------------------------------------------------------------------------------
 
 
@@ -184,6 +197,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     progress = page_progress(key)
     context = {
         "study": mine,
+        **_stop_rule(mine),
         "progress": progress,
         "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": None if findings is None else findings_of_study(findings, mine, request.user),

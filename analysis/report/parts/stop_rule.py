@@ -1,0 +1,293 @@
+"""The stop rule of a study: its looks, what they decided, and estimates adjusted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from analysis.citations import cite
+from analysis.formatting import counted, percent
+from analysis.name_spans import family_span
+from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.looks import ComparedFamily, compared_families, significant_before
+from analysis.report.part import Part, PartInput
+from analysis.report.stop_words import BUDGET, PLANNED_LOOKS, paper_sentences, rule_sentences
+from analysis.statistics.planning.group_sequential import efficacy_bounds, looks_design
+from analysis.statistics.planning.planned_looks import POWER, SIGNIFICANT, verdicts_of
+from analysis.statistics.planning.stagewise import adjusted_estimate
+
+if TYPE_CHECKING:
+    from analysis.report.report_schema import Report
+    from listening.selectors import LookFacts, StopFacts
+
+FINISHED = "finished"
+CLOSED = "closed"
+_LEAST_STEP = 0.01
+ADJUSTED = (
+    "Adjusted: median-unbiased estimate and interval by the stagewise order of outcomes, each for "
+    "its comparison alone. The verdict is Holm's, for all comparisons of a task and criterion."
+)
+METHODS = (
+    "Estimates after stopping are median-unbiased, by the stagewise order "
+    f"{cite('tsiatis1984')}, and hold sessions that finished later {cite('whitehead1992')}."
+)
+NOT_ADJUSTED = (
+    "The stop rule ended recruiting early. Intervals and tests in other parts take no account of "
+    "the looks: claim differences by the part Stop rule."
+)
+
+
+@table_row
+class LookRow:
+    """A look that was made."""
+
+    look: int = column("Look", "count")
+    on: str = column("Made (UTC)")
+    counted: str = column("Complete, counted sessions")
+    in_progress: int = column("In progress", "count")
+    decision: str = column("Decision")
+    why: str = column("Why")
+    data_sha256: str = ""
+    rules: str = ""
+
+
+@table_row
+class VerdictRow:
+    """A comparison at a look."""
+
+    about: str
+    look: int = column("Look", "count")
+    condition: str = column("Condition")
+    versus: str = column("Versus")
+    value: float = column("Difference", "number", sign=True)
+    z: float | None = column("Z", "number", 2, sign=True)
+    bound: float | None = column("Significant beyond ±", "number", 2)
+    futility: float | None = column("Futile within ±", "number", 2)
+    verdict: str = column("Verdict")
+
+
+@table_row
+class AdjustedRow:
+    """A comparison in the final analysis."""
+
+    about: str
+    condition: str = column("Condition")
+    versus: str = column("Versus")
+    plain: float = column("Unadjusted", "number", sign=True)
+    value: float | None = column("Adjusted", "number", sign=True)
+    low: float | None = column("{level}", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p, adjusted for looks", "number", 4)
+    verdict: str = column("Verdict")
+
+
+class StopRulePart(Part):
+    """The rule, the looks, and what holds after them."""
+
+    key = "stop_rule"
+    version = "1"
+    title = "Stop rule"
+    order = 11
+
+    def applies(self, inputs: PartInput) -> bool:
+        return bool(inputs.facts and inputs.facts.get("stop"))
+
+    def make(self, inputs: PartInput) -> Content:
+        stop = inputs.facts.get("stop") if inputs.facts else None
+        if not stop:
+            raise ValueError("The study has no stop rule: write [stop] into study.toml.")
+        level = inputs.options.level
+        sentences = [*_course(stop), *rule_sentences(stop, level), *_expected(stop, level)]
+        tables = [_looks_table(stop["made"])] if stop["made"] else []
+        methods, warnings = paper_sentences(stop, level), []
+        if stop["rule"] == PLANNED_LOOKS and stop["made"]:
+            tables.append(_verdicts_table(stop["made"]))
+            if stop["state"] == CLOSED and len(inputs.ratings):
+                tables.append(adjusted_table(inputs, stop))
+                methods.append(METHODS)
+                warnings += [NOT_ADJUSTED] if stop["made"][-1]["decision"] == "stop" else []
+        return Content(sentences=sentences, tables=tables, methods=methods, warnings=warnings)
+
+
+def looks_shown(report: Report) -> int:
+    """How many looks a report shows."""
+    tables = [
+        table
+        for part in report["parts"]
+        if part["key"] == StopRulePart.key
+        for table in part["tables"]
+    ]
+    return sum(len(table["rows"]) for table in tables if table["key"] == "looks")
+
+
+def _course(stop: StopFacts) -> Iterator[str]:
+    """What has happened so far, and what is next."""
+    made, is_over = stop["made"], stop["state"] == CLOSED
+    if made and made[-1]["decision"] == "stop":
+        last = made[-1]
+        ending = "closed the study" if stop["by_rule"] else "says that the study may stop"
+        saved = max(last["planned"] - last["sessions"] - last["in_progress"], 0)
+        yield f"The stop rule {ending} after {counted(last['sessions'], 'session')}. {last['why']}"
+        if stop["rule"] != BUDGET:
+            yield (
+                f"Without the rule, {last['planned']:,} sessions were planned: it saves "
+                f"{counted(saved, 'session')}."
+            )
+        return
+    if made and made[-1]["decision"] == "end":
+        yield f"The study had all {counted(made[-1]['planned'], 'planned session')}."
+        return
+    if stop["rule"] == BUDGET or is_over:
+        yield "The stop rule has not applied."
+        return
+    following = [
+        (n, size)
+        for n, size in enumerate(stop["sizes"], start=1)
+        if n > (made[-1]["number"] if made else 0)
+    ]
+    if following:
+        number, size = following[0]
+        yield (
+            f"Look {number} of {len(stop['sizes'])} is made at {counted(size, 'complete session')}."
+        )
+
+
+def _expected(stop: StopFacts, level: float) -> Iterator[str]:
+    """What the plan was expected to cost, before any data."""
+    if stop["rule"] != PLANNED_LOOKS or len(stop["looks"]) < 2:
+        return
+    design = looks_design(tuple(stop["looks"]), level=level, futility=stop["futility"])
+    none, planned = (percent(design.expected_share(effect)) for effect in (0.0, 1.0))
+    yield (
+        f"For one comparison, the plan was expected to need {none} of the sessions if there is no "
+        f"difference, and {planned} at the difference that it finds with a power of "
+        f"{percent(POWER)}."
+    )
+
+
+def _looks_table(made: list[LookFacts]) -> Table:
+    rows = [
+        LookRow(
+            look=look["number"],
+            on=look["on"],
+            counted=f"{look['sessions']:,} of {look['planned']:,}",
+            in_progress=look["in_progress"],
+            decision=look["decision_in_words"],
+            why=look["why"],
+            data_sha256=look["data_sha256"],
+            rules=" ".join(look["rules"]),
+        )
+        for look in made
+    ]
+    return Table.from_rows(LookRow, "looks", "Looks", rows)
+
+
+def _verdicts_table(made: list[LookFacts]) -> Table:
+    rows = [
+        VerdictRow(
+            about=family_span(family["title"]),
+            look=look["number"],
+            **{
+                name: row[name]
+                for name in ("condition", "versus", "value", "z", "bound", "futility", "verdict")
+            },
+        )
+        for look in made
+        for family in look["families"]
+        for row in family["comparisons"]
+    ]
+    return Table.from_rows(
+        VerdictRow,
+        "look_verdicts",
+        "Comparisons at each look",
+        sorted(rows, key=lambda row: row.about),
+        group="about",
+        folded=True,
+    )
+
+
+# --- After the last look --------------------------------------------------------------------------
+
+
+def adjusted_table(inputs: PartInput, stop: StopFacts) -> Table:
+    """The comparisons of a study that is over, adjusted for the looks before the end.
+
+    What a look found significant stays so. The last look that was made is replaced by all complete
+    sessions; a study that was closed by hand spends what error is left on its final analysis.
+    """
+    ratings = inputs.ratings[inputs.ratings["session_status"] == FINISHED]
+    final = replace(inputs, ratings=ratings, report={}, shared={})
+    made = stop["made"]
+    ended = made[-1]["decision"] != "go_on"
+    before = made[:-1] if ended else made
+    share = ratings["session"].nunique() / max(stop["planned"], 1)
+    shares = [look["share"] for look in before]
+    shares.append(max(share, (shares[-1] if shares else 0.0) + _LEAST_STEP))
+    rows: list[AdjustedRow] = []
+    for family in compared_families(final, stop):
+        verdicts = _final_verdicts(family, stop, made, shares, ended)
+        rows += _adjusted_rows(family, shares, verdicts)
+    return Table.from_rows(
+        AdjustedRow,
+        "stop_adjusted",
+        "Differences adjusted for the looks",
+        rows,
+        columns=columns_of(AdjustedRow, level=inputs.options.level),
+        group="about",
+        note=ADJUSTED,
+    )
+
+
+def _final_verdicts(
+    family: ComparedFamily,
+    stop: StopFacts,
+    made: list[LookFacts],
+    shares: list[float],
+    ended: bool,
+) -> Mapping[tuple[str, str], str]:
+    """The verdict of each comparison: that of the last look, or of a final analysis of its own."""
+    title = family.family.title
+    if ended:
+        return {
+            (row["condition"], row["versus"]): row["verdict"]
+            for each in made[-1]["families"]
+            if each["title"] == title
+            for row in each["comparisons"]
+        }
+    numbers = [*(look["number"] for look in made), len(stop["looks"])]
+    found = verdicts_of(
+        family.compared,
+        shares,
+        numbers,
+        before=significant_before(made, title),
+        level=family.level,
+        last=True,
+    )
+    return {(each.condition, each.versus): each.verdict for each in found}
+
+
+def _adjusted_rows(
+    family: ComparedFamily, shares: list[float], verdicts: Mapping[tuple[str, str], str]
+) -> Iterator[AdjustedRow]:
+    shared = 1 - (1 - family.level) / max(len(family.compared), 1)
+    bounds = efficacy_bounds(shares[:-1], shared) if len(shares) > 1 else ()
+    for each in family.compared:
+        verdict = verdicts.get(each.pair, "")
+        shown: dict[str, Any] = {"value": None, "low": None, "high": None, "p": None}
+        interval = each.interval
+        if interval is not None and each.p is not None:
+            made = adjusted_estimate(
+                *(shares, bounds, each.value, interval, each.p),
+                null=each.null,
+                level=each.level,
+            )
+            shown = {name: getattr(made, name) for name in shown}
+        yield AdjustedRow(
+            about=family_span(family.family.title),
+            condition=each.condition,
+            versus=each.versus,
+            plain=each.value,
+            verdict=verdict if verdict == SIGNIFICANT else "not significant",
+            **shown,
+        )

@@ -1,0 +1,69 @@
+"""The job that makes the looks of stop rules: each once, when its number of sessions is there."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from celery import shared_task
+
+from listening.common.signals import look_made
+
+if TYPE_CHECKING:
+    from listening.selectors import DueLook
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="analysis.jobs.make_looks")
+def make_looks(study: str = "") -> list[str]:
+    """Run by the beat: make the looks that are due; gives those that were stored, by study.
+
+    A look is computed without holding anything, and stored with its decision in one transaction:
+    whoever is second, or was killed before, stores nothing.
+    """
+    from listening.selectors import due_looks
+
+    stored = []
+    for due in due_looks(study):
+        try:
+            if make_look(due):
+                stored.append(f"{due['study']} {due['number']}")
+        except Exception:
+            log.exception("Look %s of study %s failed", due["number"], due["study"])
+    return stored
+
+
+def make_look(due: DueLook) -> bool:
+    """Compute a look and have it stored; whether this call stored it."""
+    from analysis.ratings.table import table_hash
+    from analysis.report.looks import counted_input, look_of
+    from analysis.web.first_runs import default_options
+    from analysis.web.study_tables import study_tables
+    from listening.selectors import stop_facts
+    from listening.selectors.progress import forget_progress
+
+    stop, options = stop_facts(due["study"]), default_options(due["study"])
+    if stop is None:
+        return False
+    table, _ = study_tables(due["study"], options)
+    look = look_of(counted_input(table, options), stop, due["number"], last=due["last"])
+    if look is None:
+        return False
+    answers = look_made.send(
+        sender=__name__,
+        study_id=due["study_id"],
+        look={
+            "number": due["number"],
+            "planned": due["planned"],
+            "sessions": look.sessions,
+            "in_progress": due["in_progress"],
+            "data_sha256": table_hash(table),
+            "rules": [str(rule) for rule in options.parameters()["rules"]],
+            "families": look.families,
+            "decision": look.decision,
+            "why": look.why,
+        },
+    )
+    forget_progress(due["study"])
+    return any(stored for _, stored in answers)

@@ -1,0 +1,150 @@
+"""The stop rules of studies: which looks are due, and what is known of those that were made."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, TypedDict
+
+from listening.design.blocks import sessions_of
+from listening.design.stop_rule import BUDGET, StopRule
+from listening.models import Session, StopLook, Study
+from listening.selectors.studies import still_open
+
+RUNNING = (Study.State.OPEN, Study.State.PAUSED)
+
+
+class DueLook(TypedDict):
+    """A look that is due; ``last`` where nobody is to come after it."""
+
+    study_id: int
+    study: str
+    number: int
+    planned: int
+    in_progress: int
+    last: bool
+
+
+class LookFacts(TypedDict):
+    """A look as it was made; ``families`` hold the verdicts of each task and criterion."""
+
+    number: int
+    on: str  # day and time, in UTC
+    planned: int
+    sessions: int
+    in_progress: int
+    share: float
+    data_sha256: str
+    rules: list[str]
+    families: list[dict[str, Any]]
+    decision: str  # go_on, stop or end
+    decision_in_words: str
+    why: str
+
+
+class StopFacts(TypedDict):
+    """A study's stop rule, the looks that were made, and whether the study is over."""
+
+    rule: str
+    act: str
+    looks: list[float]  # shares of the planned sessions
+    sizes: list[int]  # sessions at each look; []: not planned yet
+    planned: int
+    difference: float | None
+    futility: bool
+    compare: str
+    criteria: list[str]
+    target: float | None
+    amount: float | None
+    currency: str
+    made: list[LookFacts]
+    state: str
+    by_rule: bool  # it was closed by its rule
+
+
+def planned_sessions(study: Study) -> int:
+    """How many sessions fill the plan, were none dropped; 0 before blocks are planned."""
+    needs = [
+        ceil(task.blocks.count() / max(task.blocks_per_session, 1))
+        for task in study.tasks.order_by("order")
+    ]
+    return int(sessions_of(needs, study.task_plan)) if any(needs) else 0
+
+
+def due_look(study: Study) -> DueLook | None:
+    """The look that is due and was not made; None where there is none.
+
+    Of several that came due since the last, only the latest is made: the error of the others stays
+    unspent. The last is due, too, when every place is filled.
+    """
+    rule = StopRule.from_dict(study.stop)
+    if rule is None or rule.rule == BUDGET or study.state not in RUNNING:
+        return None
+    planned = planned_sessions(study)
+    sessions = Session.objects.filter(study=study, pilot=False)
+    finished = sessions.filter(status=Session.Status.FINISHED).count()
+    last = bool(planned) and not still_open(study.key)
+    number = len(rule.looks) if last else rule.due(finished, planned)
+    made = study.looks.order_by("-number").values_list("number", flat=True).first() or 0
+    if number <= made:
+        return None
+    return DueLook(
+        study_id=study.pk,
+        study=study.key,
+        number=number,
+        planned=planned,
+        in_progress=sessions.filter(status=Session.Status.STARTED).count(),
+        last=last or number == len(rule.looks),
+    )
+
+
+def due_looks(key: str = "") -> list[DueLook]:
+    """Those of all running studies with a stop rule, or of one."""
+    studies = Study.objects.filter(state__in=RUNNING).exclude(stop={}).order_by("pk")
+    chosen = studies.filter(key=key) if key else studies
+    return [look for look in map(due_look, chosen) if look is not None]
+
+
+def stop_facts(study: str) -> StopFacts | None:
+    """The stop rule of a study and its looks; None where it has no rule."""
+    row = Study.objects.get(key=study)
+    rule = StopRule.from_dict(row.stop)
+    if rule is None:
+        return None
+    planned = planned_sessions(row)
+    made = [look_facts(look) for look in row.looks.order_by("number")]
+    ended = bool(made) and made[-1]["decision"] != StopLook.Decision.GO_ON
+    return StopFacts(
+        rule=rule.rule,
+        act=rule.act,
+        looks=list(rule.looks),
+        sizes=rule.sizes(planned) if planned else [],
+        planned=planned,
+        difference=rule.difference,
+        futility=rule.futility,
+        compare=rule.compare,
+        criteria=list(rule.criteria),
+        target=rule.target,
+        amount=rule.amount,
+        currency=row.payment.get("currency", ""),
+        made=made,
+        state=row.state,
+        by_rule=row.state == Study.State.CLOSED and ended,
+    )
+
+
+def look_facts(look: StopLook) -> LookFacts:
+    """One look as plain values."""
+    return LookFacts(
+        number=look.number,
+        on=look.at.strftime("%Y-%m-%d %H:%M"),
+        planned=look.planned,
+        sessions=look.sessions,
+        in_progress=look.in_progress,
+        share=look.share,
+        data_sha256=look.data_sha256,
+        rules=list(look.rules),
+        families=list(look.families),
+        decision=look.decision,
+        decision_in_words=StopLook.Decision(look.decision).label,
+        why=look.why,
+    )

@@ -1,0 +1,268 @@
+"""Looks of a stop rule: made once each, on counted sessions, and the study ends by itself."""
+
+import random
+import threading
+
+import pytest
+from django.core.management import call_command
+from django.db import connections, transaction
+from django.urls import reverse
+
+from analysis.report.preregistration import preregistration_text
+from analysis.report.writers.methods_text import methods_text
+from analysis.web.first_runs import default_options
+from analysis.web.look_jobs import make_look, make_looks
+from analysis.web.study_tables import study_report
+from listening.models import Occurrence, Rater, StudyEvent
+from listening.notifications import watching
+from listening.notifications.kinds import KINDS
+from listening.selectors import declared_state, due_looks, method_facts, stop_facts, task_plans
+from listening.sessions import lifecycle
+from listening.studies.stopping import apply_budgets, committed_pay
+from tests.factories import an_answer, arrive, current, make_study
+
+LABELS = "12345"
+
+
+def planned(stop, raters=20, conditions=2, items=4, **fields):
+    """An open study, each rater hearing every clip once."""
+    task = {
+        "block_size": conditions * items,
+        "ratings_per_stimulus": raters,
+        "repeat_items": True,
+    }
+    return make_study(conditions=conditions, items=items, task=task, stop=stop, **fields)
+
+
+def finish(session, means, shift=0.0, rng=None):
+    rng = rng or random.Random(9)
+    while (trial := current(session)) is not None:
+        score = means[trial.stimulus.condition.key] + shift + rng.gauss(0, 0.7)
+        label = LABELS[min(max(round(score) - 1, 0), 4)]
+        lifecycle.record_answer(session, an_answer(trial, label))
+
+
+def rate(study, raters, means, seed=0):
+    """Sessions whose answers lie around a mean of each condition."""
+    rng = random.Random(seed)
+    sessions = []
+    for _ in range(raters):
+        session = arrive(study)
+        finish(session, means, rng.gauss(0, 0.3), rng)
+        sessions.append(session)
+    return sessions
+
+
+FAR, SAME = {"cond-0": 1.5, "cond-1": 4.5}, {"cond-0": 3.0, "cond-1": 3.0}
+
+
+@pytest.mark.slow
+def test_a_clear_difference_ends_the_study(db):
+    study = planned({"rule": "planned_looks", "looks": [0.6, 1.0]}, raters=10, items=8)
+    rate(study, 5, FAR)
+    assert due_looks() == []
+    rate(study, 1, FAR, seed=1)
+    arrive(study)
+    (due,) = due_looks()
+    assert (due["number"], due["planned"], due["in_progress"], due["last"]) == (1, 10, 1, False)
+    assert make_looks() == [f"{study.key} 1"]
+    assert make_looks() == []
+    study.refresh_from_db()
+    (look,) = study.looks.all()
+    ((row,),) = [family["comparisons"] for family in look.families]
+    assert (look.sessions, look.planned, look.in_progress) == (6, 10, 1)
+    assert (row["condition"], row["versus"]) == ("cond-0", "cond-1")
+    assert row["value"] < -2
+    assert (row["verdict"], row["look"]) == ("significant", 1)
+    assert (look.decision, study.state) == ("stop", "closed")
+    events = StudyEvent.objects.filter(study_id=study.pk, by="stop rule").order_by("pk")
+    assert [event.what for event in events] == ["looked", "closed"]
+    assert events[0].details["ratings_sha256"] == look.data_sha256 != ""
+    assert stop_facts(study.key)["by_rule"]
+
+
+@pytest.mark.slow
+def test_looks_that_came_due_together_are_one_and_futility_ends_it(db):
+    study = planned({"rule": "planned_looks", "looks": 5, "difference": 1.5, "act": "ask"})
+    rate(study, 13, SAME)
+    make_looks()
+    (look,) = study.looks.all()
+    assert (look.number, look.sessions, look.decision) == (3, 13, "stop")
+    assert look.families[0]["comparisons"][0]["verdict"] == "futile"
+    study.refresh_from_db()
+    assert study.state == "open"  # somebody decides
+    rate(study, 3, SAME, seed=2)
+    make_looks()
+    assert [each.number for each in study.looks.all()] == [3, 4]
+
+
+@pytest.mark.slow
+def test_rejected_sessions_do_not_count_and_the_last_look_ends_it(db):
+    study = planned({"rule": "planned_looks", "looks": [0.5, 1.0], "futility": False}, raters=8)
+    first, *_ = rate(study, 5, SAME)
+    lifecycle.reject(first, "did not listen")
+    make_looks()
+    (look,) = study.looks.all()
+    assert (look.sessions, look.decision) == (4, "go_on")
+    rate(study, 4, SAME, seed=3)
+    make_looks()
+    last = study.looks.last()
+    assert (last.number, last.sessions, last.decision) == (2, 8, "end")
+    study.refresh_from_db()
+    assert study.state == "closed"
+
+
+@pytest.mark.slow
+def test_narrow_intervals_end_the_study(db):
+    study = planned({"rule": "half_width", "target": 3.0, "looks": 2}, raters=8)
+    rate(study, 4, SAME)
+    make_looks()
+    (look,) = study.looks.all()
+    assert look.decision == "stop"
+    assert look.families[0]["widest"] <= 3.0
+    assert "at most the target of ± 3" in look.why
+
+
+@pytest.mark.slow
+def test_a_spent_budget_ends_the_study(db):
+    payment = {"by": "us", "per_session": 2.5, "currency": "EUR"}
+    study = planned({"rule": "budget", "amount": 10.0}, raters=8, payment=payment)
+    rate(study, 2, SAME)
+    arrive(study)
+    Rater.objects.update(simulated=False)
+    rate(study, 1, SAME)  # simulated raters cost nothing
+    assert committed_pay(study) == (7.5, 2.5)
+    assert apply_budgets() == 0  # exactly the budget is not more than it
+    arrive(study)
+    Rater.objects.update(simulated=False)
+    assert apply_budgets() == 1
+    study.refresh_from_db()
+    (look,) = study.looks.all()
+    assert study.state == "closed"
+    assert look.why.startswith("Finished sessions and those in progress cost 12.50 EUR.")
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_of_several_workers_one_makes_the_look():
+    study = planned({"rule": "planned_looks", "looks": 2}, raters=8)
+    rate(study, 4, FAR)
+    (due,) = due_looks()
+    stored, start = [], threading.Barrier(4)
+
+    def work():
+        start.wait()
+        try:
+            stored.append(make_look(due))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(stored) == [False, False, False, True]
+    assert study.looks.count() == 1
+    assert StudyEvent.objects.filter(study_id=study.pk, what="looked").count() == 1
+
+
+@pytest.mark.medium
+def test_a_study_without_a_rule_has_no_looks(db):
+    study = planned({}, raters=2)
+    rate(study, 2, SAME)
+    assert (due_looks(), make_looks(), stop_facts(study.key)) == ([], [], None)
+    study.refresh_from_db()
+    assert study.state == "open"
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_while_it_stores_leaves_nothing(db, monkeypatch):
+    study = planned({"rule": "planned_looks", "looks": [0.6, 1.0]}, raters=10, items=8)
+    rate(study, 6, FAR)
+
+    def die(*_arguments, **_options):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr("listening.studies.stopping.close_study", die)
+        with pytest.raises(SystemExit), transaction.atomic():
+            make_looks()
+    assert not study.looks.exists()
+    assert not StudyEvent.objects.filter(study_id=study.pk, what="looked").exists()
+    assert make_looks() == [f"{study.key} 1"]
+
+
+@pytest.mark.slow
+def test_the_report_shows_the_looks_and_adjusts_the_difference(db):
+    study = planned({"rule": "planned_looks", "looks": [0.6, 1.0]}, raters=10, items=8)
+    rate(study, 5, FAR)
+    _, report = study_report(study.key, default_options(study.key))
+    (part,) = [each for each in report["parts"] if each["key"] == "stop_rule"]
+    assert "Look 1 of 2 is made at 6 complete sessions." in part["sentences"]
+    rate(study, 1, FAR, seed=1)
+    late = arrive(study)
+    make_looks()
+    study.refresh_from_db()
+    assert study.state == "closed"
+    finish(late, FAR)
+    _, report = study_report(study.key, default_options(study.key))
+    (part,) = [each for each in report["parts"] if each["key"] == "stop_rule"]
+    assert part["problem"] == ""
+    assert part["sentences"][0].startswith("The stop rule closed the study after 6 sessions.")
+    looks, verdicts, adjusted = part["tables"]
+    assert looks["rows"][0]["counted"] == "6 of 10"
+    assert verdicts["rows"][0]["verdict"] == "significant"
+    (row,) = adjusted["rows"]
+    (contrast,) = [
+        each
+        for each in report["contrasts"]
+        if each["interval"].startswith("two-way") and each["weighting"] == "ratings"
+    ]
+    assert row["plain"] == contrast["value"]  # seven sessions: the one that was late counts
+    assert (row["value"], row["low"], row["high"], row["p"]) == pytest.approx(
+        (contrast["value"], contrast["low"], contrast["high"], contrast["p"]), abs=1e-6
+    )  # the look that stopped the study is part of the end, and there was none before
+    assert row["verdict"] == "significant"
+    assert part["warnings"]
+    text = methods_text(report)
+    assert "2 looks, with 6 and 10 complete sessions" in text
+    assert "1 look was made" in text
+    assert len(text.split()) <= 250
+    words = preregistration_text(
+        method_facts(study.key), task_plans(study.key), declared_state(study.key), []
+    )
+    assert "Recruiting stops when every comparison is significant or futile." in words
+
+
+@pytest.mark.slow
+def test_the_page_says_what_the_rule_found_and_closes_the_study(db, client, capsys):
+    study = planned(
+        {"rule": "planned_looks", "looks": [0.6, 1.0], "act": "ask"}, raters=10, items=8
+    )
+    client.force_login(study.owner)
+    url = reverse("study", args=[study.key])
+    page = client.get(url).content.decode()
+    assert "Comparisons are tested when 6 and 10 sessions are complete." in page
+    assert "If you do nothing" not in page
+    rate(study, 6, FAR)
+    call_command("make_looks", study.key)
+    said = capsys.readouterr().out
+    assert (
+        said
+        == f"Look 1 of “{study.key}”: Stop. Of 1 comparison, 1 significant, 0 futile, 0 open.\n"
+    )
+    call_command("make_looks")
+    assert capsys.readouterr().out == "No look is due.\n"
+    page = client.get(url).content.decode()
+    assert "6 of 10" in page
+    assert "If you do nothing" in page
+    watching.look_if_stopped(study)
+    occurrence = Occurrence.objects.get(study=study, event="study.stop_rule")
+    assert not occurrence.facts["closed"]
+    words = KINDS["study.stop_rule"].says(occurrence.facts)
+    assert words.endswith("0 open. Close the study, or let it go on.")
+    client.post(reverse("study-state", args=[study.key]), {"to": "closed"})
+    study.refresh_from_db()
+    assert study.state == "closed"
+    assert "If you do nothing" not in client.get(url).content.decode()
