@@ -1,4 +1,7 @@
-"""Claims per second, and how long one takes, at 1e4, 1e5 and 1e6 planned ratings."""
+"""Claims per second, and how long one takes, at 1e4, 1e5 and 1e6 planned ratings.
+
+With --pairs: at 1e5 comparisons of 30 systems, of fixed pairs and of pairs that each claim draws.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ from benchmarks.material import add_task, make_study
 
 CONDITIONS, RATINGS_PER_STIMULUS, BLOCK_SIZE = 20, 10, 10
 PROCESSES, CONNECTIONS = 4, 8  # connections per process
+SYSTEMS, ITEMS, OF_EACH_PAIR = 30, 23, 10  # of a comparison: 100,050 slots
+FIXED, DRAWN = "bench_all", "bench_adaptive"  # databases of comparisons, by the rule of pairs
 KINDS = ("claim", "start")  # allocation.claim_blocks alone, or the whole sessions.start
 
 
@@ -109,10 +114,11 @@ def claim_of(number: int) -> Callable[[], None]:
     from django.db import transaction
 
     from listening.models import Session, Study
-    from listening.sessions import allocation
+    from listening.sessions import allocation, pair_draws
 
     study = Study.objects.get()
     task = study.tasks.get()
+    draws = pair_draws.is_drawn_at_claim(task)
     session = Session.objects.exclude(consent_version="earlier").order_by("pk")[number]
     rng = Random(number)
 
@@ -121,6 +127,8 @@ def claim_of(number: int) -> Callable[[], None]:
             claimed = allocation.claim_blocks(
                 task, session=session.pk, rater=session.rater_id, lease_s=3600, wanted=1, rng=rng
             )
+            if draws:
+                pair_draws.draw_pairs(task, claimed, session.rater_id, rng)
         if not claimed:
             raise RuntimeError("the study has no open block left")
 
@@ -177,7 +185,10 @@ RESET = (
     "DELETE FROM listening_trial WHERE session_id IN (SELECT id FROM own)",
     "UPDATE listening_block SET state = 0, session_id = NULL, lease_until = NULL"
     " WHERE session_id IN (SELECT id FROM own)",
-    "VACUUM ANALYZE listening_block, listening_trial, listening_session, listening_rater",
+    "UPDATE listening_slot s SET pair_probability = NULL FROM listening_block b"
+    " WHERE b.id = s.block_id AND b.state = 0 AND s.pair_probability IS NOT NULL",
+    "VACUUM ANALYZE listening_block, listening_slot, listening_paircount, listening_trial,"
+    " listening_session, listening_rater",
     "CHECKPOINT",  # the next round shall not wait for what this one wrote
 )
 
@@ -204,6 +215,69 @@ def build(database: str, slots: int) -> None:
         cursor.execute(HALF_TAKEN)
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("CHECKPOINT")
+
+
+# Of comparisons: the pairs of every other block were drawn, and their strengths are fitted.
+HALF_DRAWN = """
+UPDATE listening_slot s SET pair_probability = 0.0023 FROM listening_block b
+WHERE b.id = s.block_id AND b.state = 1;
+UPDATE listening_paircount c SET drawn = d.n FROM (
+    SELECT x.condition_id, v.condition_id AS versus_id, count(*) AS n FROM listening_slot s
+    JOIN listening_stimulus x ON x.id = s.stimulus_id
+    JOIN listening_stimulus v ON v.id = s.versus_id
+    WHERE s.pair_probability IS NOT NULL GROUP BY 1, 2) d
+WHERE d.condition_id = c.condition_id AND d.versus_id = c.versus_id
+"""
+
+
+def build_pairs(database: str, slots: int) -> None:
+    """A comparison of so many planned ratings, half of them taken."""
+    use_database(database)
+    from django.core.management import call_command
+    from django.db import connection
+
+    from listening.models import Rater, Session
+    from listening.sessions import allocation
+
+    call_command("migrate", interactive=False, verbosity=0)
+    study = make_study("bench", conditions=SYSTEMS, items=ITEMS)
+    fixed = database == FIXED
+    task = add_task(
+        study,
+        "ab",
+        block_size=BLOCK_SIZE,
+        ratings_per_stimulus=OF_EACH_PAIR if fixed else slots // ITEMS,
+        options={"pairs": "all" if fixed else "adaptive"},
+    )
+    print(f"{allocation.plan_study(study):,} slots planned", flush=True)
+    raters = Rater.objects.bulk_create([Rater(simulated=True) for _ in range(64)])
+    Session.objects.bulk_create([Session(rater=rater, study=study) for rater in raters])
+    with connection.cursor() as cursor:
+        cursor.execute(HALF_TAKEN)
+        if not fixed:
+            cursor.execute(HALF_DRAWN)
+            _fit(task)
+        cursor.execute("VACUUM ANALYZE")
+        cursor.execute("CHECKPOINT")
+
+
+def _fit(task: Any) -> None:
+    """A fit of strengths with an SD of 1.5 logits, by which close pairs are drawn more often."""
+    from math import exp
+
+    from listening.models import PairFit
+
+    rng = Random(1)
+    strengths = {f"cond-{c}": rng.gauss(0, 1.5) for c in range(SYSTEMS)}
+    pairs = []
+    for count in task.pair_counts.select_related("condition", "versus").order_by("pk"):
+        a, b = count.condition.key, count.versus.key
+        p = 1 / (1 + exp(strengths[b] - strengths[a]))
+        pairs.append([a, b, count.drawn, p * (1 - p), 0.005, True])
+    drawn = sum(pair[2] for pair in pairs)
+    PairFit.objects.create(
+        task=task, number=1, answers=drawn, drawn=drawn, strengths=strengths, pairs=pairs
+    )
 
 
 def in_process(target: Callable[..., None], *args: Any) -> None:
@@ -262,11 +336,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one round, without 1e6")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--largest", type=float, default=1e6)
+    parser.add_argument("--pairs", action="store_true", help="comparisons of 30 systems")
     parser.add_argument("--only", default="", help="loads whose name holds this text")
     options = parser.parse_args()
     rounds = 1 if options.quick else options.rounds
     largest = 1e5 if options.quick else options.largest
     sizes = {f"bench_{n}": n for n in (10**4, 10**5, 10**6) if n <= largest}
+    if options.pairs:
+        slots = ITEMS * SYSTEMS * (SYSTEMS - 1) // 2 * OF_EACH_PAIR
+        sizes = dict.fromkeys((FIXED, DRAWN), slots)
     wanted = {name: load for name, load in loads().items() if options.only in name}
     with own_house(8149, 1):
         from django.db import connection
@@ -275,7 +353,7 @@ def main() -> None:
         for database, slots in sizes.items():
             with connection.cursor() as cursor:
                 cursor.execute(f"CREATE DATABASE {database}")
-            in_process(build, database, slots)
+            in_process(build_pairs if options.pairs else build, database, slots)
         found: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
         for _ in range(rounds):
             for name, load in wanted.items():
@@ -284,15 +362,26 @@ def main() -> None:
                     in_process(reset, database)
         print(f"\n{facts}; load average at the end {os.getloadavg()[0]:.1f}")
         print_table(
-            ("load", "planned ratings", "claims", "claims/s", "p50 ms", "p99 ms", "rounds' p99"),
-            [row(name, sizes[database], parts) for (name, database), parts in found.items()],
+            (
+                "load",
+                "planned ratings",
+                "study",
+                "claims",
+                "claims/s",
+                "p50 ms",
+                "p99 ms",
+                "rounds' p99",
+            ),
+            [row(name, database, sizes[database], p) for (name, database), p in found.items()],
         )
 
 
-def row(name: str, slots: int, parts: list[tuple[list[float], float]]) -> list[object]:
+def row(
+    name: str, database: str, slots: int, parts: list[tuple[list[float], float]]
+) -> list[object]:
     times = [t for some, _ in parts for t in some]
     return [
-        *(name, f"{slots:,}", len(times), sum(rate for _, rate in parts) / len(parts)),
+        *(name, f"{slots:,}", database, len(times), sum(rate for _, rate in parts) / len(parts)),
         *(percentile(times, 0.5), percentile(times, 0.99)),
         ", ".join(f"{percentile(some, 0.99):.1f}" for some, _ in parts),
     ]

@@ -62,6 +62,7 @@ class Cell:
     sd: float
     per_pair: int
     effects: float = 0.0  # SD of a rater's, and of an item's, shift of a system
+    rules: tuple[str, ...] = RULES
 
     @property
     def name(self) -> str:
@@ -77,6 +78,15 @@ CELLS = (
     Cell(30, 1.5, 4),
     Cell(30, 0.7, 4),
     Cell(30, 1.5, 4, 0.5),
+    Cell(6, 1.5, 4, rules=(RANDOM, ADAPTIVE)),
+    Cell(6, 0.7, 4, rules=(RANDOM, ADAPTIVE)),
+    # how many more answers random pairs need for the same order
+    *(
+        Cell(systems, sd, per_pair, rules=(RANDOM,))
+        for systems in (6, 10, 30)
+        for sd in (1.5, 0.7)
+        for per_pair in (5, 6, 7)
+    ),
 )
 
 
@@ -251,7 +261,7 @@ def main() -> None:
         if not done:
             writer.writeheader()
         for cell in CELLS:
-            for rule in RULES:
+            for rule in cell.rules:
                 if given.only not in f"{cell.name}, {rule}" or (cell.name, rule) in done:
                     continue
                 start = time.monotonic()

@@ -38,9 +38,15 @@ def conduct_of(facts: StudyFacts) -> Conduct:
         },
         recruitment=_recruitment(facts),
         headphones=_headphones(facts),
-        order=ORDER,
+        order=_order(facts),
         traps=_traps(facts),
     )
+
+
+def _order(facts: StudyFacts) -> str:
+    """How clips were dealt, and by which rule the two systems of comparisons were chosen."""
+    rules = dict.fromkeys(filter(None, (task.get("pairs_drawn") for task in facts["tasks"])))
+    return ". ".join([ORDER, *(f"In comparisons {rule}" for rule in rules)])
 
 
 def question_words(criterion: Mapping[str, Any]) -> str:

@@ -160,6 +160,8 @@ def _design(facts: StudyFacts, plans: Plans) -> Iterator[str]:
         yield f"  - Of every clip {heard_words} must be heard before an answer."
         shown = [name for name, on in (("text", task["show_text"]),) if on]
         yield f"  - Raters {'read the text of the clip' if shown else 'do not read the text'}."
+        if rule := task.get("pairs_drawn"):
+            yield f"  - Of each comparison: {rule}. Strengths are fitted with reduced bias."
         if task["training"]:
             yield f"  - {counted(task['training'], 'training clip')} with the right answer first."
         if task["traps"]:
@@ -207,7 +209,9 @@ def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
     plan_of = {plan["task"]: plan for plan in plans}
     for task in facts["tasks"]:
         plan = plan_of.get(task["task"])
-        line = f"- {task['title']}: {counted(task['ratings_per_stimulus'], 'rating')} of every clip"
+        of_what = "item" if task.get("pairs_drawn") else "clip"
+        ratings = counted(task["ratings_per_stimulus"], "rating")
+        line = f"- {task['title']}: {ratings} of every {of_what}"
         if task["planned"]:
             line += f", {task['planned']:,} in all"
             if plan and plan["clips_per_rater"]:

@@ -67,6 +67,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
         "pilot_waits": bool(pilot and pilot["state"] == RUNNING),
         "from_before": values["source"].startswith(f"{PILOT}v"),
         "query": request.GET.urlencode(),
+        "pair_advice": _pair_advice(design),
     }
     context |= _result(values, known) if "size" in request.GET else {}
     status = 400 if context.get("problem") else 200
@@ -110,6 +111,14 @@ def _values(request: HttpRequest, task: TaskPlan | None, pilot: str) -> dict[str
     if old := request.GET.get("ratings_per_clip"):  # the field's old name, in saved links
         values["ratings_per_stimulus"] = old
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
+
+
+def _pair_advice(task: TaskPlan | None) -> str:
+    """Whether adaptive pairs pay where the task compares systems in pairs; else empty."""
+    from analysis.statistics.planning.pair_choice import FEWEST, pair_advice
+
+    systems = task.get("systems", 0) if task else 0
+    return pair_advice(systems) if systems >= FEWEST else ""
 
 
 def _pilot_of(task: TaskPlan | None, known: Sequence[KnownPilot]) -> str:

@@ -47,6 +47,20 @@ def uniform_share(options: Mapping[str, Any]) -> float:
     return float(share)
 
 
+def rule_in_words(options: Mapping[str, Any]) -> str:
+    """How the two systems of a comparison are chosen, in a clause; empty where all pairs are."""
+    rule = pair_rule(options)
+    evenly = f"{uniform_share(options):.0%} of the probability is even over all pairs"
+    return {
+        ALL: "",
+        RANDOM: "the two systems of a comparison are drawn at random, every pair equally often",
+        SWISS: "systems of similar strength meet, as in a Swiss tournament whose rounds follow "
+        f"from the answers so far; {evenly}",
+        ADAPTIVE: "the two systems of a comparison are drawn with a probability that grows with "
+        f"the information expected from it, given the answers so far; {evenly}",
+    }[rule]
+
+
 class Paired(Method):
     """A method that compares two clips; both orders are planned equally often."""
 

@@ -23,6 +23,7 @@ from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
+from listening.methods.paired import Paired, rule_in_words
 from listening.methods.transcription import spelling_rules
 from listening.models import LedgerEntry, Recruitment, Study, Task
 from listening.recruitment.plan import Plan, whole_minor
@@ -153,6 +154,7 @@ class TaskFacts(TypedDict):
     show_caption: bool
     rubric: str  # of a judge, whose words raters read too; "": none
     drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
+    pairs_drawn: NotRequired[str]  # the rule by which the two systems of a trial are drawn
     examples: int
     training: int
     repeats: int
@@ -457,6 +459,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         show_caption=task.show_caption,
         rubric=str(task.options.get("rubric", "")),
         drawn=drawn_of(task),
+        pairs_drawn=rule_in_words(task.options) if isinstance(method, Paired) else "",
         examples=len(task.examples),
         training=len(task.training),
         repeats=task.repeats,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.db import connection
 
@@ -12,7 +12,9 @@ from listening.design.preview_trials import scales_of
 from listening.design.traps import TrapPlan
 from listening.drafts.figures import reading_of, whole
 from listening.methods import Scale, method_named
+from listening.methods.paired import Paired
 from listening.models import Study, Task
+from listening.sessions.allocation import material_of
 from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 
@@ -55,6 +57,7 @@ class TaskPlan(TypedDict):
     clip_s: float  # mean duration of the rated clips
     seconds_per_trial: float  # measured, or before enough trials estimated
     is_measured: bool
+    systems: NotRequired[int]  # of which two are compared at a time, one of them preferred
 
 
 def task_plans(study: str) -> list[TaskPlan]:
@@ -80,11 +83,13 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
     conditions, items, clip_s, together = clips
     screens = task.block_size * max(task.blocks_per_session, 1)
     traps = TrapPlan.from_dict(task.traps)
+    method = method_named(task.method)
+    prefers = isinstance(method, Paired) and method.estimand.prefers
     return TaskPlan(
         task=task.key,
         title=task.title or task.key,
         method=task.method,
-        estimand=method_named(task.method).estimand_for(task.options).key,
+        estimand=method.estimand_for(task.options).key,
         criteria=[criterion.key for criterion in task.criteria.order_by("order")],
         conditions=conditions,
         items=items,
@@ -95,6 +100,7 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
         clip_s=round(clip_s, 2),
         seconds_per_trial=round(float(guess if seconds is None else seconds), 1),
         is_measured=seconds is not None,
+        systems=len({ref.condition for ref in material_of(task)}) if prefers else 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -14,17 +14,21 @@ from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
 from listening.design.odds import through_traps
+from listening.design.pair_drawing import candidates_of, drawing_rule
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.study_toml import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
-from listening.methods import method_named
+from listening.methods import StimulusRef, method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
+from listening.methods.paired import ADAPTIVE, ALL
 from listening.methods.rubrics import KIND, RubricError, shared_rubric
 from listening.methods.vocalisation_types import types_marked
 from listening.studies.findings import CLIPS, TEXTS, Finding, warning
 
 FEW_SENTENCES = 10
 MOST_NAMED = 5
+FEWEST_OF_PAIR = 2  # comparisons of two systems, on average
+FEWEST_ADAPTIVE = 8  # systems from which adaptive pairs save answers
 FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 LONG_MINUTES = 40
@@ -207,7 +211,9 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
             f"Take {2 * FEW_SENTENCES} or more, with fewer ratings of each.",
             CLIPS,
         )
-    if task.ratings_per_stimulus < FEW_RATINGS:
+    if drawing_rule(task) != ALL:
+        yield from _check_drawn_pairs(task, material, place)
+    elif task.ratings_per_stimulus < FEW_RATINGS:
         yield warning(
             f"In the task “{task.key}” a clip gets {task.ratings_per_stimulus} of "
             f"{FEW_RATINGS} ratings that tell one careless rater from the others.",
@@ -219,6 +225,31 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
     yield from _check_guessing(study, task, place)
     yield from _check_rubric(task, place)
     yield from _check_trap_kinds(study, task, {ref.item for ref in material})
+
+
+def _check_drawn_pairs(
+    task: TaskEntry, material: Sequence[StimulusRef], place: str
+) -> Iterator[Finding]:
+    """Too few comparisons for the pairs, and adaptive pairs where they save nothing."""
+    candidates = candidates_of(task, material)
+    pairs = {pair for there in candidates.values() for pair in there}
+    each = len(candidates) * task.ratings_per_stimulus / max(len(pairs), 1)
+    if each < FEWEST_OF_PAIR:
+        yield warning(
+            f"In the task “{task.key}” a pair of systems gets {each:.1f} comparisons on average. "
+            "Strengths are then rough.",
+            "Raise ratings_per_stimulus: it is the number of comparisons of each item.",
+            f"{place}.ratings_per_stimulus",
+            "Raise it: it is the number of comparisons of each item.",
+        )
+    systems = {name for pair in pairs for name in pair}
+    if drawing_rule(task) == ADAPTIVE and len(systems) < FEWEST_ADAPTIVE:
+        yield warning(
+            f"The task “{task.key}” draws pairs by the answers so far, which saves nothing with "
+            f"{len(systems)} systems.",
+            'Write pairs = "random" or pairs = "all".',
+            f"{place}.options",
+        )
 
 
 def _check_min_raters(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:

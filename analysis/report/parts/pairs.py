@@ -329,6 +329,30 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
     return [f"{len(lost)} {which} {assumed}: {listed(lost)}."]
 
 
+REDUCED = f"with reduced bias {cite('firth1993')}"
+BY_ANSWERS = (
+    "The two systems of a comparison were drawn by the answers before it, so pairs that seemed "
+    "close met more often. Read the strengths: means of single pairs lean away from a draw."
+)
+
+
+def _drawn_by_answers(use: pd.DataFrame) -> bool:
+    """Whether pairs were drawn with probabilities that changed with the answers."""
+    drawn = use[use["pair_probability"].notna()]
+    of_item = drawn.groupby("item", observed=True)["pair_probability"]
+    return len(drawn) > 0 and bool(((of_item.max() - of_item.min()) > 1e-9).any())
+
+
+def _drawn_pairs(each: FamilyInput, use: pd.DataFrame) -> Content:
+    """By which rule pairs were drawn, and what that changes."""
+    tasks = each.inputs.facts["tasks"] if each.inputs.facts else ()
+    rule = next((t.get("pairs_drawn") for t in tasks if t["task"] == each.family.group["task"]), "")
+    chances = use["pair_probability"].dropna()
+    words = f"Pairs: {rule}." if rule else "Pairs were drawn by the answers so far."
+    spread = f"Probabilities of drawn pairs: {chances.min():.2g} to {chances.max():.2g}."
+    return Content(sentences=[f"{words} {spread}"], warnings=[BY_ANSWERS])
+
+
 FEWEST_RANKED = 3  # two conditions have one pair, whose mean says it all
 MODELS: dict[str, Callable[..., AbilityFit]] = {
     "thurstone": partial(cumulative, link="probit", order=True),
@@ -350,14 +374,17 @@ ALL_TIES = (
 )
 
 
-def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
-    """Strengths with intervals where conditions have a common scale, and who beat whom."""
+def strengths(ratings: PairRatings, each: FamilyInput, reduced: bool = False) -> Content:
+    """Strengths with intervals where conditions have a common scale, and who beat whom.
+
+    ``reduced``: every model that can is fitted with reduced bias.
+    """
     if len(ratings.names) < FEWEST_RANKED:
         return Content()
     if not np.any(ratings.y):
         return Content(sentences=[ALL_TIES])
     graph, main = connection(ratings), main_model(ratings)
-    fits = _fits(ratings, each.level)
+    fits = _fits(ratings, each.level, reduced)
     shown = [one for one in fits if one.key == main and one.fit is not None]
     order = _strength_order(ratings, shown, graph)
     return Content(
@@ -368,7 +395,7 @@ def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
         ],
         tables=strength_tables(fits, shown, each, METHODS),
         warnings=_strength_warnings(graph, fits, main, shown),
-        methods=[_method(shown, main)] if shown else [],
+        methods=[_method(shown, main, reduced)] if shown else [],
     )
 
 
@@ -380,19 +407,21 @@ def main_model(ratings: PairRatings) -> str:
     return "davidson" if np.any(ratings.y == 0) else "bradley_terry"
 
 
-def _fits(ratings: PairRatings, level: float) -> list[StrengthFit]:
+def _fits(ratings: PairRatings, level: float, reduced: bool) -> list[StrengthFit]:
     """Every model's fit of each group of conditions that comparisons tie together."""
     return [
-        fit_strengths(key, _model_of(key, part), part.names, level)
+        fit_strengths(key, _model_of(key, part, reduced), part.names, level)
         for part in parts(ratings)
         if len(part.names) > 1
         for key in MODELS
     ]
 
 
-def _model_of(key: str, ratings: PairRatings) -> Callable[[bool], AbilityFit]:
+def _model_of(key: str, ratings: PairRatings, always: bool) -> Callable[[bool], AbilityFit]:
+    """Fits a model, with reduced bias where asked or, but for least squares, ``always``."""
+    always = always and key != "least_squares"
     return lambda reduced: (
-        MODELS[key](ratings, bias_reduced=True) if reduced else MODELS[key](ratings)
+        MODELS[key](ratings, bias_reduced=True) if reduced or always else MODELS[key](ratings)
     )
 
 
@@ -428,11 +457,12 @@ def _strength_warnings(
     return lines
 
 
-def _method(shown: Sequence[StrengthFit], main: str) -> str:
+def _method(shown: Sequence[StrengthFit], main: str, reduced: bool) -> str:
     order = any("order term" in one.fit.model for one in shown if one.fit is not None)
     term = ", with a term for the clip heard second" if order else ""
     return (
-        f"Strengths by {METHODS[main]}{term}, by maximum likelihood; standard errors two-way "
+        f"Strengths by {METHODS[main]}{term}, {REDUCED if reduced else 'by maximum likelihood'}; "
+        "standard errors two-way "
         "clustered over raters and items (sandwich), letters by Holm's p over all pairs."
     )
 
@@ -474,7 +504,10 @@ def _contents(each: FamilyInput) -> Iterator[Content]:
     elif len(use):
         ratings = pairs_of(use)
         yield preference_content(ratings, each, shares=estimand.neutral != 0)
-        for make in (strengths, rounds):
+        by_answers = _drawn_by_answers(use)
+        if by_answers:
+            yield _drawn_pairs(each, use)
+        for make in (partial(strengths, reduced=by_answers), rounds):
             try:
                 yield make(ratings, each)
             except Undefined as why:

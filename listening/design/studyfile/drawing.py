@@ -12,7 +12,7 @@ from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEnt
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of, read_table
 from listening.methods import Method, PlannedTrial, StimulusRef, method_named
-from listening.methods.paired import BETWEEN, Paired
+from listening.methods.paired import BETWEEN, Paired, rule_in_words
 
 ITEMS, CLIPS, PAIRS = "items", "clips", "pairs"
 OF_ITEMS = ("dimension", "language", "split", "speaker")
@@ -25,6 +25,10 @@ class Drawing(Protocol):
 
     @property
     def key(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
     @property
     def material(self) -> Mapping[str, Any]: ...
 
@@ -213,9 +217,20 @@ def draw_sentence(task: str, draw: Mapping[str, Any]) -> str:
 
 
 def drawn_of(task: Drawing) -> str:
-    """What a task draws, in a sentence; empty where it rates all that there is."""
+    """What a task draws, clips and pairs, in words; empty where it rates all that there is."""
     draw = task.material.get("draw")
-    return draw_sentence(task.key, draw) if draw else ""
+    clips = draw_sentence(task.key, draw) if draw else ""
+    return f"{clips} {_pairs_drawn(task)}".strip()
+
+
+def _pairs_drawn(task: Drawing) -> str:
+    if task.method not in Method.registry or not isinstance(method_named(task.method), Paired):
+        return ""
+    try:
+        words = rule_in_words(task.options)
+    except ValueError:  # said where the study is read
+        return ""
+    return f"Task “{task.key}”: {words}." if words else ""
 
 
 def draws_of(tasks: Iterable[Drawing]) -> list[str]:
