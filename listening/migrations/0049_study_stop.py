@@ -12,7 +12,7 @@ DECISIONS = [
 class Migration(migrations.Migration):
     """A study may have a stop rule; each of its looks is a row."""
 
-    dependencies = [("listening", "0047_task_min_raters")]
+    dependencies = [("listening", "0048_pairs_drawn_at_claim")]
 
     operations = [
         migrations.AddField("study", "stop", models.JSONField(default=dict)),
