@@ -51,10 +51,29 @@ def test_effects_and_strengths_are_those_of_statsmodels_logit_on_differences():
         assert one.points_low < one.points < one.points_high
     by_order = bradley_terry(ratings, order=True)
     assert by_order.ability == pytest.approx(known["without"], abs=1e-6)
-    one_item = PairRatings(**{**vars(ratings), "item": ratings.rater})  # one way of clustering
-    for name, theirs in names.items():
-        (one,) = (each for each in fit_covariates(one_item, columns).effects if each.name == name)
-        assert one.se == pytest.approx(known["se_by_rater"][theirs], rel=1e-5)
+    by_rater = replace(ratings, item=ratings.rater)  # one way of clustering
+    table = np.column_stack([*columns.values()])
+    plain = replace(by_rater, covariates=table, covariate_names=tuple(columns))
+    sandwich = bradley_terry(plain, order=True)
+    for one in fit_covariates(by_rater, columns).effects:
+        theirs = known["se_by_rater"][names[one.name]]
+        assert sandwich.term(names[one.name]).se_clustered == pytest.approx(theirs, rel=1e-5)
+        assert theirs < one.se < 1.25 * theirs  # the jackknife of 20 raters
+
+
+def test_standard_errors_are_those_of_fits_without_each_rater():
+    """The jackknife in one step, compared with 20 whole fits."""
+    _, ratings, columns = stored()
+    by_rater = replace(ratings, item=ratings.rater)
+    whole = fit_covariates(by_rater, columns)
+    changes = []
+    for rater in range(20):
+        rest = ratings.rater != rater
+        fewer = {name: column[rest] for name, column in columns.items()}
+        fit = fit_covariates(by_rater.subset(rest), fewer)
+        changes.append([e.value - w.value for e, w in zip(fit.effects, whole.effects, strict=True)])
+    errors = np.sqrt(np.sum(np.square(changes), axis=0))
+    assert [one.se for one in whole.effects] == pytest.approx(errors, rel=0.03)
 
 
 def test_effects_are_per_unit_whatever_the_unit():

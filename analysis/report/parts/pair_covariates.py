@@ -37,8 +37,8 @@ UNITS = {"s": "1 s", "lufs": "1 LU", "db": "1 dB", "hz": "1 Hz"}  # by the end o
 METHOD = (
     f"Strengths with covariates: the model of Bradley and Terry {cite('bradley1952')}, ties as "
     "half a win to each, with the differences of covariates between both clips as further terms "
-    f"{cite('springall1973')}, by maximum likelihood; standard errors two-way clustered over "
-    "raters and items. Public leaderboards call this style control."
+    f"{cite('springall1973')}, by maximum likelihood; standard errors by the jackknife, two-way "
+    "clustered over raters and items. Public leaderboards call this style control."
 )
 EFFECTS_NOTE = (
     "Log odds per unit by which the first clip exceeds the second. Points: by how much one unit "
