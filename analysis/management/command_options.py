@@ -85,6 +85,15 @@ def add_options(parser: ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--covariate",
+        action="append",
+        metavar="NAME",
+        help=(
+            "Covariate of clips in the model of pairs: side, or the output of a metric, like "
+            "length_s or loudness_lufs. Repeatable. Adds strengths with and without covariates."
+        ),
+    )
+    parser.add_argument(
         "--chains", type=int, default=4, help="Number of chains of posterior draws. Default: 4."
     )
     parser.add_argument(
@@ -251,6 +260,7 @@ def chosen_options(
         ("part", "parts"),
         ("spare", "spared"),
         ("hypothesis", "hypotheses"),
+        ("covariate", "covariates"),
     ):
         if arguments[name]:
             parameters[key] = arguments[name]

@@ -109,6 +109,7 @@ class Provenance(TypedDict):
     draws: int
     versions: NotRequired[list[str]]  # keys of the earlier versions combined with the study
     margins: NotRequired[dict[str, float]]  # by estimand
+    covariates: NotRequired[list[str]]  # of clips in the model of pairs
     spared: NotRequired[list[str]]  # rule/rater: exclusions that were undone
     breakdowns: list[str]
     structural_rules: list[str]

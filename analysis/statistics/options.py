@@ -21,7 +21,8 @@ USUAL_INTERVALS = (MAIN_INTERVAL, "bootstrap")
 REPLICATES = 2000
 MOST_REPLICATES = 100_000
 MOST_DRAWS = 25_000
-_IF_ANY = ("versions", "margins", "spared", "hypotheses")
+_IF_ANY = ("versions", "margins", "spared", "hypotheses", "covariates")
+_LISTS = ("intervals", "parts", "versions", "hypotheses", "covariates")
 
 
 class OptionsError(ValueError):
@@ -53,6 +54,7 @@ class Options:
     margins: tuple[tuple[str, float], ...] = ()  # by estimand: what versions may differ by
     spared: tuple[Spared, ...] = ()  # by rule: raters of whom it leaves out nothing
     hypotheses: tuple[str, ...] = ()  # that are tested, each a sentence
+    covariates: tuple[str, ...] = ()  # of clips in the model of pairs: side, or outputs of metrics
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -109,6 +111,7 @@ class Options:
         named: dict[str, Any] = {"versions": list(self.versions)} if self.versions else {}
         named |= {"margins": dict(self.margins)} if self.margins else {}
         named |= {"hypotheses": list(self.hypotheses)} if self.hypotheses else {}
+        named |= {"covariates": list(self.covariates)} if self.covariates else {}
         return named | ({"spared": list(map("/".join, self.spared))} if self.spared else {})
 
 
@@ -122,7 +125,7 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
     for name in ("estimator", "preset", "reference"):
         if not isinstance(values.get(name, ""), str):
             raise OptionsError(f"{name} is {values[name]!r}; give a text")
-    for name in ("by", "rules", "intervals", "parts", "versions", "hypotheses", "spared"):
+    for name in (*_LISTS, "by", "rules", "spared"):
         if not _are_texts(values.get(name, ())):
             raise OptionsError(f"{name} is {values[name]!r}; give a list of texts")
     values |= {"reference": clean_name(values["reference"])} if values.get("reference") else {}
@@ -131,7 +134,7 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
             values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))
         if "rules" in values:
             values["rules"] = tuple(rule_from(text) for text in values["rules"])
-        for name in ("intervals", "parts", "versions", "hypotheses"):
+        for name in _LISTS:
             if name in values:
                 values[name] = tuple(values[name])
         if "spared" in values:
@@ -229,6 +232,7 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
     parts += [f"--margin {name}={size:g}" for name, size in options.margins]
     parts += [f"--hypothesis {shlex.quote(text)}" for text in options.hypotheses]
+    parts += [f"--covariate {shlex.quote(name)}" for name in options.covariates]
     if (options.chains, options.draws) != (Options.chains, Options.draws):
         parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
     return " ".join(parts)

@@ -25,7 +25,8 @@ def balanced_subsets(items: tuple[tuple[int, ...], ...], size: int) -> tuple[Sub
 
     Within an item each system is in equally many subsets. Over all items, swaps between the subsets
     of an item make the numbers of screens that two systems share as equal as the search finds: it
-    lowers the sum of their squares, as in a nearly balanced incomplete block design.
+    lowers the sum of their squares, as in a nearly balanced incomplete block design. No two subsets
+    of an item have the same system first, so that its first clip names a screen.
     """
     rng = Random(SEED)
     together: Counter[tuple[int, int]] = Counter()
@@ -37,7 +38,7 @@ def balanced_subsets(items: tuple[tuple[int, ...], ...], size: int) -> tuple[Sub
         for subsets in design:
             for _ in range(PROPOSALS * len(subsets) if len(subsets) > 1 else 0):
                 _propose_swap(subsets, together, rng)
-    return tuple(tuple(tuple(sorted(subset)) for subset in subsets) for subsets in design)
+    return tuple(_with_distinct_firsts(subsets) for subsets in design)
 
 
 def _first_subsets(systems: Sequence[int], size: int, rng: Random) -> list[set[int]]:
@@ -69,6 +70,30 @@ def _propose_swap(subsets: list[set[int]], together: Counter[tuple[int, int]], r
     other.symmetric_difference_update((a, b))
     for subset in (one, other):
         _count(together, subset, 1)
+
+
+def _with_distinct_firsts(subsets: Sequence[set[int]]) -> Subsets:
+    """Each subset sorted, but for its first system, which no other subset has first.
+
+    There are such systems (Hall 1935): a system is in no more subsets than a subset has systems.
+    """
+    owner: dict[int, int] = {}
+
+    def give(number: int, seen: set[int]) -> bool:
+        for system in sorted(subsets[number] - seen):
+            seen.add(system)
+            if system not in owner or give(owner[system], seen):
+                owner[system] = number
+                return True
+        return False
+
+    for number in range(len(subsets)):
+        give(number, set())
+    firsts = {number: system for system, number in owner.items()}
+    return tuple(
+        (firsts[number], *sorted(subset - {firsts[number]}))
+        for number, subset in enumerate(subsets)
+    )
 
 
 def _count(together: Counter[tuple[int, int]], subset: set[int], by: int) -> None:

@@ -13,6 +13,8 @@ from analysis.report.leaderboard.gathering import StudyInput, question_set
 from analysis.statistics.linking.heterogeneity import bounds
 from analysis.statistics.linking.linked_strengths import link_pairs
 from analysis.statistics.linking.linked_studies import Clip, same_systems
+from analysis.statistics.pairs.pair_ratings import PairRatings
+from analysis.statistics.pairs.win_models import cumulative
 from tests.analysis.simulation import bounds as within
 from tests.analysis.simulation import sizes
 
@@ -296,3 +298,50 @@ def test_best_worst_choices_of_two_studies_share_one_scale():
     assert "maxdiff" in next(t.note for t in found.tables if t.key == "leaderboard")
     wins = {(r["row"], r["column"]): r["value"] for r in rows_of(found, "wins")}
     assert wins["human", "z"] > 0.85
+
+
+def test_boards_of_pairs_control_for_the_length_of_clips_where_it_is_known():
+    """Of two equal systems the one with longer clips wins more often, until length is a term."""
+    rng = np.random.default_rng(12)
+    strength, longer = {"human": 0.8, "x": 0.0, "y": 0.0}, {"human": 0.0, "x": 0.0, "y": 1.0}
+    clips = [(name, f"{name}_{n}") for name in strength for n in range(12)]
+    length = {clip: longer[name] + float(rng.normal(4, 0.7)) for name, clip in clips}
+
+    def chosen(row):
+        gap = strength[row["condition"]] - strength[row["versus_condition"]]
+        gap += 0.7 * (length[row["stimulus"]] - length[row["versus_stimulus"]])
+        return float(rng.random() < 1 / (1 + np.exp(-gap)))
+
+    board = in_pairs("one", strength, "ab", raters=24, items=12, each=40)
+    assert all(table.key != "controlled" for table in leaderboard([board]).tables)
+    rows = [{"stimulus": clip, "metric": "length_s", "value": v} for clip, v in length.items()]
+    measured = scores_from_rows([{**row, "version": "1"} for row in rows])
+    board = replace(board, scores=measured)
+    board.ratings["score"] = [chosen(row) for _, row in board.ratings.iterrows()]
+    found = leaderboard([board])
+    both = {row["system"]: row for row in rows_of(found, "controlled")}
+    leads = {row["system"]: row["score"] for row in rows_of(found, "leaderboard")}
+    assert {name: row["without"] for name, row in both.items()} == pytest.approx(leads)
+    assert leads["y"] - leads["x"] > 0.4
+    assert both["y"]["adjusted"] - both["x"]["adjusted"] == pytest.approx(0, abs=0.3)
+    side, effect = rows_of(found, "covariates")
+    assert side["covariate"] == "Heard second"
+    assert (effect["covariate"], effect["unit"]) == ("Length", "1 s")
+    assert effect["points_low"] < 100 * (1 / (1 + np.exp(-0.7)) - 0.5) < effect["points_high"]
+
+
+def test_graded_comparisons_take_covariates_too():
+    """In standard deviations of one comparison, by Thurstone's model."""
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(0, 2, 4000), np.zeros(4000, dtype=np.int64)
+    a, b = np.where(a == 0, 0, 1), np.where(a == 0, 1, 0)
+    gap, order = rng.normal(0, 1, 4000), rng.choice([-1.0, 1.0], 4000)
+    latent = 0.5 * (a - b) + 0.3 * gap + 0.1 * order + rng.normal(0, 1, 4000)
+    y = np.sign(latent) * np.digitize(abs(latent), [0.3, 1.0])
+    n = np.arange(4000)
+    ratings = PairRatings(("a", "b"), a, b, y, order, n % 40, n % 30)
+    ratings = replace(ratings, covariates=gap[:, None], covariate_names=("gap",))
+    fit = cumulative(ratings, bias_reduced=True)
+    assert fit.term("gap").value == pytest.approx(0.3, abs=0.06)
+    assert fit.term("second_advantage").value == pytest.approx(0.1, abs=0.06)
+    assert fit.ability[1] - fit.ability[0] == pytest.approx(0.5, abs=0.08)

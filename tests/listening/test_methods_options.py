@@ -589,6 +589,8 @@ def test_subsets_show_each_system_equally_often_and_each_two_nearly_so(systems: 
         shown = Counter(pk for t in trials if t.item == item for pk in t.rated)
         assert len(shown) == systems
         assert len(set(shown.values())) == 1
+        firsts = [t.rated[0] for t in trials if t.item == item]
+        assert len(set(firsts)) == len(firsts)  # they name the screens of an item
     pairs = Counter((a % 100, b % 100) for t in trials for a, b in combinations(sorted(t.rated), 2))
     mean = len(trials) * 6 / (systems * (systems - 1) / 2)
     assert len(pairs) == systems * (systems - 1) / 2

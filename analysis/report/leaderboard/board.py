@@ -23,6 +23,7 @@ from analysis.report.leaderboard.standings import (
     score_rows,
     standing_of,
 )
+from analysis.report.leaderboard.style_control import style_tables
 from analysis.report.win_matrix import NOTE as WIN_NOTE
 from analysis.report.win_matrix import win_matrix, win_rows
 from analysis.statistics.comparisons.test_result import Undefined
@@ -110,6 +111,8 @@ def _of_question(
         about = question.title
         figures += win_matrix(scores.pairs, order, f"wins{suffix}", about)
         tables.append(_wins(scores.pairs, order, suffix, about))
+    if question.estimand.in_pairs:
+        tables += style_tables(question, studies, standings, suffix)
     if sum(len(each.component.units) for each in standings) > 1:
         tables += _links(question, standings, suffix, shifts=scores.pairs is None)
     return Content(

@@ -11,7 +11,7 @@ with errors clustered by raters and items through each answer's influence on eac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,8 @@ Fit = Callable[[PairRatings], AbilityFit]
 class LinkedStrengths:
     """The components of a question, and the model that all their parts share.
 
-    ``pairs`` are all comparisons, those within rankings too; ``notes`` name what was left out.
+    ``pairs`` are all comparisons, those within rankings too; ``notes`` name what was left out;
+    ``fits`` are those of each unit, with the terms of covariates.
     """
 
     components: Sequence[Component]
@@ -51,6 +52,7 @@ class LinkedStrengths:
     scale: str
     pairs: PairRatings
     notes: Sequence[str]
+    fits: Sequence[tuple[str, AbilityFit]] = ()
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,16 @@ class _Part:
     heard: pd.DataFrame
 
 
-def link_pairs(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedStrengths:
+def link_pairs(
+    ratings: pd.DataFrame, units: Sequence[str], covariates: Sequence[str] = ()
+) -> LinkedStrengths:
     """The paired studies that shared systems link, the first unit's component first.
 
     ``ratings`` have a row for each rating: its unit (a study, or a task of it), the systems
     ``system`` and ``versus``, item, rater, ``score`` (above 0: ``system`` is preferred) and
     ``order`` (1: ``system`` was heard second, -1: first, 0: unknown). Graded answers are fitted by
     Thurstone's model, others by Davidson's (ties) or Bradley and Terry's, all bias-reduced.
+    ``covariates`` name columns with the difference of both clips, which are terms of each fit.
     Raises Undefined where no part has a fit.
     """
     use = ratings[ratings["system"] != ratings["versus"]].reset_index(drop=True)
@@ -83,7 +88,12 @@ def link_pairs(ratings: pd.DataFrame, units: Sequence[str]) -> LinkedStrengths:
 
     def part_of(rows: pd.DataFrame, group: Sequence[str]) -> tuple[AbilityFit, pd.DataFrame]:
         own = rows[rows["system"].isin(group)]
-        return fit(_pairs(own)), own
+        pairs = replace(
+            _pairs(own),
+            covariates=own[list(covariates)].to_numpy(dtype=np.float64),
+            covariate_names=tuple(covariates),
+        )
+        return fit(pairs), own
 
     return _linked(use, use, units, notes, PRIOR_SD * spread, part_of)
 
@@ -171,7 +181,8 @@ def _linked(
         raise Undefined("; ".join(notes) or "no answers about two systems yet")
     components = [_component(group, prior) for group in _linked_parts(parts)]
     first = parts[0].fit
-    return LinkedStrengths(components, first.model, first.scale, _pairs(pairs), notes)
+    fits = [(part.unit, part.fit) for part in parts]
+    return LinkedStrengths(components, first.model, first.scale, _pairs(pairs), notes, fits)
 
 
 def _heard(rows: pd.DataFrame, group: Sequence[str]) -> pd.DataFrame:

@@ -220,7 +220,8 @@ def cumulative(
 
     With ``probit``, Thurstone's (1927) case V for graded answers; for answers -1, 0, 1, Glenn and
     David's (1960) ties; with ``logit``, Rao and Kupper's (1967). Terms: ``spacing.1`` ... are the
-    cut points above 0, ``second_advantage`` is g (±g by order, half of the gap between the two
+    cut points above 0, covariates of the ratings are terms under their names (per unit of the
+    difference a - b), ``second_advantage`` is g (±g by order, half of the gap between the two
     orders). A grade that nobody used is merged with its neighbour. ``bias_reduced`` adds the
     penalty of Jeffreys' prior: estimates are finite whoever won (Kosmidis and Firth 2021). Agresti
     (1992), Analysis of ordinal paired comparison data. Raises Disconnected, and Undefined where
@@ -266,7 +267,7 @@ class _Cumulative:
         self.cuts, category = _cut_points(ratings.y, self.sizes, grade)
         n_spacings = self.cuts.shape[1]
         order = ratings.order if with_order else np.zeros_like(ratings.order)
-        trials, place = distinct_trials(ratings.a, ratings.b, order)
+        trials, place = distinct_trials(ratings.a, ratings.b, order, ratings.covariates)
         n_categories = len(self.cuts) + 1
         self.row = place * n_categories + category
         cells = np.arange(len(trials) * n_categories)
@@ -275,13 +276,13 @@ class _Cumulative:
         mine, grade_of = trials[cells // n_categories], cells % n_categories
         first = k - 1
         self.terms = {f"{SPACING}.{i + 1}": first + i for i in range(n_spacings)}
-        if with_order:
-            self.terms[ORDER] = first + n_spacings
+        names = [ORDER] * with_order + [*ratings.covariate_names]
+        self.terms |= {name: first + n_spacings + i for i, name in enumerate(names)}
         self.size = first + len(self.terms)
         eta = np.zeros((len(cells), self.size))
-        eta[:, :first] = differences(mine[:, 0], mine[:, 1], k)
-        if with_order:
-            eta[:, -1] = mine[:, 2]
+        eta[:, :first] = differences(*mine[:, :2].T.astype(np.int64), k)
+        if names:
+            eta[:, -len(names) :] = mine[:, 2 if with_order else 3 :][:, : len(names)]
         bounds = np.zeros((n_categories + 1, self.size))
         bounds[1:-1, first : first + n_spacings] = self.cuts
         self.upper, self.lower = bounds[grade_of + 1] - eta, bounds[grade_of] - eta

@@ -1060,6 +1060,9 @@ class Options(Table):
         None,
         "`5`",
     )
+    clips: Annotated[int, KEPT] = declare(
+        MEASURED, "Clips on a screen", "clips on a screen of `best_worst`, 3 to 12", None, "`4`"
+    )
     step: Annotated[float, KEPT] = declare(
         MEASURED, "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"
     )
@@ -1243,9 +1246,9 @@ class Task(Table):
         MEASURED,
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
-        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, `"p835"`, '
-        '`"transcription"`, `"marking"`, `"free_choice"` or `"closed_response"`; see '
-        "[methods](methods.md)",
+        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, '
+        '`"best_worst"`, `"p835"`, `"transcription"`, `"marking"`, `"free_choice"` or '
+        '`"closed_response"`; see [methods](methods.md)',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"

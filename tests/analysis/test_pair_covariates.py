@@ -1,0 +1,202 @@
+"""Covariates of pairs: statsmodels' logit, what confounds, missing values, coverage, the report."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from analysis.ratings.metric_scores import scores_from_rows
+from analysis.ratings.table import from_rows
+from analysis.report.parts.pair_covariates import PairCovariates
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.options import Options, command_line, options_from
+from analysis.statistics.pairs.covariates import SIDE, fit_covariates
+from analysis.statistics.pairs.pair_ratings import PairRatings
+from analysis.statistics.pairs.win_models import bradley_terry
+from tests.analysis.part_of import given_of
+from tests.analysis.reference import BLANK, DATA
+from tests.analysis.simulation import bounds
+
+
+def stored():
+    known = json.loads((DATA / "choice_models.ref.json").read_text())["covariates"]
+    n = np.arange(len(known["a"]))
+    ratings = PairRatings(
+        ("s0", "s1", "s2", "s3"),
+        np.array(known["a"]),
+        np.array(known["b"]),
+        np.where(np.array(known["win"]) == 1, 1.0, -1.0),
+        np.array(known["order"], dtype=np.float64),
+        np.array(known["rater"]),
+        n % 7,
+    )
+    columns = {name: np.array(known[name]) for name in ("duration", "loudness")}
+    return known, ratings, columns
+
+
+def test_effects_and_strengths_are_those_of_statsmodels_logit_on_differences():
+    known, ratings, columns = stored()
+    model = fit_covariates(ratings, columns)
+    assert model.adjusted.ability == pytest.approx(known["strengths"], abs=1e-6)
+    assert model.adjusted.log_likelihood == pytest.approx(known["llf"], abs=1e-6)
+    ours = {one.name: one for one in model.effects}
+    assert list(ours) == [SIDE, "duration", "loudness"]
+    names = {SIDE: "second_advantage", "duration": "duration", "loudness": "loudness"}
+    for name, theirs in names.items():
+        one = ours[name]
+        assert one.value == pytest.approx(known["terms"][theirs], abs=1e-6)
+        assert one.points == pytest.approx(100 * (expit(one.value) - 0.5))
+        assert one.points_low < one.points < one.points_high
+    by_order = bradley_terry(ratings, order=True)
+    assert by_order.ability == pytest.approx(known["without"], abs=1e-6)
+    by_rater = replace(ratings, item=ratings.rater)  # one way of clustering
+    table = np.column_stack([*columns.values()])
+    plain = replace(by_rater, covariates=table, covariate_names=tuple(columns))
+    sandwich = bradley_terry(plain, order=True)
+    for one in fit_covariates(by_rater, columns).effects:
+        theirs = known["se_by_rater"][names[one.name]]
+        assert sandwich.term(names[one.name]).se_clustered == pytest.approx(theirs, rel=1e-5)
+        assert theirs < one.se < 1.25 * theirs  # the jackknife of 20 raters
+
+
+def test_standard_errors_are_those_of_fits_without_each_rater():
+    """The jackknife in one step, compared with 20 whole fits."""
+    _, ratings, columns = stored()
+    by_rater = replace(ratings, item=ratings.rater)
+    whole = fit_covariates(by_rater, columns)
+    changes = []
+    for rater in range(20):
+        rest = ratings.rater != rater
+        fewer = {name: column[rest] for name, column in columns.items()}
+        fit = fit_covariates(by_rater.subset(rest), fewer)
+        changes.append([e.value - w.value for e, w in zip(fit.effects, whole.effects, strict=True)])
+    errors = np.sqrt(np.sum(np.square(changes), axis=0))
+    assert [one.se for one in whole.effects] == pytest.approx(errors, rel=0.03)
+
+
+def test_effects_are_per_unit_whatever_the_unit():
+    _, ratings, columns = stored()
+    in_ms = {"duration": 1000 * columns["duration"], "loudness": columns["loudness"]}
+    one, other = (fit_covariates(ratings, each).effects[1] for each in (columns, in_ms))
+    assert 1000 * other.value == pytest.approx(one.value, abs=1e-9)
+    assert 1000 * other.se == pytest.approx(one.se)
+    assert other.p == pytest.approx(one.p)
+
+
+def test_what_strengths_explain_and_what_is_missing_is_said():
+    _, ratings, columns = stored()
+    of_system = np.array([0.0, 2.0, 1.0, 5.0])
+    fixed = of_system[ratings.a] - of_system[ratings.b]
+    gaps = np.where(np.arange(len(ratings.y)) < 30, np.nan, columns["duration"])
+    model = fit_covariates(ratings, {"fixed": fixed, "duration": gaps})
+    assert model.confounded == ("fixed",)
+    assert model.n_left_out == 30
+    assert model.adjusted.n_ratings == model.without.n_ratings == len(ratings.y) - 30
+    with pytest.raises(Undefined, match="no covariate differs"):
+        fit_covariates(ratings, {"fixed": fixed}, side=False)
+    with pytest.raises(Undefined, match="no rating has values"):
+        fit_covariates(ratings, {"none": np.full(len(ratings.y), np.nan)})
+
+
+def simulated(rng):
+    """B and C are equal and C's clips are longer; longer clips and the second one are preferred."""
+    names, value = ("A", "B", "C"), np.array([0.6, 0.0, 0.0])
+    length = rng.normal([[0.0], [0.0], [1.0]], 0.7, (3, 24))
+    luck, lean = rng.normal(0, 0.4, (3, 24)), rng.normal(0, 0.4, (24, 3))
+    columns = [
+        (a, b, item, rater)
+        for item in range(24)
+        for a, b in ((0, 1), (0, 2), (1, 2))
+        for rater in rng.choice(24, 6, replace=False)
+    ]
+    a, b, item, rater = np.array(columns).T
+    order = rng.choice([-1.0, 1.0], len(a))
+    longer = length[a, item] - length[b, item]
+    eta = value[a] - value[b] + luck[a, item] - luck[b, item] + lean[rater, a] - lean[rater, b]
+    eta += 0.2 * order + 0.5 * longer
+    y = np.where(rng.random(len(a)) < expit(eta), 1.0, -1.0)
+    return PairRatings(names, a, b, y, order, rater, item), longer
+
+
+@pytest.mark.parametrize("runs", [pytest.param(1000, marks=pytest.mark.soak), 40])
+@pytest.mark.medium
+def test_clustered_intervals_of_adjusted_strengths_and_of_no_effect_cover(runs):
+    """Equal strengths beside a covariate that favours one, and the effect of random numbers."""
+    rng = np.random.default_rng(24)
+    hits = {"strength": 0, "no effect": 0, "unadjusted": 0}
+    for _ in range(runs):
+        ratings, longer = simulated(rng)
+        noise = rng.normal(0, 1, (3, 24))
+        unrelated = noise[ratings.a, ratings.item] - noise[ratings.b, ratings.item]
+        model = fit_covariates(ratings, {"length": longer, "noise": unrelated})
+        (gap,) = model.adjusted.contrasts([(1, 2)])
+        hits["strength"] += gap.low <= 0 <= gap.high
+        (raw,) = model.without.contrasts([(1, 2)])
+        hits["unadjusted"] += raw.low <= 0 <= raw.high
+        effect = model.effects[-1]
+        hits["no effect"] += effect.low <= 0 <= effect.high
+    shares = {name: count / runs for name, count in hits.items()}
+    low, high = bounds(0.93, 0.975, of=1000, runs=runs)
+    assert low < shares["strength"] < high, shares
+    assert low < shares["no effect"] < high, shares
+    assert shares["unadjusted"] < 0.7, shares
+
+
+def compared(rows=400, seed=3):
+    """Preferences of three systems; longer clips win, whoever made them."""
+    rng = np.random.default_rng(seed)
+    names, value = ("a", "b", "c"), np.array([0.8, 0.0, 0.0])
+    length = {f"{name}-{item}": float(rng.normal(4, 1)) for name in names for item in range(20)}
+    table = []
+    for n in range(rows):
+        one, other = rng.choice(3, 2, replace=False)
+        item, rater, first = n % 20, (n * 7) % 20, str(rng.choice(["rated", "versus"]))
+        clips = f"{names[one]}-{item}", f"{names[other]}-{item}"
+        eta = value[one] - value[other] + 0.8 * (length[clips[0]] - length[clips[1]])
+        table.append(
+            BLANK
+            | {"method": "ab", "estimand": "ab", "rater": f"r{rater}", "item": f"i{item}"}
+            | {"condition": names[one], "versus_condition": names[other]}
+            | {"stimulus": clips[0], "versus_stimulus": clips[1], "presented_first": first}
+            | {"score": float(rng.random() < expit(eta))}
+        )
+    scores = [
+        {"stimulus": clip, "metric": "length_s", "version": "1", "value": each}
+        for clip, each in length.items()
+    ]
+    return from_rows(table), scores_from_rows(scores)
+
+
+def shown(table, scores, *covariates):
+    options = Options(rules=(), covariates=covariates)
+    given = replace(given_of(table, options), scores=scores)
+    return PairCovariates().make(given)
+
+
+@pytest.mark.medium
+def test_a_report_shows_strengths_with_and_without_covariates_only_if_asked():
+    table, scores = compared()
+    found = shown(table, scores, "side", "length_s")
+    tables = {each.key: list(each.rows) for each in found.tables}
+    side, length = tables["covariate_effects"]
+    assert (side["name"], side["unit"]) == ("Heard second", "second place")
+    assert length["unit"] == "1 s"
+    assert length["low"] < 0.8 < length["high"]
+    assert length["points"] == pytest.approx(100 * (expit(length["value"]) - 0.5))
+    strengths = {row["name"]: row for row in tables["adjusted_strengths"]}
+    assert strengths["a"]["change"] == pytest.approx(
+        strengths["a"]["value"] - strengths["a"]["without"]
+    )
+    assert "length_s" in found.sentences[0]
+    assert not PairCovariates.asked_by(Options())
+    assert PairCovariates.asked_by(Options(covariates=("side",)))
+    with pytest.raises(ValueError, match="no covariate pitch; there are side and length_s"):
+        shown(table, scores, "pitch")
+
+
+def test_covariates_are_an_option_of_the_command_that_makes_the_numbers_again():
+    options = Options(covariates=("side", "length_s"))
+    assert options_from(options.parameters()) == options
+    assert "--covariate side --covariate length_s" in command_line(options)
