@@ -73,7 +73,7 @@ def fit_covariates(
     covariate is left.
     """
     table = np.column_stack([np.zeros((len(ratings.y), 0)), *covariates.values()])
-    known = np.isfinite(table).all(axis=1)
+    known = np.asarray(np.isfinite(table).all(axis=1))
     use, table = ratings.subset(known), table[known]
     if not len(use.y):
         raise Undefined("no rating has values of all covariates")
