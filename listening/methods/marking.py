@@ -80,7 +80,7 @@ class Marking(Method):
         return not self.marks_time(options)
 
     def marks_time(self, options: Mapping[str, Any]) -> bool:
-        return options.get("mark", WORDS) == WAVEFORM
+        return bool(options.get("mark", WORDS) == WAVEFORM)
 
     def question_for(self, options: Mapping[str, Any]) -> str:
         return self.span_question if self.marks_time(options) else self.default_question

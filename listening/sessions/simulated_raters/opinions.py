@@ -284,8 +284,11 @@ class Opinions:
         spans = []
         for mark in read_marks(label):
             start_s = (mark.first - 1) * SEGMENT_S + clip.later_s
-            ends = [start_s + at + self.random.uniform(-JITTER_S, JITTER_S) for at in MARKED_S]
-            spans.append(ErrorSpan(*(round(max(end, 0.0), 3) for end in ends), mark.kind))
+            first, last = (
+                round(max(start_s + at + self.random.uniform(-JITTER_S, JITTER_S), 0.0), 3)
+                for at in MARKED_S
+            )
+            spans.append(ErrorSpan(first, last, mark.kind))
         return write_spans(joined_spans(spans)[:MOST_SPANS])
 
     def any_label(self, labels: Sequence[str]) -> str:

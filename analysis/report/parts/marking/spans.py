@@ -111,7 +111,7 @@ class TimedClip:
     def middles(self) -> Floats:
         """The middle of each whole frame of the heard part, in s."""
         count = max(int((self.end_s - self.start_s) / FRAME_S + 1e-6), 1)
-        return self.start_s + FRAME_S * (np.arange(count) + 0.5)
+        return np.asarray(self.start_s + FRAME_S * (np.arange(count) + 0.5), dtype=np.float64)
 
     def counts(self, kinds: Sequence[str]) -> Floats:
         """Raters (F, 1 + K) who did not mark each frame, and who chose each kind."""
