@@ -285,11 +285,11 @@ class Opinions:
         spans = []
         for mark in read_marks(label):
             start_s = (mark.first - 1) * SEGMENT_S + clip.later_s
-            first_s, last_s = (
+            first, last = (
                 round(max(start_s + at + self.random.uniform(-JITTER_S, JITTER_S), 0.0), 3)
                 for at in MARKED_S
             )
-            spans.append(ErrorSpan(first_s, last_s, mark.kind))
+            spans.append(ErrorSpan(first, last, mark.kind))
         return write_spans(joined_spans(spans)[:MOST_SPANS])
 
     def any_label(self, labels: Sequence[str]) -> str:
