@@ -188,7 +188,8 @@ def align(
     costs EDIT.
     """
     rows = [[k * EDIT for k in range(len(heard) + 1)]]
-    costs = [[cost(spoken, typed) for typed in heard] for spoken in reference]
+    known = {spoken: [cost(spoken, typed) for typed in heard] for spoken in set(reference)}
+    costs = [known[spoken] for spoken in reference]
     for place, own in enumerate(costs):
         above, row = rows[-1], [(place + 1) * EDIT]
         for k, step in enumerate(own):
