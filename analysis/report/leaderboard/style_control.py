@@ -86,7 +86,7 @@ def _with_differences(
 ) -> tuple[pd.DataFrame, list[str]]:
     """The ratings with the difference of both clips in each covariate that all of them have."""
     values = _values_by_audio(studies)
-    table, names = ratings, []
+    table, names = ratings, list[str]()
     for name in COVARIATES:
         known = values.get(name, {})
         difference = ratings["clip"].map(known) - ratings["versus_clip"].map(known)

@@ -122,7 +122,12 @@ def _screens(use: pd.DataFrame, best_and_worst: bool) -> _Screens:
     if not len(pairs):
         raise Undefined("no screens with two systems or more yet")
     compared = pair_ratings(
-        *(pairs[name].tolist() for name in ("system", "versus", "score", "order", "rater", "item"))
+        pairs["system"].tolist(),
+        pairs["versus"].tolist(),
+        pairs["score"].tolist(),
+        pairs["order"].tolist(),
+        pairs["rater"].tolist(),
+        pairs["item"].tolist(),
     )
     if best_and_worst:
         choices, _ = choices_in(use)

@@ -48,7 +48,7 @@ class BestWorstChoices:
         use = (best >= 0) & (worst >= 0)
         return BestWorstChoices(
             tuple(self.names[code] for code in chosen),
-            self.shown[np.ix_(use, chosen)],
+            self.shown[use][:, chosen],
             best[use],
             worst[use],
             self.rater[use],

@@ -120,7 +120,8 @@ def _choice_model(
     terms = {name: k - 1 + place for place, name in enumerate(names)}
     size = k - 1 + len(terms)
     sides = np.zeros((len(cells), size))  # half of what speaks for a, against b
-    sides[:, : k - 1] = differences(*cells[:, :2].T.astype(np.int64), k) / 2
+    one, other = cells[:, 0].astype(np.int64), cells[:, 1].astype(np.int64)
+    sides[:, : k - 1] = differences(one, other, k) / 2
     if with_order:
         sides[:, terms[ORDER]] = cells[:, 2] / 2
     if ratings.covariate_names:
@@ -280,7 +281,8 @@ class _Cumulative:
         self.terms |= {name: first + n_spacings + i for i, name in enumerate(names)}
         self.size = first + len(self.terms)
         eta = np.zeros((len(cells), self.size))
-        eta[:, :first] = differences(*mine[:, :2].T.astype(np.int64), k)
+        one, other = mine[:, 0].astype(np.int64), mine[:, 1].astype(np.int64)
+        eta[:, :first] = differences(one, other, k)
         if names:
             eta[:, -len(names) :] = mine[:, 2 if with_order else 3 :][:, : len(names)]
         bounds = np.zeros((n_categories + 1, self.size))
