@@ -94,6 +94,8 @@ def test_what_strengths_explain_and_what_is_missing_is_said():
     assert model.confounded == ("fixed",)
     assert model.n_left_out == 30
     assert model.adjusted.n_ratings == model.without.n_ratings == len(ratings.y) - 30
+    unordered = replace(ratings, order=np.zeros_like(ratings.order))
+    assert [one.name for one in fit_covariates(unordered, columns).effects] == [*columns]
     with pytest.raises(Undefined, match="no covariate differs"):
         fit_covariates(ratings, {"fixed": fixed}, side=False)
     with pytest.raises(Undefined, match="no rating has values"):
@@ -190,6 +192,8 @@ def test_a_report_shows_strengths_with_and_without_covariates_only_if_asked():
         strengths["a"]["value"] - strengths["a"]["without"]
     )
     assert "length_s" in found.sentences[0]
+    blind = shown(table.assign(presented_first=""), scores, "side", "length_s")
+    assert "side is in no fit" in blind.warnings[0]
     assert not PairCovariates.asked_by(Options())
     assert PairCovariates.asked_by(Options(covariates=("side",)))
     with pytest.raises(ValueError, match="no covariate pitch; there are side and length_s"):

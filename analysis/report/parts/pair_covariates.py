@@ -59,7 +59,7 @@ class AdjustedRow:
     without_low: float | None = column("{level}", "interval", key="without")
     without_high: float | None
     value: float = column("With covariates", "number", sign=True)
-    low: float | None = column("{level}", "interval", key="value")
+    low: float | None = column("{level}", "interval", key="interval")
     high: float | None
     change: float = column("Change", "number", sign=True)
 
@@ -71,7 +71,7 @@ class EffectRow:
     name: str = column("Covariate")
     unit: str = column("Per")
     value: float = column("Log odds", "number", sign=True)
-    low: float | None = column("{level}", "interval", key="value")
+    low: float | None = column("{level}", "interval", key="interval")
     high: float | None
     points: float = column("Points at 50 %", "number", 1, sign=True)
     points_low: float | None = column("{level}", "interval", 1, key="points")
@@ -122,11 +122,12 @@ class PairCovariates(FamilyPart):
         try:
             ratings = pairs_of(use)
             columns = {name: _differences(use, known[name].values) for name in names}
-            model = fit_covariates(ratings, columns, SIDE in asked or not asked, each.level)
+            side = SIDE in asked or not asked
+            model = fit_covariates(ratings, columns, side, each.level)
         except Undefined as why:
             return Content(warnings=[f"{family_prefix(each.title)}{why}."])
-        titles = {SIDE: "Heard second", **{name: known[name].title for name in names}}
-        return _content(ratings, model, titles, each)
+        called = {SIDE: "Heard second", **{name: known[name].title for name in names}}
+        return _content(ratings, model, called, each, side)
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,11 @@ def _differences(use: pd.DataFrame, values: Mapping[str, float]) -> Floats:
 
 
 def _content(
-    ratings: PairRatings, model: CovariateModel, titles_of: Mapping[str, str], each: FamilyInput
+    ratings: PairRatings,
+    model: CovariateModel,
+    titles_of: Mapping[str, str],
+    each: FamilyInput,
+    side: bool,
 ) -> Content:
     effects = [_effect_row(one, titles_of[one.name]) for one in model.effects]
     strengths = Table.from_rows(
@@ -190,7 +195,7 @@ def _content(
             f"{prefix}{text}" for text in (_effects_sentence(effects, each), _order_sentence(model))
         ],
         tables=[table, strengths],
-        warnings=[f"{prefix}{text}" for text in _warnings(ratings, model, titles_of)],
+        warnings=[f"{prefix}{text}" for text in _warnings(ratings, model, titles_of, side)],
         methods=[METHOD],
     )
 
@@ -266,8 +271,13 @@ def _order_sentence(model: CovariateModel) -> str:
 
 
 def _warnings(
-    ratings: PairRatings, model: CovariateModel, titles_of: Mapping[str, str]
+    ratings: PairRatings, model: CovariateModel, titles_of: Mapping[str, str], side: bool
 ) -> Iterable[str]:
+    if side and all(one.name != SIDE for one in model.effects):
+        yield (
+            "Which clip was heard second is unknown or never varied, so side is in no fit: give "
+            "the column presented_first (rated or versus)."
+        )
     if model.n_left_out:
         left_out = counted(model.n_left_out, "rating")
         yield f"{left_out} of {len(ratings.y)} lack a covariate and are in neither fit."

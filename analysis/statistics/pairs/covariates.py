@@ -73,7 +73,7 @@ def fit_covariates(
     covariate is left.
     """
     table = np.column_stack([np.zeros((len(ratings.y), 0)), *covariates.values()])
-    known = np.asarray(np.isfinite(table).all(axis=1))
+    known = np.asarray(np.isfinite(table).all(axis=1), dtype=np.bool_)
     use, table = ratings.subset(known), table[known]
     if not len(use.y):
         raise Undefined("no rating has values of all covariates")
@@ -86,14 +86,15 @@ def fit_covariates(
     scaled = replace(use, covariates=columns / scale, covariate_names=tuple(names))
     without = _fit(use, False)
     adjusted = _fit(scaled, with_side)
-    sides = [_effect(adjusted, adjusted.term(ORDER), 1.0, SIDE, use.order, level)] * with_side
     effects = [
+        _effect(adjusted, adjusted.term(term), 1.0, SIDE, use.order, level)
+        for term in [ORDER] * with_side
+    ]
+    effects += [
         _effect(adjusted, adjusted.term(name), float(unit), name, column, level)
         for name, unit, column in zip(names, scale, columns.T, strict=True)
     ]
-    return CovariateModel(
-        without, adjusted, (*sides, *effects), int((~known).sum()), tuple(confounded)
-    )
+    return CovariateModel(without, adjusted, tuple(effects), int((~known).sum()), tuple(confounded))
 
 
 def _fit(ratings: PairRatings, order: bool) -> AbilityFit:
