@@ -44,8 +44,12 @@ ACCURACY_NOTE = (
     "Chance: 1 / number of alternatives. Corrected: (right - 1/k) / (1 - 1/k), so 0 is guessing "
     "and 1 is all right. Above chance: the interval leaves chance out, for all rows at once."
 )
+STATE_METHODS = (
+    "The score of a feature of the Diagnostic Rhyme Test is 100 (right - wrong) / answers "
+    f"{cite('voiers1977')}."
+)
 STATE_NOTE = (
-    "Score: 100 (right - wrong) / answers, as of Voiers (1977): 0 is guessing and 100 all right. "
+    "Score: 100 (right - wrong) / answers: 0 is guessing and 100 all right. "
     "Present: words with the feature, such as veal; absent: words without it, such as feel. Bias: "
     "score of present - score of absent; above 0, listeners hear the feature where it is not."
 )
@@ -242,7 +246,10 @@ class _Answers:
             figures=figures,
             tables=[*tables, *confusions],
             warnings=warnings,
-            methods=[ACCURACY_METHODS.format(level=f"{self.level * 100:g} %")],
+            methods=[
+                ACCURACY_METHODS.format(level=f"{self.level * 100:g} %"),
+                *[STATE_METHODS for table in tables if table.key.startswith("features")],
+            ],
         )
 
     def _sentences(self, found: Sequence[Accuracy], names: Sequence[str]) -> Iterator[str]:
