@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from listening.audio import lead_in_s
+from listening.design.presets import write_preset
 from listening.methods import method_named
 from listening.methods.error_spans import (
     ErrorSpan,
@@ -18,12 +20,16 @@ from listening.methods.error_spans import (
     write_spans,
 )
 from listening.methods.marks import NO_ERRORS
-from listening.models import Rating, Stimulus
+from listening.models import Rating, Stimulus, Study
 from listening.selectors import rating_rows
 from listening.sessions import lifecycle
 from listening.sessions.task_rules import Refused
+from listening.studies import create_study, open_study
+from listening.web.researcher.preview_studies import demo_folder, shown_presets
 from tests import factories
+from tests.factories import make_user
 from tests.listening.folders import CONDITIONS, CSV, problems_of
+from tests.listening.test_gallery import state_at
 from tests.listening.test_methods_options import toml
 
 KINDS = ("glitch", "noise")
@@ -137,3 +143,37 @@ def test_a_study_names_where_errors_are_marked(
     found = [problem.what for problem in problems_of(tmp_path, study, table)]
     assert bool(found) == bool(said)
     assert all(said in what for what in found[:1])
+
+
+@pytest.mark.slow
+def test_practice_is_judged_and_explained_in_the_times_that_a_rater_sees(
+    db: None, tmp_path: Path, client: Client
+) -> None:
+    """In a session after a random silence and trimming, in a preview after trimming alone."""
+    folder = tmp_path / "mine"
+    write_preset(shown_presets()["error_marking"], demo_folder(), folder)
+    toml_path, table = folder / "study.toml", folder / "stimuli.csv"
+    text = toml_path.read_text("utf-8").replace(
+        "# [tasks.options]", '[tasks.options]\nmark = "waveform"'
+    )
+    toml_path.write_text(text.replace("7:glitch", "1.985-2.235:glitch"), "utf-8")
+    cells = table.read_text("utf-8").replace("8:glitch", "2.767-3.017:glitch")
+    table.write_text(cells, "utf-8")
+    study = create_study(folder, make_user("ada"))
+    client.force_login(study.owner)
+    clip = study.stimuli.get(key="practice-stutter")
+    assert clip.trimmed_s > 0.1
+    state = state_at(client, "/studies/mine/preview/?task=marked_words")
+    judged = state["preview_trials"][0]["judged"]
+    assert judged["labels"] == [shifted_label("1.985-2.235:glitch", -clip.trimmed_s)]
+    begin = 1.985 - clip.trimmed_s
+    assert judged["right"]["expected"] == [f"{begin:.1f}–{begin + 0.25:.1f} s (Glitch)"]
+    open_study(study, anyway=True)
+    Study.objects.update(checks=[], questionnaires=[])
+    session = factories.arrive(study)
+    trial = factories.current(session)
+    begin += lead_in_s(clip.served, trial.pk, 0)
+    answer = factories.an_answer(trial, f"{begin:.3f}-{begin + 0.25:.3f}:noise")
+    feedback = lifecycle.record_answer(session, answer).feedback
+    assert feedback["right"] is True
+    assert feedback["expected"] == [f"{begin:.1f}–{begin + 0.25:.1f} s (Glitch)"]
