@@ -164,15 +164,20 @@ CREATE TEMP TABLE taken AS SELECT id AS block, row_number() OVER (ORDER BY ord) 
 INSERT INTO listening_rater (code, simulated, created_at)
     SELECT 'earlier-' || n, true, now() FROM taken;
 INSERT INTO listening_session (rater_id, study_id, code, status, prolific_study, prolific_session,
-        consent_version, checks, device, short, rejected_because, paid, started_at)
-    SELECT r.id, (SELECT id FROM listening_study), r.code, 'started', '', '', 'earlier', '{}', '',
-        false, '', false, now() FROM listening_rater r WHERE r.code LIKE 'earlier-%';
+        source, external_session, consent_version, language, wording_first, wording_last, ready,
+        checks, questionnaires, comment, device, short, review, rejected_because, paid, origin,
+        browser_of, pilot, agent, started_at)
+    SELECT r.id, (SELECT id FROM listening_study), r.code, 'started', '', '', '', '', 'earlier',
+        '', 0, 0, true, '{}', '{}', '', '', false, '', '', false, '', '', false, '', now()
+    FROM listening_rater r WHERE r.code LIKE 'earlier-%';
 CREATE TEMP TABLE held AS SELECT t.block, s.id AS session, s.rater_id AS rater
     FROM taken t JOIN listening_session s ON s.code = 'earlier-' || t.n;
 INSERT INTO listening_trial (session_id, rater_id, task_id, block_id, slot_id, code, position,
-        stimulus_id, versus_first, others, context, item_id, meets, trap, expected, state, playback)
+        stimulus_id, versus_id, versus_first, others, context, item_id, meets, trap, expected,
+        state, playback, fetched)
     SELECT h.session, h.rater, s.task_id, s.block_id, s.id, 'earlier-' || s.id, s.position,
-        s.stimulus_id, false, '{}', '{}', u.item_id, u.item_id, '', '[]', 'planned', '{}'
+        s.stimulus_id, s.versus_id, false, '{}', '{}', u.item_id, u.item_id, '', '[]', 'planned',
+        '{}', 0
     FROM held h JOIN listening_slot s ON s.block_id = h.block
         JOIN listening_stimulus u ON u.id = s.stimulus_id;
 UPDATE listening_block b SET state = 1, session_id = h.session, lease_until = now() + '1 day'

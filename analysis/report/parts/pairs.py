@@ -336,6 +336,13 @@ BY_ANSWERS = (
 )
 
 
+LEAST_OF_PAIR = 4  # comparisons, on average: with these the intervals were simulated
+FEW_OF_PAIR = (
+    "A pair has {:.1f} comparisons on average. Intervals of strengths after such a choice of pairs "
+    f"were simulated with {LEAST_OF_PAIR} or more; with fewer they may be too narrow."
+)
+
+
 def _drawn_by_answers(use: pd.DataFrame) -> bool:
     """Whether pairs were drawn with probabilities that changed with the answers."""
     drawn = use[use["pair_probability"].notna()]
@@ -350,7 +357,10 @@ def _drawn_pairs(each: FamilyInput, use: pd.DataFrame) -> Content:
     chances = use["pair_probability"].dropna()
     words = f"Pairs: {rule}." if rule else "Pairs were drawn by the answers so far."
     spread = f"Probabilities of drawn pairs: {chances.min():.2g} to {chances.max():.2g}."
-    return Content(sentences=[f"{words} {spread}"], warnings=[BY_ANSWERS])
+    systems = len(set(use["condition"]) | set(use["versus_condition"]))
+    of_pair = len(use) / (systems * (systems - 1) / 2)
+    few = [FEW_OF_PAIR.format(of_pair)] if of_pair < LEAST_OF_PAIR else []
+    return Content(sentences=[f"{words} {spread}"], warnings=[BY_ANSWERS, *few])
 
 
 FEWEST_RANKED = 3  # two conditions have one pair, whose mean says it all
