@@ -12,7 +12,7 @@ from playwright.sync_api import CDPSession, Locator, Page, expect
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, hear, wait_stored
 from tests.browser.fake import FakeServer
-from tests.browser.parallel_story import MUSHRA, RANKING, mushra_story
+from tests.browser.parallel_story import BEST_WORST, MUSHRA, RANKING, mushra_story
 from tests.browser.story import ATT, CMOS, Story, short_story
 from tests.browser.test_mixer_fits import LAPTOP
 from tests.browser.test_parallel import TRIO, clip, hear_all, slider
@@ -219,6 +219,27 @@ def test_every_key_of_a_ranking_is_shown_and_every_shown_key_works(
     assert shown == tried
     taken = page.evaluate(TAKEN, [key for key in KEYS if key != "Enter"])
     assert {*taken} == shown - {"Enter", "Escape"}
+    write_and_send(page)
+    wait_stored(page, server, 1)
+
+
+def test_every_key_of_best_worst_scaling_is_shown_and_every_shown_key_works(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page(viewport=LAPTOP)
+    server = serve(mushra_story(1.2, BEST_WORST | REASONED))
+    enter(page, server)
+    clips = {letter: f"Clip {letter.upper()}" for letter in "abcd"}
+    try_playing(page, clips)
+    try_loop(page)
+    page.keyboard.press("r")  # from the start: there is no reference
+    for key in ("2", "ArrowRight", "d", "ArrowLeft"):
+        page.keyboard.press(key)
+    chosen = page.locator("[aria-pressed=true].extreme-choice")
+    expect(chosen).to_have_text(["Clip B: Best", "Clip D: Worst"])
+    tried = {*clips, *"1234,.xprw", " ", "ArrowLeft", "ArrowRight", "Escape", "Enter"}
+    shown = shown_keys(page)
+    assert shown == tried
     write_and_send(page)
     wait_stored(page, server, 1)
 
