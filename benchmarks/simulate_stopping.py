@@ -30,14 +30,13 @@ import numpy as np  # noqa: E402
 from analysis.arrays import Bools, Codes, Floats  # noqa: E402
 from analysis.statistics.clustered_variance import limits_of  # noqa: E402
 from analysis.statistics.intervals import clustered  # noqa: E402
-from analysis.statistics.planning.group_sequential import (  # noqa: E402
-    efficacy_bounds,
-    fixed_drift,
-)
+from analysis.statistics.planning.group_sequential import fixed_drift  # noqa: E402
 from analysis.statistics.planning.planned_looks import (  # noqa: E402
     FUTILE,
     SIGNIFICANT,
     Compared,
+    Verdicts,
+    bounds_that_could_stop,
     verdicts_of,
 )
 from analysis.statistics.planning.stagewise import tail, z_of  # noqa: E402
@@ -90,8 +89,8 @@ class Data:
     def of(self, raters: Bools) -> tuple[Floats, Floats, Floats, Floats]:
         """Differences from the reference by these raters (R,): value, low, high, p (3,)."""
         rows = raters[self.rater]
-        own = (each[rows] for each in (self.y, self.condition, self.rater, self.item))
-        limits = limits_of(CONTRASTS, clustered(*own, CONDITIONS))
+        codes = self.condition[rows], self.rater[rows], self.item[rows]
+        limits = limits_of(CONTRASTS, clustered(self.y[rows], *codes, CONDITIONS))
         low, high = limits.bounds(0.05)
         return limits.value, low, high, limits.p_against(0.0)
 
@@ -134,7 +133,7 @@ def simulate(kind: Kind, studies: int) -> dict[str, object]:
     for _ in range(studies):
         bad = (rng.random(RATERS) < 0.1) & kind.late
         data = study(rng, means, kind.items, bad)
-        number, shares, claimed = _until_it_stops(data, kind, bad)
+        number, shares, claimed, history = _until_it_stops(data, kind, bad)
         stopped += number < len(LOOKS)
         size = round(LOOKS[number - 1] * RATERS)
         raters.append(size)
@@ -143,7 +142,9 @@ def simulate(kind: Kind, studies: int) -> dict[str, object]:
         final = np.arange(RATERS) < min(size + OVERRUN, RATERS)
         final &= ~bad
         for i, (value, low, high, p) in enumerate(zip(*data.of(final), strict=True)):
-            at = _tail_at(truth[i], [*shares[:-1], final.sum() / RATERS], value, (low, high), p)
+            before = bounds_that_could_stop(history[:-1], i)
+            looks = [(shares[place], bound) for place, bound in before]
+            at = _tail_at(truth[i], looks, final.sum() / RATERS, value, (low, high), p)
             held.append(0.025 <= at <= 0.975)
             below.append(at < 0.5)
             plain.append(low <= truth[i] <= high)
@@ -165,11 +166,13 @@ def simulate(kind: Kind, studies: int) -> dict[str, object]:
     }
 
 
-def _until_it_stops(data: Data, kind: Kind, bad: Bools) -> tuple[int, list[float], Bools]:
-    """The number of the last look, the shares counted at the looks, and what is claimed (3,)."""
+def _until_it_stops(
+    data: Data, kind: Kind, bad: Bools
+) -> tuple[int, list[float], Bools, list[Verdicts]]:
+    """The number of the last look, the shares counted, what is claimed (3,), and all verdicts."""
     before: dict[tuple[str, str], int] = {}
     shares: list[float] = []
-    verdicts = []
+    history: list[Verdicts] = []
     for number, look in enumerate(LOOKS, start=1):
         size = round(look * RATERS)
         known = np.arange(RATERS) < (round(LOOKS[number - 2] * RATERS) if number > 1 else 0)
@@ -187,24 +190,29 @@ def _until_it_stops(data: Data, kind: Kind, bad: Bools) -> tuple[int, list[float
             futility=kind.futility,
             last=number == len(LOOKS),
         )
+        history.append({i: (each.verdict, each.bound) for i, each in enumerate(verdicts)})
         before = {(each.condition, each.versus): each.look for each in verdicts if each.look}
         if all(each.verdict in (SIGNIFICANT, FUTILE) for each in verdicts):
             break
-    return number, shares, np.array([each.verdict == SIGNIFICANT for each in verdicts])
+    claimed = np.array([each.verdict == SIGNIFICANT for each in verdicts])
+    return number, shares, claimed, history
 
 
 def _tail_at(
-    truth: float, shares: list[float], value: float, interval: tuple[float, float], p: float
+    truth: float,
+    looks: list[tuple[float, float]],
+    share: float,
+    value: float,
+    interval: tuple[float, float],
+    p: float,
 ) -> float:
     """The tail probability of what was found, if the truth is this; .025 to .975: covered."""
-    if len(shares) > 1:
-        shares = [*shares[:-1], max(shares[-1], shares[-2] + 0.01)]
-    half = 1.959964
+    share = max(share, (looks[-1][0] if looks else 0.0) + 0.01)
     side = interval[0] if truth < value else interval[1]
-    se = abs(side - value) / half
+    se = abs(side - value) / 1.959964
     z = z_of(p, value)
-    bounds = efficacy_bounds(shares[:-1], 1 - 0.05 / 3) if len(shares) > 1 else ()
-    return tail(z + (truth - value) / se, [s / shares[-1] for s in shares], bounds, z)
+    times = [*(time / share for time, _ in looks), 1.0]
+    return tail(z + (truth - value) / se, times, [bound for _, bound in looks], z)
 
 
 def table(path: Path) -> str:

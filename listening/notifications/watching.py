@@ -161,10 +161,10 @@ def look_at(event: str, states: Sequence[str], look: Look, **where: Any) -> int:
 
 def look_if_stopped(study: Study) -> None:
     look = study.looks.exclude(decision=StopLook.Decision.GO_ON).order_by("number").first()
-    stopped: dict[str, Callable[[], dict[str, Any]]] = {}
-    if look is not None:
-        stopped[f"look {look.number}"] = partial(dict, why=look.why, closed=look.act == CLOSE)
-    settle("study.stop_rule", study, stopped)
+    reached: dict[str, Callable[[], dict[str, Any]]] = {}
+    if look:
+        reached[f"look {look.number}"] = partial(dict, why=look.why, closed=look.act == CLOSE)
+    settle("study.stop_rule", study, reached)
 
 
 def has_places(study: Study) -> bool:

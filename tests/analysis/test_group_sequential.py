@@ -18,6 +18,7 @@ from analysis.statistics.planning.planned_looks import (
     OPEN,
     SIGNIFICANT,
     Compared,
+    bounds_that_could_stop,
     verdicts_of,
 )
 from analysis.statistics.planning.precision import standard_error_of
@@ -168,6 +169,16 @@ def test_futile_is_what_would_hardly_be_found():
     assert (large[0].verdict, small[0].verdict) == (FUTILE, OPEN)
     last = verdicts_of([compared("a", 0.1)], [*looks, 1.0], [1, 2, 3, 4, 5], last=True)
     assert last[0].verdict == OPEN
+
+
+def test_an_estimate_is_adjusted_for_looks_that_it_alone_could_have_ended():
+    both_open = {"a": (OPEN, 3.0), "b": (OPEN, 3.0)}
+    a_alone = {"a": (OPEN, 2.5), "b": (SIGNIFICANT, None)}
+    assert bounds_that_could_stop([both_open, a_alone, a_alone], "a") == [(1, 2.5), (2, 2.5)]
+    assert bounds_that_could_stop([both_open, a_alone], "b") == []
+    assert bounds_that_could_stop([{"a": (OPEN, 4.0)}], "a") == [(0, 4.0)]
+    ended = {"a": (FUTILE, 2.5), "b": (SIGNIFICANT, None)}
+    assert bounds_that_could_stop([ended, {}], "a") == []
 
 
 @pytest.mark.parametrize("looks", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 0.9)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,14 @@ from analysis.report.content import Content, Table, column, columns_of, table_ro
 from analysis.report.looks import ComparedFamily, compared_families, significant_before
 from analysis.report.part import Part, PartInput
 from analysis.report.stop_words import BUDGET, PLANNED_LOOKS, paper_sentences, rule_sentences
-from analysis.statistics.planning.group_sequential import efficacy_bounds, looks_design
-from analysis.statistics.planning.planned_looks import POWER, SIGNIFICANT, verdicts_of
+from analysis.statistics.planning.group_sequential import looks_design
+from analysis.statistics.planning.planned_looks import (
+    POWER,
+    SIGNIFICANT,
+    Verdicts,
+    bounds_that_could_stop,
+    verdicts_of,
+)
 from analysis.statistics.planning.stagewise import adjusted_estimate
 
 if TYPE_CHECKING:
@@ -25,8 +31,9 @@ FINISHED = "finished"
 CLOSED = "closed"
 _LEAST_STEP = 0.01
 ADJUSTED = (
-    "Adjusted: median-unbiased estimate and interval by the stagewise order of outcomes, each for "
-    "its comparison alone. The verdict is Holm's, for all comparisons of a task and criterion."
+    "Adjusted: median-unbiased estimate and interval by the stagewise order of outcomes, for the "
+    "looks at which this comparison alone was open. Each interval is for its comparison alone. The "
+    "verdict is Holm's, for all comparisons of a task and criterion."
 )
 METHODS = (
     "Estimates after stopping are median-unbiased, by the stagewise order "
@@ -224,10 +231,11 @@ def adjusted_table(inputs: PartInput, stop: StopFacts) -> Table:
     share = ratings["session"].nunique() / max(stop["planned"], 1)
     shares = [look["share"] for look in before]
     shares.append(max(share, (shares[-1] if shares else 0.0) + _LEAST_STEP))
+    history = [_verdicts_by_comparison(look) for look in before]
     rows: list[AdjustedRow] = []
     for family in compared_families(final, stop):
         verdicts = _final_verdicts(family, stop, made, shares, ended)
-        rows += _adjusted_rows(family, shares, verdicts)
+        rows += _adjusted_rows(family, shares, history, verdicts)
     return Table.from_rows(
         AdjustedRow,
         "stop_adjusted",
@@ -267,18 +275,32 @@ def _final_verdicts(
     return {(each.condition, each.versus): each.verdict for each in found}
 
 
+def _verdicts_by_comparison(look: LookFacts) -> Verdicts:
+    """The verdict and bound of every comparison of a look; none where it did not go on."""
+    if look["decision"] != "go_on":
+        return {}
+    return {
+        (family["title"], row["condition"], row["versus"]): (row["verdict"], row["bound"])
+        for family in look["families"]
+        for row in family["comparisons"]
+    }
+
+
 def _adjusted_rows(
-    family: ComparedFamily, shares: list[float], verdicts: Mapping[tuple[str, str], str]
+    family: ComparedFamily,
+    shares: list[float],
+    history: Sequence[Verdicts],
+    verdicts: Mapping[tuple[str, str], str],
 ) -> Iterator[AdjustedRow]:
-    shared = 1 - (1 - family.level) / max(len(family.compared), 1)
-    bounds = efficacy_bounds(shares[:-1], shared) if len(shares) > 1 else ()
     for each in family.compared:
+        looks = bounds_that_could_stop(history, (family.family.title, *each.pair))
+        times, bounds = [shares[place] for place, _ in looks], [bound for _, bound in looks]
         verdict = verdicts.get(each.pair, "")
         shown: dict[str, Any] = {"value": None, "low": None, "high": None, "p": None}
         interval = each.interval
         if interval is not None and each.p is not None:
             made = adjusted_estimate(
-                *(shares, bounds, each.value, interval, each.p),
+                *([*times, shares[-1]], bounds, each.value, interval, each.p),
                 null=each.null,
                 level=each.level,
             )

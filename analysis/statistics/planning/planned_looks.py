@@ -8,7 +8,7 @@ its share to the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -193,3 +193,22 @@ def _futility(shares: tuple[float, ...], alpha: float, drift: float) -> float:
 @lru_cache(maxsize=4096)
 def _last_bound(shares: tuple[float, ...], alpha: float, last: bool) -> float:
     return (final_bounds if last else efficacy_bounds)(shares, 1 - alpha)[-1]
+
+
+Verdicts = Mapping[Hashable, tuple[str, float | None]]  # of each comparison: verdict and bound
+
+
+def bounds_that_could_stop(looks: Sequence[Verdicts], key: Hashable) -> list[tuple[int, float]]:
+    """The looks, from 0, at which this comparison alone kept the study going, with its bounds.
+
+    A study goes on while any comparison is open. So a comparison's own bound ended nothing at a
+    look where another was open, and its estimate is adjusted only for looks where none was.
+    """
+    found = []
+    for place, verdicts in enumerate(looks):
+        verdict, bound = verdicts.get(key, ("", None))
+        others = [other for name, (other, _) in verdicts.items() if name != key]
+        is_last_open = verdict == OPEN and all(other in (SIGNIFICANT, FUTILE) for other in others)
+        if is_last_open and bound is not None:
+            found.append((place, bound))
+    return found
