@@ -170,6 +170,7 @@ def test_practice_is_judged_and_explained_in_the_times_that_a_rater_sees(
     assert judged["right"]["expected"] == [f"{begin:.1f}–{begin + 0.25:.1f} s (Glitch)"]
     open_study(study, anyway=True)
     Study.objects.update(checks=[], questionnaires=[])
+    study.refresh_from_db()
     session = factories.arrive(study)
     trial = factories.current(session)
     begin += lead_in_s(clip.served, trial.pk, 0)
