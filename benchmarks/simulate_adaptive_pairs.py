@@ -97,7 +97,7 @@ class Simulated:
         self.cell, self.rule = cell, rule
         truth = np.random.default_rng([SEED, seed])  # the same strengths for every rule
         strengths = truth.normal(0, cell.sd, cell.systems)
-        self.strengths = strengths - strengths.mean()
+        self.strengths: Floats = strengths - strengths.mean()
         self.by_item = truth.normal(0, cell.effects, (ITEMS, cell.systems))
         self.random = np.random.default_rng([SEED, seed, RULES.index(rule)])
         self.rng = Random(f"{seed} {rule}")
@@ -198,7 +198,8 @@ def marginal_strengths(strengths: Floats, effects: float) -> Floats:
         return value, slope
 
     found = optimize.minimize(loss, strengths, jac=True, method="BFGS", options={"gtol": 1e-8})
-    return np.asarray(found.x - found.x.mean(), dtype=np.float64)
+    centred: Floats = np.asarray(found.x - found.x.mean(), dtype=np.float64)
+    return centred
 
 
 def fitted(ratings: PairRatings, bias_reduced: bool) -> AbilityFit:
