@@ -23,12 +23,21 @@ OF_WORDS = frozenset(
 OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
-        *("named_tests", "pairs", "agreement", "screening", "trap_detection", "recommendation"),
+        *(
+            "named_tests",
+            "pairs",
+            "pair_covariates",
+            "rankings",
+            "agreement",
+            "screening",
+            "trap_detection",
+            "recommendation",
+        ),
         *("against_people", "prediction_powered", "clip_scores", "att", "lfs", "long_form"),
         *("nvv", "vocalisations"),
         *("criteria", "voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
         "marking",
-        *("participants", "versions", "robustness", "clip_validation", "hypotheses"),
+        *("stop_rule", "participants", "versions", "robustness", "clip_validation", "hypotheses"),
     }
 )
 A_RATER = "(a rater)"

@@ -249,6 +249,7 @@ def _check_drawn_pairs(
             f"{len(systems)} systems.",
             'Write pairs = "random" or pairs = "all".',
             f"{place}.options",
+            "Compare random pairs, or all.",
         )
 
 

@@ -36,6 +36,7 @@ OTHERWISE = {
     "listening.jobs.sync_recruitment": "listening.jobs.look_at_prolific",
     "metrics.jobs.score_shard": "metrics.jobs.continue_dead_shards",
     "listening.jobs.recount": "",
+    "analysis.jobs.fit_pairs": "listening.jobs.ask_for_pair_fits",
 }
 
 
