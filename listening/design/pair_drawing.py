@@ -53,12 +53,14 @@ def pair_probabilities(
     ``adaptive``: proportional to the information to the power of `SHARPNESS`. ``swiss``: the pairs
     of the round that were drawn least since it began. ``random``: all alike.
     """
-    n = len(facts)
-    weights = _weights(rule, facts)
-    total = sum(weights)
+    return _with_uniform(_weights(rule, facts), uniform_share)
+
+
+def _with_uniform(weights: Sequence[float], share: float) -> list[float]:
+    n, total = len(weights), sum(weights)
     if not total > 0:
         return [1 / n] * n
-    return [uniform_share / n + (1 - uniform_share) * weight / total for weight in weights]
+    return [share / n + (1 - share) * weight / total for weight in weights]
 
 
 def _weights(rule: str, facts: Sequence[PairFacts]) -> list[float]:
@@ -90,16 +92,21 @@ class PairDrawing:
     ) -> None:
         self.rule, self.facts, self.share = rule, dict(facts), share
         self.most, self.met, self.most_met = most, met, most_met
+        self.weights = dict(zip(facts, _weights(rule, list(facts.values())), strict=True))
 
     def draw(self, there: Collection[Pair], rng: Random) -> tuple[Pair, float]:
         """Draw one of the pairs that are ``there``: the pair and its probability."""
         few = [pair for pair in there if self.facts[pair].drawn < self.most] or list(there)
         allowed = [pair for pair in few if self.met[pair] < self.most_met] or few
-        chances = pair_probabilities(self.rule, [self.facts[p] for p in allowed], self.share)
+        if self.rule == SWISS:  # the weights of all pairs change with each draw
+            chances = pair_probabilities(self.rule, [self.facts[p] for p in allowed], self.share)
+        else:
+            chances = _with_uniform([self.weights[p] for p in allowed], self.share)
         place = draw_place(chances, rng)
         pair = allowed[place]
         self.met[pair] += 1
         self.facts[pair] = replace(self.facts[pair], drawn=self.facts[pair].drawn + 1)
+        (self.weights[pair],) = _weights(self.rule, [self.facts[pair]])
         return pair, chances[place]
 
 
