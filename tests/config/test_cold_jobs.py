@@ -40,6 +40,7 @@ for calls in given:
 NOBODY = 10**9  # no row has this number
 GIVEN = {
     "analysis.jobs.check_corpus": [["no-study", "mark"]],
+    "analysis.jobs.fit_pairs": [[NOBODY]],
     "analysis.jobs.make_leaderboard": [[NOBODY]],
     "analysis.jobs.make_run_file": [[NOBODY]],
     "analysis.jobs.run_analysis": [[NOBODY]],
