@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from analysis.models import Leaderboard, LeaderboardEntry
+from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardVersion
 from analysis.report.content import Content, content_from
 from analysis.statistics.screening import rule_text
 from analysis.web.board_versions import forget_versions, keep_version
@@ -180,6 +180,14 @@ def make_leaderboard(pk: int) -> None:
                 return
             boards.update(state=State.DONE, error="", result=text, **ended)
             keep_version(row, content)
+
+
+def keep_version_now(board: Leaderboard, note: str) -> LeaderboardVersion | None:
+    """A version of what the leaderboard shows now; None where it shows nothing."""
+    with transaction.atomic():
+        row = Leaderboard.objects.select_for_update().get(pk=board.pk)
+        content = content_of(row)
+        return None if content is None else keep_version(row, content, note)
 
 
 def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
 from django.utils import timezone
 
 from analysis.models import Leaderboard, LeaderboardVersion
@@ -83,16 +82,6 @@ def keep_version(board: Leaderboard, content: Content, note: str = "") -> Leader
         text=text,
         digest=hashlib.sha256(text.encode()).hexdigest(),
     )
-
-
-def keep_version_now(board: Leaderboard, note: str) -> LeaderboardVersion | None:
-    """A version of what the leaderboard shows now; None where it shows nothing."""
-    from analysis.web.board_jobs import content_of
-
-    with transaction.atomic():
-        row = Leaderboard.objects.select_for_update().get(pk=board.pk)
-        content = content_of(row)
-        return None if content is None else keep_version(row, content, note)
 
 
 def forget_versions(study_key: str) -> None:

@@ -29,8 +29,8 @@ from django.views.decorators.http import (
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
-from analysis.web.board_jobs import content_of, make_when_due
-from analysis.web.board_versions import changes, ever_entered, keep_version_now, systems_of
+from analysis.web.board_jobs import content_of, keep_version_now, make_when_due
+from analysis.web.board_versions import changes, ever_entered, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,

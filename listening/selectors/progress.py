@@ -30,9 +30,11 @@ from listening.common.cached_counts import (
 )
 from listening.common.statements import rows_of
 from listening.design.odds import TrapOdds, trap_odds
+from listening.design.pair_drawing import drawing_rule
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
-from listening.models import Block, Criterion, PairCount, Session, Stimulus, Study, Task
+from listening.methods.paired import AT_CLAIM
+from listening.models import Block, Criterion, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
 
 SESSIONS = f"""
@@ -168,7 +170,7 @@ def study_progress(study: str) -> StudyProgress:
     progress: list[TaskProgress] = []
     for task in tasks:
         counted = {names[state]: n for task_id, state, n in blocks if task_id == task.pk}
-        conditions = _conditions(task.pk, criteria[task.pk], sum(counted.values()))
+        conditions = _conditions(task, criteria[task.pk], sum(counted.values()))
         progress.append(
             TaskProgress(
                 key=task.key,
@@ -198,7 +200,7 @@ def study_progress(study: str) -> StudyProgress:
     )
 
 
-def _conditions(task: int, criteria: list[int], blocks: int) -> list[ConditionProgress]:
+def _conditions(task: Task, criteria: list[int], blocks: int) -> list[ConditionProgress]:
     """Each condition of the task, or pair of them: how much of its plan is filled."""
     if not blocks:
         return []
@@ -237,20 +239,20 @@ class Planned(NamedTuple):
     places: int
 
 
-def _planned(task: int, blocks: int) -> list[Planned]:
+def _planned(task: Task, blocks: int) -> list[Planned]:
     """A plan is written once, with its blocks: counted once, too, unless they are others.
 
     Counted each time where claims draw pairs: the plan is what was drawn so far, and a balanced
     rest.
     """
-    name = f"plan/{task}/{blocks}"
+    name = f"plan/{task.pk}/{blocks}"
     plan: list[Planned] | None = None
-    changes = PairCount.objects.filter(task=task).exists()
+    changes = drawing_rule(task) in AT_CLAIM
     with suppress(RedisError):
         plan = None if changes else readable(name)
     if plan is None:
         with connection.cursor() as cursor:
-            cursor.execute(PLANNED, {"task": task})
+            cursor.execute(PLANNED, {"task": task.pk})
             plan = [Planned(*row) for row in cursor.fetchall()]
         with suppress(RedisError):
             cache.set(name, plan, timeout=PLAN_KEPT_S)

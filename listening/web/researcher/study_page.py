@@ -177,7 +177,8 @@ def who(request: HttpRequest) -> str:
 
 def _stop_rule(study: Study) -> dict[str, Any]:
     """The study's stop rule with its looks, and whether it asks to close the study now."""
-    rule, facts = StopRule.from_dict(study.stop), stop_facts(study.key)
+    rule = StopRule.from_dict(study.stop)
+    facts = stop_facts(study.key) if rule else None
     if rule is None or facts is None:
         return {}
     applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON
