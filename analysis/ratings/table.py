@@ -1210,14 +1210,17 @@ def table_hash(table: pd.DataFrame) -> str:
     Columns of `HASHED_WHERE_FILLED` count only where a row has something in them, so that a table
     keeps its hash when Earnest learns a column.
     """
-    columns = [
-        n for n in COLUMNS if n not in HASHED_WHERE_FILLED or (table[n].astype(str) != "").any()
-    ]
+    columns = [n for n in COLUMNS if n not in HASHED_WHERE_FILLED or _is_filled(table[n])]
     digest = hashlib.sha256("\x1f".join(columns).encode())
     lines = _canonical_lines(table, columns)
     for line in in_order(lines):
         digest.update(b"\x1e" + line.encode())
     return digest.hexdigest()
+
+
+def _is_filled(column: pd.Series) -> bool:
+    """Whether a row of a column of texts or numbers has something in it."""
+    return bool((column.notna() & (column.astype(str) != "")).any())
 
 
 def rated(table: pd.DataFrame) -> pd.DataFrame:

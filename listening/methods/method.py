@@ -417,6 +417,9 @@ class Method:
     def check_language(self, language: str, options: Mapping[str, Any]) -> None:
         """ValueError where texts in this language, a BCP 47 tag, cannot be scored."""
 
+    def check_words(self, words: Sequence[str], options: Mapping[str, Any]) -> None:
+        """ValueError where the words of a clip's text cannot be scored."""
+
     def words_to_mark(self, spoken: SpokenText) -> list[str] | None:
         """The words of a clip's text as the page shows them to be marked; None: it shows none."""
         return None

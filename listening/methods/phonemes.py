@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -193,6 +194,12 @@ def phonemes_of(word: str, voice: Voice) -> tuple[str, ...]:
         if not symbol.startswith("(")  # the name of another language, for a foreign word
         for phoneme in known.get(symbol, (symbol,))
     )
+
+
+def scripts_of(word: str) -> set[str]:
+    """Return the scripts of a word's letters, such as {"LATIN"}, as Unicode names them."""
+    named = {unicodedata.name(char, "?").split()[0] for char in word if char.isalpha()}
+    return named - {"MODIFIER", "FEMININE", "MASCULINE"}  # signs such as ʼ and ª
 
 
 def is_vowel(phoneme: str) -> bool:

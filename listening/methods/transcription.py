@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from listening.methods.estimand import Estimand
@@ -15,7 +15,7 @@ from listening.methods.method import (
     gettext_noop,
 )
 from listening.methods.phoneme_scores import score_phonemes
-from listening.methods.phonemes import voice_for
+from listening.methods.phonemes import scripts_of, voice_for
 from listening.methods.transcript_scores import (
     NOTHING,
     SpellingRules,
@@ -92,6 +92,15 @@ class Transcription(Method):
         """LanguageError where the unit is the phoneme and the language has none."""
         if unit_of(options) == PHONEMES:
             voice_for(language, dialect_of(options))
+
+    def check_words(self, words: Sequence[str], options: Mapping[str, Any]) -> None:
+        """ValueError where the unit is the phoneme and words are in several scripts."""
+        scripts = {script: word for word in words for script in scripts_of(word)}
+        if unit_of(options) == PHONEMES and len(scripts) > 1:
+            named = ", ".join(f"“{word}” ({script})" for script, word in sorted(scripts.items()))
+            raise ValueError(
+                f"the words are in several scripts, {named}, and have no sure phonemes"
+            )
 
 
 def score_answer(label: str, spoken: SpokenText, options: Mapping[str, Any]) -> TranscriptScore:

@@ -15,7 +15,8 @@ from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
-from listening.methods.method import PROMPT
+from listening.methods.error_spans import HeardPart, read_spans
+from listening.methods.method import ALTERNATIVES, PROMPT
 from listening.models import Stimulus, Study, Task
 from listening.sessions.allocation import material_of, trials_of
 from listening.sessions.line_marks import marked_lines, moved
@@ -47,6 +48,7 @@ def check_study(study: Study) -> list[Finding]:
         *_check_gaps(study),
         *_check_hidden_references(study),
         *_check_known_traps(study, stimuli),
+        *_check_expected_spans(study, stimuli),
         *_check_files(stimuli),
         *_check_loudness(rated),
         *_check_target(study, stimuli),
@@ -152,6 +154,35 @@ def _check_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Fi
                 "Download the study folder under Review and open, take another clip for practice, "
                 "and upload the folder as a new study.",
             )
+
+
+def _check_expected_spans(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Right answers on the waveform that lie where raters hear nothing of the clip."""
+    for _, task in _tasks_of(study):
+        if not method_named(task.method).marks_time(task.options):
+            continue
+        of_kinds = {kind["kind"]: kind.get("expected", ()) for kind in task.traps.get("kinds", ())}
+        of_practice = {entry["stimulus"]: entry.get("expected", ()) for entry in task.training}
+        for s in stimuli:
+            own = str(s.attributes.get("expected", "")) if s.trap in of_kinds else ""
+            labels = own.split("|") if own else of_kinds.get(s.trap, of_practice.get(s.key, ()))
+            heard = HeardPart(s.trimmed_s, s.duration_s)
+            if outside := [label for label in labels if _is_outside(label.strip(), heard)]:
+                yield problem(
+                    f"The right answer {quoted(outside)} of the clip “{s.key}” lies outside the "
+                    f"part that raters hear: {heard.start_s:.2f} to {heard.end_s:.2f} s.",
+                    "Correct the times.",
+                    CLIPS,
+                )
+
+
+def _is_outside(label: str, heard: HeardPart) -> bool:
+    """Whether a span of an answer is not heard at all."""
+    try:
+        spans = read_spans(label)
+    except ValueError:  # said at the import
+        return False
+    return any(span.start_s >= heard.end_s or span.end_s <= heard.start_s for span in spans)
 
 
 def _check_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
@@ -395,10 +426,11 @@ def _served_rate_hz(s: Stimulus) -> int:
 
 
 def _check_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
-    same: dict[str, list[str]] = defaultdict(list)
+    same: dict[tuple[str, str], list[str]] = defaultdict(list)
     for s in stimuli:
         if s.condition.role != PROMPT:  # one prompt may come before clips of many sentences
-            same[s.sha256].append(s.key)
+            # one word may be in several sets of alternatives
+            same[s.sha256, str(s.attributes.get(ALTERNATIVES, ""))].append(s.key)
     for keys in same.values():
         if len(keys) > 1:
             yield warning(

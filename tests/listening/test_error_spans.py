@@ -23,8 +23,9 @@ from listening.methods.marks import NO_ERRORS
 from listening.models import Rating, Stimulus, Study
 from listening.selectors import rating_rows
 from listening.sessions import lifecycle
+from listening.sessions.simulated_raters import KnownClip, Opinions, Truth
 from listening.sessions.task_rules import Refused
-from listening.studies import create_study, open_study
+from listening.studies import check_study, create_study, open_study
 from listening.web.researcher.preview_studies import demo_folder, shown_presets
 from tests import factories
 from tests.factories import make_user
@@ -127,7 +128,8 @@ def test_an_answer_is_stored_in_times_of_the_upload_and_scored_per_minute(db: No
     ("options", "expected", "said"),
     [
         ('mark = "waveform"', "1.000-1.200:glitch", ""),
-        ('mark = "waveform"', "4:glitch", "is not on the scale"),
+        ('mark = "waveform"', "4:glitch", "write it as 1.240-1.530:glitch"),
+        ('mark = "waveform"', "1.500-1.510:glitch", "a span lasts at least 0.02 s"),
         ('mark = "sound"', "[no errors]", 'mark is "words" or "waveform"'),
     ],
 )
@@ -146,6 +148,39 @@ def test_a_study_names_where_errors_are_marked(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        ("1.985-2.235:glitch", ""),
+        ("99.500-99.700:glitch", "outside the part that raters hear"),  # behind its end
+        ("0.000-0.050:glitch", "outside the part that raters hear"),  # trimmed from its start
+    ],
+)
+def test_a_right_answer_that_nobody_hears_keeps_a_study_from_opening(
+    db: None, expected: str, said: str
+) -> None:
+    study = factories.make_study(
+        task={"method": "marking", "options": {"mark": "waveform"}, "block_size": 1},
+        conditions=1,
+        items=1,
+    )
+    clip = study.stimuli.first()
+    Stimulus.objects.update(trimmed_s=0.75, duration_s=4.0)
+    study.tasks.update(training=[{"stimulus": clip.key, "expected": [expected]}])
+    problems = [each.what for each in check_study(study) if each.level == "problem"]
+    found = [what for what in problems if "right answer" in what]
+    assert bool(found) == bool(said)
+    assert all(said in what for what in found)
+
+
+def test_scripted_raters_mark_what_is_heard_of_a_trimmed_clip() -> None:
+    clip = KnownClip("bad", "x", duration_s=3.07, later_s=0.4 - 1.0, lead_in_s=0.4)
+    for number in range(40):
+        rater = Opinions(Truth(5, {"bad": -1.3}), number)
+        for span in read_spans(rater.spans(clip, KINDS, careless=number % 2 == 1), KINDS):
+            assert 0.4 <= span.start_s < span.end_s <= 0.4 + 3.07
+
+
 def test_practice_is_judged_and_explained_in_the_times_that_a_rater_sees(
     db: None, tmp_path: Path, client: Client
 ) -> None:

@@ -146,6 +146,14 @@ def test_what_has_no_phonemes_is_refused_with_the_reason(language: str, dialect:
     method.check_language(language, {})  # words
 
 
+def test_words_in_several_scripts_are_refused():
+    method = method_named("transcription")
+    with pytest.raises(ValueError, match=r"“москва” \(CYRILLIC\), “train” \(LATIN\)"):
+        method.check_words(["the", "москва", "train"], {"unit": "phonemes"})
+    method.check_words(["the", "москва", "train"], {})  # scored in words
+    method.check_words(["москва", "и", "я"], {"unit": "phonemes"})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [({"unit": "syllables"}, "unit is"), ({"unit": "phonemes", "dialect": 3}, "dialect is")],

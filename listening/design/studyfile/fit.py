@@ -16,7 +16,7 @@ from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
 from listening.methods.marks import NO_ERRORS, read_marks
-from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS, QUESTION
+from listening.methods.method import ALTERNATIVES, CORRECT_ANSWER, MARKS, QUESTION, SPANS
 from listening.methods.paired import BETWEEN, DRAWN
 from listening.methods.phonemes import LanguageError
 from listening.methods.transcript_scores import SpokenText, keyword_places, spoken_units
@@ -337,6 +337,11 @@ class TaskFit:
             if not self.method.compares_text:
                 continue
             try:
+                self.method.check_words(words, self.options)
+            except ValueError as error:
+                what = f"The item “{entry.item}”: {error}."
+                self.notes.csv(row, "text", what, "Write them in the letters of the language.")
+            try:
                 keyword_places(words, entry.attributes.get("keywords", ""), language)
             except ValueError as error:
                 what = f"The item “{entry.item}”: {error}."
@@ -524,8 +529,8 @@ class TaskFit:
     def _check_expected(self, expected: Sequence[str], scale: Scale | None, where: str) -> None:
         for label in expected:
             if scale and not _is_on(scale, label):
-                what = f"“{label}” is not on the scale of this task."
-                self.say(where, what, did_you_mean(label, scale.labels))
+                what = f"“{label}” is not on the scale of this task{_why_not(scale, label)}."
+                self.say(where, what, _meant(scale, label))
 
     def _check_trap_rows(self, n: int, kind: TrapKind, scale: Scale | None) -> None:
         """Each trap has a known answer: that of its kind, or its row's own."""
@@ -547,8 +552,9 @@ class TaskFit:
             for label in filter(None, (word.strip() for word in own.split("|"))):
                 on = scale and scale.of_clip(s.attributes)
                 if on and not _is_on(on, label):
-                    what = f"“{label}” is not on the scale of task “{self.task.key}”."
-                    self.notes.csv(row, "expected", what, did_you_mean(label, on.labels))
+                    why = _why_not(on, label)
+                    what = f"“{label}” is not on the scale of task “{self.task.key}”{why}."
+                    self.notes.csv(row, "expected", what, _meant(on, label))
             versus = s.attributes.get("versus", "")
             if versus and versus not in keys:
                 what = f"“{versus}” is no stimulus."
@@ -595,6 +601,24 @@ def _is_on(scale: Scale, label: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _why_not(scale: Scale, label: str) -> str:
+    """What is wrong with an answer that is no single step, such as marks; empty for others."""
+    if scale.widget not in (MARKS, SPANS):
+        return ""
+    try:
+        scale.score(label)
+    except ValueError as error:
+        return f": {error}"
+    return ""
+
+
+def _meant(scale: Scale, label: str) -> str:
+    """Which answer was meant; of marks, what the reason asks for."""
+    if scale.widget in (MARKS, SPANS):
+        return "Write the marks as the page for raters stores them."
+    return did_you_mean(label, scale.labels)
 
 
 def _kind_problems(kind: str, count: int, available: list[str]) -> Iterator[tuple[str, str, str]]:

@@ -44,7 +44,7 @@ def rater_knowledge(study: Study) -> RaterKnowledge:
         if clip is None:
             return None
         lead_in_s = audio.lead_in_s(served, *audio.place_of(url, code))
-        return replace(clip, later_s=lead_in_s + clip.later_s)
+        return replace(clip, later_s=lead_in_s + clip.later_s, lead_in_s=lead_in_s)
 
     return RaterKnowledge(clip_of, truths, avoided)
 

@@ -99,6 +99,7 @@ class KnownClip:
     correct: str = ""  # the right answer, where the clip has one
     words: tuple[str, ...] = ()  # what it says, where raters type it
     later_s: float = 0.0  # by which it sounds later than in the upload
+    lead_in_s: float = 0.0  # of silence before the part that is heard
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class Opinions:
         label = self.marks(clip, segments_in(clip.duration_s), kinds, careless=careless)
         spans = []
         for mark in read_marks(label):
-            start_s = (mark.first - 1) * SEGMENT_S + clip.later_s
+            start_s = (mark.first - 1) * SEGMENT_S + clip.lead_in_s
             first, last = (
                 round(max(start_s + at + self.random.uniform(-JITTER_S, JITTER_S), 0.0), 3)
                 for at in MARKED_S

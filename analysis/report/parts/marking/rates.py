@@ -35,8 +35,8 @@ _NOTES = {
         "least one mark of the kind."
     ),
     PER_MINUTE: (
-        "Mean over answers of 60 × marks / seconds of the clip, with an interval that lets raters "
-        "and items vary. Marked clips: answers with at least one mark of the kind."
+        "Mean over answers of 60 × marks / seconds that raters heard of the clip, with an interval "
+        "that lets raters and items vary. Marked clips: answers with at least one mark of the kind."
     ),
 }
 

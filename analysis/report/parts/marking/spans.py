@@ -57,9 +57,9 @@ _AGREEMENT_NOTE = (
 )
 _METHOD = (
     "Raters marked spans of the waveform where they heard an error, with the kind of error (error "
-    "marking, after {gutierrez}). The score is the number of marks per minute of the clip. "
-    "Agreement is Krippendorff's nominal alpha ({krippendorff}) over frames of 10 ms, with an "
-    "interval by a bootstrap over clips."
+    "marking, after {gutierrez}). The score is the number of marks per minute that raters heard of "
+    "the clip. Agreement is Krippendorff's nominal alpha ({krippendorff}) over frames of 10 ms, "
+    "with an interval by a bootstrap over clips."
 )
 
 
