@@ -68,18 +68,19 @@ async function upload(all) {
   }
   running = true;
   byId("upload").hidden = false;
-  const chosen = [...all];
   /** @type {string[]} */
   const problems = [];
+  /** @type {string[]} */
+  const unsent = [];
   let count = 0;
   try {
-    for (let batch = chosen; batch.length > 0; batch = next.splice(0)) {
-      if (batch !== chosen) chosen.push(...batch);
-      const { sent, left } = sorted(chosen, place.endings);
-      /** @type {HTMLInputElement} */ (byId("unsent")).value = JSON.stringify(left.slice(0, MOST_NAMED));
-      /** @type {HTMLInputElement} */ (byId("unsent-count")).value = String(left.length);
-      count = sent.length;
-      problems.push(...(await sendAll(place, sorted(batch, place.endings).sent, show, say)));
+    for (let batch = all; batch.length > 0; batch = next.splice(0)) {
+      const { sent, left } = sorted(batch, place.endings);
+      unsent.push(...left);
+      /** @type {HTMLInputElement} */ (byId("unsent")).value = JSON.stringify(unsent.slice(0, MOST_NAMED));
+      /** @type {HTMLInputElement} */ (byId("unsent-count")).value = String(unsent.length);
+      count += sent.length;
+      problems.push(...(await sendAll(place, sent, show, say)));
       name(problems);
       await measure();
     }
