@@ -17,6 +17,7 @@ from analysis.ratings.repeats import turn_pairs
 from analysis.report.interim import FINISHED
 from analysis.report.part import PartInput
 from analysis.report.ranking import Ranking, rankings
+from analysis.report.stop_words import HALF_WIDTH
 from analysis.statistics.pairs.means_of_pairs import means_against
 from analysis.statistics.planning.planned_looks import (
     FUTILE,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from listening.selectors import LookFacts, StopFacts
 
 GO_ON, STOP, END = "go_on", "stop", "end"  # as listening calls the decisions
-PLANNED_LOOKS, HALF_WIDTH = "planned_looks", "half_width"
 SYSTEMS = "systems"
 _LEAST_STEP = 0.01  # of the share of sessions between the last two looks
 
@@ -64,11 +64,10 @@ def look_of(inputs: PartInput, stop: StopFacts, number: int, *, last: bool) -> L
     that is left is spent.
     """
     sessions = int(inputs.ratings["session"].nunique())
-    share = sessions / max(stop["planned"], 1)
     before = stop["made"][-1]["share"] if stop["made"] else 0.0
-    if share <= before + 1e-9 and not last:
+    if sessions / max(stop["planned"], 1) <= before + 1e-9 and not last:
         return None
-    share = max(share, before + _LEAST_STEP)
+    share = share_of(sessions, stop, before)
     if stop["rule"] == HALF_WIDTH:
         rows = [_widths(each, stop) for each in compared_families(inputs, stop)]
     else:
@@ -80,6 +79,11 @@ def look_of(inputs: PartInput, stop: StopFacts, number: int, *, last: bool) -> L
     if last:
         return Look(sessions, rows, END, f"All planned sessions are there. {why}")
     return Look(sessions, rows, decision, why)
+
+
+def share_of(sessions: int, stop: StopFacts, before: float) -> float:
+    """The share of the planned sessions at a look, above that of the look before."""
+    return max(sessions / max(stop["planned"], 1), before + _LEAST_STEP)
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,9 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
         return _download(works, "text/plain; charset=utf-8", name)
-    if stem.startswith(VERSION) and kind == "json":
-        return _version_file(board, stem.removeprefix(VERSION))
+    number = stem.removeprefix(VERSION)
+    if stem.startswith(VERSION) and number.isdecimal() and kind == "json":
+        return _version_file(board, int(number))
     raise Http404(f"There is no file {name}.")
 
 
@@ -220,10 +221,10 @@ def versions_of(board: Leaderboard, link: Callable[[int], str]) -> dict[str, Any
     }
 
 
-def _version_file(board: Leaderboard, number: str) -> HttpResponse:
+def _version_file(board: Leaderboard, number: int) -> HttpResponse:
     """The file of a version, byte by byte as its digest was taken of it."""
     kept = board.versions.exclude(text="")
-    version = get_object_or_404(kept, number=int(number) if number.isdecimal() else 0)
+    version = get_object_or_404(kept, number=number)
     name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-{VERSION}{number}.json"
     return _download(version.text, "application/json; charset=utf-8", name)
 
@@ -374,8 +375,7 @@ def unshare_board_of(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_safe
 def shared_board(request: HttpRequest, token: str) -> HttpResponse:
     """The leaderboard as it was last made; nobody's opening of it makes it again."""
-    links = LeaderboardLink.objects.filter(token_hash=hash_of(token)).select_related("board")
-    link = links.first()
+    link = _link_at(token)
     if link is None or not link.is_open:
         return over(request, link)
     count_opening(request, link)
@@ -389,8 +389,12 @@ def shared_board(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def shared_version(request: HttpRequest, token: str, number: int) -> HttpResponse:
     """The file of a version, for who has a link to the leaderboard."""
-    links = LeaderboardLink.objects.filter(token_hash=hash_of(token)).select_related("board")
-    link = links.first()
+    link = _link_at(token)
     if link is None or not link.is_open:
         return over(request, link)
-    return kept_by_nobody(_version_file(link.board, str(number)))
+    return kept_by_nobody(_version_file(link.board, number))
+
+
+def _link_at(token: str) -> LeaderboardLink | None:
+    links = LeaderboardLink.objects.filter(token_hash=hash_of(token))
+    return links.select_related("board").first()

@@ -56,7 +56,7 @@ from listening.selectors.reviews import (
     reason_reviews,
     vocalisation_reviews,
 )
-from listening.selectors.stop_rule import StopFacts, stop_facts
+from listening.selectors.stop_rule import StopFacts, stop_facts_of
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
 from listening.sessions.task_rules import served_clips, spoken_texts
@@ -367,7 +367,7 @@ def method_facts(study: str) -> StudyFacts:
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),
             markings=marking_facts(row),
-            stop=stop_facts(study),
+            stop=stop_facts_of(row),
         )
 
 

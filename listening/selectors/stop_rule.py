@@ -106,7 +106,11 @@ def due_looks(key: str = "") -> list[DueLook]:
 
 def stop_facts(study: str) -> StopFacts | None:
     """The stop rule of a study and its looks; None where it has no rule."""
-    row = Study.objects.get(key=study)
+    return stop_facts_of(Study.objects.get(key=study))
+
+
+def stop_facts_of(row: Study) -> StopFacts | None:
+    """The same of a study that was read; asks the database for nothing where it has no rule."""
     rule = StopRule.from_dict(row.stop)
     if rule is None:
         return None

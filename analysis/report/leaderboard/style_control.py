@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Column, Table
 from analysis.report.leaderboard.gathering import Question, StudyInput
 from analysis.report.leaderboard.standings import Standing, score_rows, standing_of
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.intervals import t_interval
 from analysis.statistics.linking.linked_strengths import LinkedStrengths, link_pairs
 from analysis.statistics.pairs.ability_fit import AbilityFit, Term
 from analysis.statistics.pairs.win_models import LOG_ODDS, ORDER
@@ -147,6 +147,4 @@ def _bounds(fit: AbilityFit, term: Term, level: float) -> tuple[float | None, fl
     """The clustered t interval of a term; none with one rater or item."""
     if term.se_clustered is None:
         return None, None
-    t = float(stats.t.ppf((1 + level) / 2, min(fit.n_raters, fit.n_items) - 1))
-    half = float(np.multiply(t, term.se_clustered))
-    return term.value - half, term.value + half
+    return t_interval(term.value, term.se_clustered, min(fit.n_raters, fit.n_items) - 1, level)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from analysis.citations import cite
 from analysis.name_spans import family_prefix
-from analysis.ratings.breakdowns import Family, items_of
+from analysis.ratings.breakdowns import Family, coded_column, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
@@ -36,9 +35,6 @@ from analysis.statistics.pairs.means_of_pairs import means_against
 from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
 from analysis.statistics.pairs.plackett_luce import Rankings, plackett_luce
 from analysis.statistics.pairs.screens import choices_in, pairs_in, rankings_in, screen_names
-
-if TYPE_CHECKING:
-    from analysis.arrays import Codes
 
 METHODS = {
     "plackett_luce": f"the model of Plackett and Luce {cite('plackett1975', 'luce1959')}",
@@ -179,13 +175,13 @@ def _content(screens: _Screens, each: FamilyInput, counts: Sequence[Table], main
 
 def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     """Each condition's counts, the best score first."""
-    names, system = np.unique(use["system"].to_numpy(dtype=object), return_inverse=True)
+    system, names = coded_column(use["system"])
     score = use["score"].to_numpy(dtype=np.float64)
-    rater, item = _codes(use["rater"]), _codes(use["item"])
+    rater, item = coded_column(use["rater"])[0], coded_column(use["item"])[0]
     means = means_against(score, system, rater, item, ends=(-1.0, 1.0), level=each.level)
     rows = [
         CountRow(
-            name=str(name),
+            name=name,
             shown=int((system == code).sum()),
             best=int((score[system == code] == 1).sum()),
             worst=int((score[system == code] == -1).sum()),
@@ -201,11 +197,6 @@ def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     return Table.from_rows(
         CountRow, key, title, rows, note=COUNTS_NOTE, level=each.level, about=each.title
     )
-
-
-def _codes(names: pd.Series) -> Codes:
-    codes = np.unique(names.to_numpy(dtype=object), return_inverse=True)[1]
-    return np.asarray(codes, dtype=np.int64)
 
 
 def _method(one: StrengthFit) -> str:

@@ -10,7 +10,16 @@ from analysis.citations import cite
 from analysis.formatting import counted, percent
 from analysis.name_spans import family_span
 from analysis.report.content import Content, Table, column, columns_of, table_row
-from analysis.report.looks import ComparedFamily, compared_families, significant_before
+from analysis.report.interim import FINISHED
+from analysis.report.looks import (
+    END,
+    GO_ON,
+    STOP,
+    ComparedFamily,
+    compared_families,
+    share_of,
+    significant_before,
+)
 from analysis.report.part import Part, PartInput
 from analysis.report.stop_words import BUDGET, PLANNED_LOOKS, paper_sentences, rule_sentences
 from analysis.statistics.planning.group_sequential import looks_design
@@ -27,9 +36,7 @@ if TYPE_CHECKING:
     from analysis.report.report_schema import Report
     from listening.selectors import LookFacts, StopFacts
 
-FINISHED = "finished"
 CLOSED = "closed"
-_LEAST_STEP = 0.01
 ADJUSTED = (
     "Adjusted: median-unbiased estimate and interval by the stagewise order of outcomes, for the "
     "looks at which this comparison alone was open. Each interval is for its comparison alone. The "
@@ -113,7 +120,7 @@ class StopRulePart(Part):
             if stop["state"] == CLOSED and len(inputs.ratings):
                 tables.append(adjusted_table(inputs, stop))
                 methods.append(METHODS)
-                warnings += [NOT_ADJUSTED] if stop["made"][-1]["decision"] == "stop" else []
+                warnings += [NOT_ADJUSTED] if stop["made"][-1]["decision"] == STOP else []
         return Content(sentences=sentences, tables=tables, methods=methods, warnings=warnings)
 
 
@@ -131,7 +138,7 @@ def looks_shown(report: Report) -> int:
 def _course(stop: StopFacts) -> Iterator[str]:
     """What has happened so far, and what is next."""
     made, is_over = stop["made"], stop["state"] == CLOSED
-    if made and made[-1]["decision"] == "stop":
+    if made and made[-1]["decision"] == STOP:
         last = made[-1]
         ending = "closed the study" if stop["by_rule"] else "says that the study may stop"
         saved = max(last["planned"] - last["sessions"] - last["in_progress"], 0)
@@ -142,7 +149,7 @@ def _course(stop: StopFacts) -> Iterator[str]:
                 f"{counted(saved, 'session')}."
             )
         return
-    if made and made[-1]["decision"] == "end":
+    if made and made[-1]["decision"] == END:
         yield f"The study had all {counted(made[-1]['planned'], 'planned session')}."
         return
     if stop["rule"] == BUDGET or is_over:
@@ -226,11 +233,10 @@ def adjusted_table(inputs: PartInput, stop: StopFacts) -> Table:
     ratings = inputs.ratings[inputs.ratings["session_status"] == FINISHED]
     final = replace(inputs, ratings=ratings, report={}, shared={})
     made = stop["made"]
-    ended = made[-1]["decision"] != "go_on"
+    ended = made[-1]["decision"] != GO_ON
     before = made[:-1] if ended else made
-    share = ratings["session"].nunique() / max(stop["planned"], 1)
     shares = [look["share"] for look in before]
-    shares.append(max(share, (shares[-1] if shares else 0.0) + _LEAST_STEP))
+    shares.append(share_of(ratings["session"].nunique(), stop, shares[-1] if shares else 0.0))
     history = [_verdicts_by_comparison(look) for look in before]
     rows: list[AdjustedRow] = []
     for family in compared_families(final, stop):
@@ -277,7 +283,7 @@ def _final_verdicts(
 
 def _verdicts_by_comparison(look: LookFacts) -> Verdicts:
     """The verdict and bound of every comparison of a look; none where it did not go on."""
-    if look["decision"] != "go_on":
+    if look["decision"] != GO_ON:
         return {}
     return {
         (family["title"], row["condition"], row["versus"]): (row["verdict"], row["bound"])

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.clustered_variance import both_codes
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.intervals import t_interval, t_test
 from analysis.statistics.pairs.ability_fit import AbilityFit, Term, centring, differences
 from analysis.statistics.pairs.comparison_graph import Infinite
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -81,7 +82,7 @@ def fit_covariates(
     names, confounded = _identified(use, dict(zip(covariates, table.T, strict=True)), with_side)
     if not names and not with_side:
         raise Undefined("no covariate differs within pairs in a way that strengths do not explain")
-    columns = np.column_stack([table[:, [list(covariates).index(name) for name in names]]])
+    columns = table[:, [list(covariates).index(name) for name in names]]
     scale = np.sqrt(np.mean(columns**2, axis=0))
     scaled = replace(use, covariates=columns / scale, covariate_names=tuple(names))
     without = _fit(use, False)
@@ -182,9 +183,8 @@ def _effect(
         points = _points(value)
         return CovariateEffect(name, value, None, None, None, None, points, None, None, spread)
     se, df = term.se_clustered / unit, min(fit.n_raters, fit.n_items) - 1
-    half = float(stats.t.ppf((1 + level) / 2, df)) * se
-    p = float(2 * stats.t.sf(abs(value) / se, df)) if se > 0 else None
-    low, high = value - half, value + half
+    low, high = t_interval(value, se, df, level)
+    p = t_test(value, se, df)
     return CovariateEffect(
         name, value, se, low, high, p, _points(value), _points(low), _points(high), spread
     )

@@ -39,6 +39,17 @@ class Crossings:
         """The probability of ending at each look (K,), for any reason."""
         return self.above + self.below + self.between
 
+    @property
+    def significant(self) -> float:
+        """The probability (0..1) of ending above or below, at any look."""
+        return float(self.above.sum() + self.below.sum())
+
+    def mean_share(self, shares: Sequence[float]) -> float:
+        """The mean of the looks' shares of raters (K,); who ends at none has the last."""
+        ends = self.ends.copy()
+        ends[-1] = 1 - ends[:-1].sum()
+        return float(np.asarray(shares) @ ends)
+
 
 @dataclass(frozen=True)
 class LooksDesign:
@@ -69,14 +80,11 @@ class LooksDesign:
 
     def power_at(self, effect: float) -> float:
         """The probability (0..1) of claiming a difference at ``effect`` times the planned one."""
-        found = self.crossings(effect)
-        return float(found.above.sum() + found.below.sum())
+        return self.crossings(effect).significant
 
     def expected_share(self, effect: float) -> float:
         """The mean number of raters as a share of the largest, at ``effect`` times the planned."""
-        ends = self.crossings(effect).ends.copy()
-        ends[-1] = 1 - ends[:-1].sum()
-        return float(np.asarray(self.information) @ ends)
+        return self.crossings(effect).mean_share(self.information)
 
     def relative_raters(self, effect: float) -> float:
         """The mean number of raters relative to a design without looks of the same power."""
@@ -231,8 +239,7 @@ def final_bounds(information: Sequence[float], level: float = 0.95) -> tuple[flo
     regions = regions_of(earlier)
 
     def surplus(bound: float) -> float:
-        found = crossings(times, [*regions, ((-bound, bound),)], 0.0)
-        return float(found.above.sum() + found.below.sum()) - (1 - level)
+        return crossings(times, [*regions, ((-bound, bound),)], 0.0).significant - (1 - level)
 
     return (*earlier, float(optimize.brentq(surplus, 0.5, 9.0, xtol=1e-9)))
 

@@ -66,9 +66,7 @@ def looks_cost(proposal: Proposal, *, futility: bool = True) -> list[LooksCost]:
     ):
         for effect in EFFECTS:
             found = crossings(at, regions, effect * drift)
-            ends = found.ends.copy()
-            ends[-1] = 1 - ends[:-1].sum()
-            mean = float(ends @ np.array(shares[-len(at) :]))
+            mean = found.mean_share(shares[-len(at) :])
             rows.append(
                 LooksCost(
                     rule=rule,
@@ -77,7 +75,7 @@ def looks_cost(proposal: Proposal, *, futility: bool = True) -> list[LooksCost]:
                     expected_raters=mean * design.raters_in_all,
                     largest_total=proposal.cost.total,
                     expected_total=mean * proposal.cost.total,
-                    power=float(found.above.sum() + found.below.sum()),
+                    power=found.significant,
                 )
             )
     return rows

@@ -33,7 +33,7 @@ from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import rating_page_rows, read_ratings
-from listening.selectors.stop_rule import stop_facts
+from listening.selectors.stop_rule import stop_facts_of
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.sessions.source_quotas import counts_of
@@ -177,8 +177,7 @@ def who(request: HttpRequest) -> str:
 
 def _stop_rule(study: Study) -> dict[str, Any]:
     """The study's stop rule with its looks, and whether it asks to close the study now."""
-    rule = StopRule.from_dict(study.stop)
-    facts = stop_facts(study.key) if rule else None
+    rule, facts = StopRule.from_dict(study.stop), stop_facts_of(study)
     if rule is None or facts is None:
         return {}
     applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON

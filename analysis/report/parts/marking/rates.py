@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 ALL_KINDS = "All kinds"
 ALL_SYSTEMS = "All systems"
 PER_WORDS, PER_MINUTE = "100 words", "minute"
-MOST_MAPS = 12
 _NOTES = {
     PER_WORDS: (
         "Mean over answers of 100 × marks / words of the text, with an interval that lets raters "
@@ -69,8 +69,12 @@ def kinds_of(family: Family, facts: MarkingFacts | None) -> dict[str, str]:
     return {**own, **{kind: kind for kind in sorted(results - own.keys())}}
 
 
+@lru_cache(maxsize=65_536)
 def marks_in(label: object) -> Sequence[Mark | ErrorSpan]:
-    """The marks of an answer, on words or on the waveform; none of a file with scores only."""
+    """The marks of an answer, on words or on the waveform; none of a file with scores only.
+
+    Kept: each table and map of a report asks for the marks of the same answers.
+    """
     for read in (read_marks, read_spans):
         try:
             return read(str(label))

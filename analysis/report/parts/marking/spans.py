@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,15 @@ from analysis.ratings.breakdowns import Family
 from analysis.report.content import Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
+from analysis.report.parts.marking.clips import (
+    answers_of,
+    clip_entry,
+    in_order,
+    marks_file,
+    most_frequent,
+    most_marked,
+)
 from analysis.report.parts.marking.rates import (
-    MOST_MAPS,
     PER_MINUTE,
     PER_WORDS,
     RateRow,
@@ -236,9 +242,7 @@ def timed_clips(family: Family, facts: MarkingFacts) -> list[TimedClip]:
     """The rated clips with a known length, in the order of the table."""
     known: dict[str, TimedClip] = {}
     spans: defaultdict[str, dict[str, Sequence[ErrorSpan]]] = defaultdict(dict)
-    names = ("stimulus", "condition", "item", "language", "rater", "label")
-    for values in family.table[list(names)].astype(str).itertuples(index=False):
-        row = dict(zip(names, values, strict=True))
+    for row in answers_of(family):
         heard = facts["heard"].get(row["stimulus"])
         if heard is None:
             continue
@@ -289,13 +293,11 @@ def place_rows(
 ) -> list[PlaceRow]:
     """Every marked place, by item and condition in the order of the study."""
     rows = []
-    order = list(kinds)
-    for clip in _in_order(clips, inputs):
+    for clip in in_order(clips, inputs):
         middles, share = clip.middles, clip.share()
         for start_s, end_s, marks in clip.places():
             inside = share[(middles >= start_s) & (middles < end_s)]
-            counted = Counter(span.kind for _, span in marks)
-            kind = min(counted, key=lambda each: (-counted[each], order.index(each)))
+            kind = most_frequent(Counter(span.kind for _, span in marks), kinds)
             rows.append(
                 PlaceRow(
                     item=clip.item,
@@ -312,22 +314,13 @@ def place_rows(
     return rows
 
 
-def _in_order(clips: Sequence[TimedClip], inputs: PartInput) -> list[TimedClip]:
-    items = inputs.ordered("item", {clip.item for clip in clips})
-    conditions = inputs.ordered("condition", {clip.condition for clip in clips})
-    return sorted(
-        clips, key=lambda c: (items.index(c.item), conditions.index(c.condition), c.stimulus)
-    )
-
-
 def _maps(clips: Sequence[TimedClip], inputs: PartInput, each: FamilyInput) -> Iterator[Figure]:
     """One map for each of the most marked items: a line for each system along the time."""
     marked: Counter[str] = Counter()
     for clip in clips:
         marked[clip.item] += sum(len(spans) for spans in clip.spans.values())
-    most = [item for item, count in marked.most_common(MOST_MAPS) if count]
-    ordered = _in_order(clips, inputs)
-    for number, item in enumerate(inputs.ordered("item", most), start=1):
+    ordered = in_order(clips, inputs)
+    for number, item in enumerate(most_marked(marked, inputs), start=1):
         rows = [
             {"group": clip.condition, "x": at, "y": share}
             for clip in ordered
@@ -359,18 +352,7 @@ def shares_in_time(clip: TimedClip) -> list[tuple[float, float]]:
 def spans_json(clips: Sequence[TimedClip], kinds: Mapping[str, str]) -> str:
     """All marks of all clips: seconds of the upload, kinds, and raters by their codes."""
     entries = [
-        {
-            "stimulus": clip.stimulus,
-            "condition": clip.condition,
-            "item": clip.item,
-            "language": clip.language,
-            "heard_s": [round(clip.start_s, 3), round(clip.end_s, 3)],
-            "answers": [
-                {"rater": rater, "marks": [span._asdict() for span in spans]}
-                for rater, spans in clip.spans.items()
-            ],
-        }
+        clip_entry(clip, clip.spans, heard_s=[round(clip.start_s, 3), round(clip.end_s, 3)])
         for clip in clips
     ]
-    content = {"kinds": dict(kinds), "clips": entries}
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return marks_file(entries, kinds)

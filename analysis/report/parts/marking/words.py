@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,16 @@ from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
 from analysis.report.content import Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
+from analysis.report.parts.marking.clips import (
+    answers_of,
+    clip_entry,
+    in_order,
+    marks_file,
+    most_frequent,
+    most_marked,
+)
 from analysis.report.parts.marking.rates import (
     ALL_SYSTEMS,
-    MOST_MAPS,
     PER_WORDS,
     extremes,
     facts_of,
@@ -203,9 +209,7 @@ def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
     """The rated clips with a known text, in the order of the table."""
     known: dict[str, Clip] = {}
     marks: defaultdict[str, dict[str, Sequence[Mark]]] = defaultdict(dict)
-    names = ("stimulus", "condition", "item", "language", "rater", "label")
-    for values in family.table[list(names)].astype(str).itertuples(index=False):
-        row = dict(zip(names, values, strict=True))
+    for row in answers_of(family):
         words = facts["words"].get(row["stimulus"])
         if not words:
             continue
@@ -265,17 +269,11 @@ def word_rows(
 ) -> list[WordRow]:
     """Every word of every clip, by item and condition in the order of the study."""
     rows = []
-    items = inputs.ordered("item", {clip.item for clip in clips})
-    conditions = inputs.ordered("condition", {clip.condition for clip in clips})
-    order = {name: place for place, name in enumerate(items)}
-    then = {name: place for place, name in enumerate(conditions)}
-    for clip in sorted(clips, key=lambda c: (order[c.item], then[c.condition], c.stimulus)):
+    for clip in in_order(clips, inputs):
         other = heard.get(clip.stimulus, [None] * len(clip.words))
         for place, word in enumerate(clip.words, start=1):
             results = Counter(clip.kinds_at(place))
-            most = min(
-                results, key=lambda kind: (-results[kind], list(kinds).index(kind)), default=""
-            )
+            most = most_frequent(results, kinds)
             marked = sum(results.values())
             there = other[place - 1]
             rows.append(
@@ -336,23 +334,16 @@ def marks_json(
 ) -> str:
     """All marks of all clips: words counted from 1, kinds, and raters by their codes."""
     entries = [
-        {
-            "stimulus": clip.stimulus,
-            "condition": clip.condition,
-            "item": clip.item,
-            "language": clip.language,
-            "words": list(clip.words),
-            "marked_by": [len(clip.kinds_at(place)) for place in range(1, len(clip.words) + 1)],
-            "recogniser": heard.get(clip.stimulus),
-            "answers": [
-                {"rater": rater, "marks": [mark._asdict() for mark in marks]}
-                for rater, marks in clip.marks.items()
-            ],
-        }
+        clip_entry(
+            clip,
+            clip.marks,
+            words=list(clip.words),
+            marked_by=[len(clip.kinds_at(place)) for place in range(1, len(clip.words) + 1)],
+            recogniser=heard.get(clip.stimulus),
+        )
         for clip in clips
     ]
-    content = {"kinds": dict(kinds), "clips": entries}
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return marks_file(entries, kinds)
 
 
 def _maps(words: Sequence[WordRow], inputs: PartInput, each: FamilyInput) -> Iterator[Figure]:
@@ -360,8 +351,7 @@ def _maps(words: Sequence[WordRow], inputs: PartInput, each: FamilyInput) -> Ite
     marked: Counter[str] = Counter()
     for row in words:
         marked[row.item] += row.marked
-    most = [item for item, count in marked.most_common(MOST_MAPS) if count]
-    for number, item in enumerate(inputs.ordered("item", most), start=1):
+    for number, item in enumerate(most_marked(marked, inputs), start=1):
         rows = [
             {
                 "row": row.condition,
