@@ -224,8 +224,13 @@ def gain_for(clip: Measured, target_lufs: float | None) -> float:
 @contextlib.contextmanager
 def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator[SoundFile]:
     """A new FLAC file without tags; floats beyond full scale are held there."""
+    subtype = f"PCM_{bits}"
     try:
-        with SoundFile(target, "w", rate_hz, channels, f"PCM_{bits}", format="FLAC") as copy:
+        # An open file, not its path: with a path, libsndfile waits for the disk at every close.
+        with (
+            target.open("w+b") as file,
+            SoundFile(file, "w", rate_hz, channels, subtype, format="FLAC") as copy,
+        ):
             yield copy
     except LibsndfileError as error:
         raise AudioError(

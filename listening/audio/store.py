@@ -142,8 +142,8 @@ def keep_served(
 
     ``low_cut_hz`` is one of `served_sound.CUT_EDGES_HZ`; None keeps low frequencies.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.flac"
+    with tempfile.NamedTemporaryFile(suffix=".flac") as file:
+        copy = Path(file.name)
         write_plain_flac(source, copy, gain_db, rate_hz, span, low_cut_hz=low_cut_hz)
         return _keep("served", "flac", copy), sha256_of(copy)
 

@@ -11,6 +11,7 @@ from string import Template
 
 from listening.common.whole_files import write_whole
 from listening.design.studyfile import CSV, TOML
+from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.writer import rows_text
 from listening.methods.word_lists import ListedWord, word_list
 
@@ -47,10 +48,8 @@ def write_word_list_study(
                 f"{folder / each} is there, and was not touched. Name a new folder."
             )
     words = word_list(name)
-    rows = [
-        stimulus_row(word, system, ending) for system in dict.fromkeys(systems) for word in words
-    ]
-    conditions = "".join(f'[[conditions]]\nkey = "{each}"\n\n' for each in dict.fromkeys(systems))
+    rows = [stimulus_row(word, system, ending) for system in systems for word in words]
+    conditions = "".join(f'[[conditions]]\nkey = "{each}"\n\n' for each in systems)
     key = re.sub(r"[^-a-zA-Z0-9_]+", "-", folder.resolve().name).strip("-")[:80] or name
     toml = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         purpose=purpose, key=key, name=name, conditions=conditions, block=PER_BLOCK[name]
@@ -81,6 +80,9 @@ def stimulus_row(word: ListedWord, system: str, ending: str = "wav") -> dict[str
 
 
 def _check(systems: Sequence[str], ending: str, carrier: str) -> None:
+    twice = [system for system in dict.fromkeys(systems) if systems.count(system) > 1]
+    if twice:
+        raise WordListError(f"The list of systems names {quoted(twice)} twice. Name each once.")
     for system in systems:
         if not SYSTEM.fullmatch(system):
             raise WordListError(

@@ -118,6 +118,7 @@ def test_a_folder_of_synthesised_words_is_a_whole_study(tmp_path: Path, name: st
     ("options", "said"),
     [
         ({"systems": ["My System"]}, "cannot be a key"),
+        ({"systems": ["vits", "espeak", "vits"]}, "names “vits” twice"),
         ({"systems": ["vits"], "carrier": "Now choose."}, r"must hold \{word\}"),
     ],
 )
