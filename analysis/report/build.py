@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,8 +30,8 @@ from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.exclusions import exclusions_of
 from analysis.report.minimum_raters import short_of_raters
-from analysis.report.part import PartInput
-from analysis.report.pipeline import in_place, made_parts, parts_to_make
+from analysis.report.part import PartInput, silent
+from analysis.report.pipeline import in_place, made_parts, parts_apart, parts_to_make
 from analysis.report.report_provenance import (
     code_revision,
     now,
@@ -42,11 +42,13 @@ from analysis.report.report_schema import (
     Counts,
     EstimateRow,
     InterimRow,
+    PartRecord,
     Provenance,
     Report,
     ScreeningRow,
     TaskDesign,
 )
+from analysis.report.second_process import SecondProcess
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
@@ -72,7 +74,7 @@ def report_of(
     made_at: str | None = None,
     notes: Sequence[str] = (),
     columns_not_used: Sequence[str] = (),
-    progress: Callable[[float, str], None] = lambda share, words: None,
+    progress: Callable[[float, str], None] = silent,
     grown: Callable[[Report], None] = lambda report: None,
     looking: Callable[[PartInput], list[InterimRow]] | None = None,
     order: Mapping[str, Sequence[str]] | None = None,
@@ -104,51 +106,67 @@ def report_of(
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
     overall = _estimator_for(options, Breakdown())
-    progress(0.0, "Means and their intervals")
-    estimates = _estimates(known, options, breakdowns)
-    progress(0.1, "Differences between conditions")
-    contrasts = _contrasts(known, options, breakdowns)
-    progress(0.2, "What each rule changes")
-    report: Report = {
-        "format": FORMAT,
-        "made_at": made_at or now(),
-        "provenance": _provenance(table, scores, options, breakdowns),
-        "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
-        "data": _data(turned, ratings),
-        "design": task_designs(known, turned),
-        "scripted": _scripted_raters(ratings),
-        "scales": _scales(known),
-        "warnings": [*notes, *_warnings(table, ratings, maker), *short_of_raters(ratings, facts)],
-        "exclusions": screened.counts(),
-        "estimates": estimates,
-        "contrasts": contrasts,
-        "shares": _rows(overall.shares(known, level=options.level)),
-        "left_out": exclusions_of(table, screened, options.rules),
-        "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
-        "parts": [],
-    }
-    if facts is not None:
-        report["conduct"] = conduct_of(facts)
-    if called := metric_titles(scores):
-        report["metric_titles"] = called
-    inputs = PartInput(
-        known, screened, options, scores, report, progress, order=order or {}, facts=facts
-    )
-    if looking is not None:
-        report["interim"] = looking(inputs)
-    _add_parts(report, inputs, grown)
-    return report
+    inputs = PartInput(known, screened, options, scores, order=order or {}, facts=facts)
+    with parts_apart(inputs) as apart:
+        progress(0.0, "Means and their intervals")
+        estimates = _estimates(known, options, breakdowns)
+        progress(0.1, "Differences between conditions")
+        contrasts = _contrasts(known, options, breakdowns)
+        progress(0.2, "What each rule changes")
+        report: Report = {
+            "format": FORMAT,
+            "made_at": made_at or now(),
+            "provenance": _provenance(table, scores, options, breakdowns),
+            "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
+            "data": _data(turned, ratings),
+            "design": task_designs(known, turned),
+            "scripted": _scripted_raters(ratings),
+            "scales": _scales(known),
+            "warnings": [
+                *notes,
+                *_warnings(table, ratings, maker),
+                *short_of_raters(ratings, facts),
+            ],
+            "exclusions": screened.counts(),
+            "estimates": estimates,
+            "contrasts": contrasts,
+            "shares": _rows(overall.shares(known, level=options.level)),
+            "left_out": exclusions_of(table, screened, options.rules),
+            "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
+            "parts": [],
+        }
+        if facts is not None:
+            report["conduct"] = conduct_of(facts)
+        if called := metric_titles(scores):
+            report["metric_titles"] = called
+        inputs = replace(inputs, report=report, progress=progress)
+        if looking is not None:
+            report["interim"] = looking(inputs)
+        _add_parts(report, inputs, grown, apart)
+        return report
 
 
-def _add_parts(report: Report, inputs: PartInput, grown: Callable[[Report], None]) -> None:
-    """Make the parts, each in its place as soon as it is there."""
+def _add_parts(
+    report: Report,
+    inputs: PartInput,
+    grown: Callable[[Report], None],
+    apart: SecondProcess[list[PartRecord]] | None,
+) -> None:
+    """Make the parts, each in its place as soon as it is there; those made ``apart`` last."""
     chosen = parts_to_make(inputs)
-    report["pending"] = [kind.title for kind in chosen]
+    elsewhere = [kind for kind in chosen if kind.apart] if apart else []
+    here = [kind for kind in chosen if kind not in elsewhere]
+    report["pending"] = [kind.title for kind in [*here, *elsewhere]]
 
     def say(share: float, words: str) -> None:
         inputs.progress(PARTS_FROM * (1 - share) + share, words)
 
-    for part in made_parts(inputs, chosen, say):
+    def all_parts() -> Iterator[PartRecord]:
+        yield from made_parts(inputs, here, say)
+        if apart:
+            yield from apart.result(lambda: say(1.0, elsewhere[0].title))
+
+    for part in all_parts():
         in_place(report["parts"], part)
         report["pending"].pop(0)
         grown(report)

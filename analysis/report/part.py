@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from listening.selectors import StudyFacts
 
 
-def _silent(share: float, words: str) -> None:
+def silent(share: float, words: str) -> None:
     """Tells nobody."""
 
 
@@ -43,7 +43,7 @@ class PartInput:
     options: Options
     scores: pd.DataFrame | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
-    progress: Callable[[float, str], None] = _silent
+    progress: Callable[[float, str], None] = silent
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: StudyFacts | None = None
@@ -94,6 +94,7 @@ class Part:
     always: ClassVar[bool] = True
     presets: ClassVar[frozenset[str]] = frozenset()  # reports that have it, beside `always`
     late: ClassVar[bool] = False  # takes long: made after the others, its place on the page stays
+    apart: ClassVar[bool] = False  # reads no `report`: a second process may make it meanwhile
     cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
     registry: ClassVar[Registry[Part]] = Registry(
         "part", "analysis.report.parts", order=lambda part: part.order

@@ -6,14 +6,18 @@ import logging
 import math
 from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from analysis.report.part import Cancelled, Part, PartInput
+from analysis.report.part import Cancelled, Part, PartInput, silent
 from analysis.report.report_schema import PartRecord
+from analysis.report.second_process import SecondProcess, has_two_cores
+from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
 
 log = logging.getLogger(__name__)
+MANY_SCORES = 50_000  # for fewer a process takes as long to start as it saves
 BROKE = "This part broke, which is a fault of Earnest: please report it"
 
 
@@ -35,6 +39,27 @@ def parts_to_make(inputs: PartInput) -> list[type[Part]]:
     return sorted(chosen, key=lambda kind: kind.late)
 
 
+@contextmanager
+def parts_apart(inputs: PartInput) -> Iterator[SecondProcess[list[PartRecord]] | None]:
+    """The parts about many metric scores, being made in a second process; None without one.
+
+    ``inputs`` needs no report.
+    """
+    many = inputs.scores is not None and len(inputs.scores) >= MANY_SCORES
+    wanted = chosen_parts(inputs.options) if many and has_two_cores() else []
+    kinds = [kind for kind in wanted if kind.apart and kind().applies(inputs)]
+    if not kinds:
+        yield None
+        return
+    with SecondProcess(_all_parts, replace(inputs, progress=silent), kinds) as process:
+        yield process
+
+
+@on_one_thread
+def _all_parts(inputs: PartInput, kinds: Sequence[type[Part]]) -> list[PartRecord]:
+    return list(made_parts(inputs, kinds))
+
+
 def in_place(parts: list[PartRecord], part: PartRecord) -> None:
     """Put a part among those that are made already, in the page's order."""
     order = list(Part.registry)
@@ -44,7 +69,7 @@ def in_place(parts: list[PartRecord], part: PartRecord) -> None:
 def made_parts(
     inputs: PartInput,
     chosen: Sequence[type[Part]],
-    say: Callable[[float, str], None] = lambda share, words: None,
+    say: Callable[[float, str], None] = silent,
 ) -> Iterator[PartRecord]:
     """Each of these parts as plain values; ``problem`` where it could not be made."""
     for place, kind in enumerate(chosen):

@@ -16,8 +16,9 @@ import pytest
 from fontTools.ttLib import TTFont
 from matplotlib.font_manager import findfont, get_font
 
+from analysis.report import second_process
 from analysis.report.content import Figure
-from analysis.report.figures import scene, second_process
+from analysis.report.figures import drawing, scene
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.paper import (
     DOUBLE,
@@ -268,12 +269,19 @@ def test_a_figure_has_the_same_bytes_in_another_process():
 def test_a_second_process_draws_the_same_files_and_its_failure_costs_only_time(
     fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(second_process, "FEWEST", 2)
-    monkeypatch.setattr(second_process, "_cores", lambda: 2)
+    monkeypatch.setattr(drawing, "FEWEST", 2)
+    monkeypatch.setattr(drawing, "has_two_cores", lambda: True)
     figures = [replace(INTERVALS, title=title) for title in ("One", "Two", "Three")]
+    here: list[str] = []
+
+    def draw(figure: Figure, width_in: float | None) -> dict[str, bytes]:
+        here.append(figure.title)
+        return paper_files(figure, width_in)
+
+    monkeypatch.setattr(drawing, "paper_files", draw)
     if fails:
         monkeypatch.setattr(second_process.sys, "executable", "/bin/false")
-    with second_process.Drawing(figures, SINGLE) as drawing:
-        made = [drawing.files(place) for place in range(3)]
-        assert (drawing._drawn == []) is fails
+    with drawing.Drawing(figures, SINGLE) as drawn:
+        made = [drawn.files(place) for place in range(3)]
+    assert here == (["One", "Two", "Three"] if fails else ["One"])
     assert made == [paper_files(figure, SINGLE) for figure in figures]

@@ -137,4 +137,4 @@ def test_the_report_shows_both_intervals_where_a_metric_scored_clips_that_nobody
     assert max(row["saved"] for row in shown.values()) > 0.1
     assert "utmos" in content.sentences[0]
     without = scores_from_rows([row for row in rows if int(row["stimulus"][1:]) < 24])
-    assert not part.applies(replace(given, scores=without))
+    assert not part.applies(replace(given, scores=without, shared={}))

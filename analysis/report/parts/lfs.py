@@ -589,6 +589,7 @@ class Lfs(FamilyPart):
     version = "5"
     title = "LFS-Bench: the paper's tables"
     order = 44
+    apart = True
     always = False
     presets = frozenset({"lfs"})
 

@@ -57,6 +57,7 @@ class PredictionPowered(FamilyPart):
     version = "1"
     title = "Means with the help of metrics"
     order = 46
+    apart = True
 
     def applies(self, inputs: PartInput) -> bool:
         if inputs.scores is None or "condition" not in inputs.scores:
@@ -143,7 +144,15 @@ def _values(inputs: PartInput, metric: Metric) -> Mapping[str, float]:
 
 
 def _unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:
-    """The metric's values of clips that nobody rated, by condition."""
+    """The metric's values of clips that nobody rated, by condition; once for all families."""
+    key = ("prediction_powered", metric.metric, metric.version)
+    if key not in inputs.shared:
+        inputs.shared[key] = _find_unrated(inputs, metric)
+    values: dict[str, Floats] = inputs.shared[key]
+    return values
+
+
+def _find_unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:
     scores = inputs.scores
     assert scores is not None
     means = means_of_clips(inputs)[metric.metric, metric.version].dropna()

@@ -57,6 +57,7 @@ class VoiceCloning(Part):
     version = "1"
     title = "Cloned voices"
     order = 32
+    apart = True
 
     def applies(self, inputs: PartInput) -> bool:
         return bool((inputs.ratings["estimand"] == SMOS).any())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
-from analysis.report.figures.second_process import Drawing
+from analysis.report.figures.drawing import Drawing
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP

@@ -72,6 +72,7 @@ class AgainstPeople(Part):
     version = "5"
     title = "Metrics and human scores"
     order = 45
+    apart = True
 
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.ratings) > 0 and bool(metrics_in(inputs))
