@@ -165,7 +165,7 @@ class Data:
     def _by_item(self, place: Codes, values: Floats) -> Floats:
         studies = len(self.y)
         sums = np.bincount(place, weights=values.ravel(), minlength=studies * self.items)
-        return sums.reshape(studies, self.items)
+        return sums.reshape(studies, self.items).astype(np.float64)
 
     def check(self, use: Bools) -> None:
         """Raises AssertionError unless the first study's means are those of `clustered`."""
@@ -224,8 +224,9 @@ class Study:
         """Who counts at a look (R, C): who finished, but whoever was left out before."""
         place, size = np.arange(RATERS), _size(number)
         known = self.bad & (place < (_size(number - 1) if number > 1 else 0))
-        use: Bools = (place < size) & ~known
-        return use[:, None] & (place[:, None] < self.until)
+        counts = (place < size) & ~known
+        use: Bools = counts[:, None] & (place[:, None] < self.until)
+        return use
 
     def final(self) -> Bools:
         """Who counts in the end (R, C)."""
@@ -371,8 +372,8 @@ def table(path: Path) -> str:
     rows = list(csv.DictReader(path.open(encoding="utf-8")))
     lines = [
         "| true differences (planned = 1) | compared | items | futility | late exclusions"
-        " | systems stop alone | family-wise error | power | coverage, adjusted | coverage, not adjusted"
-        " | raters (all = 1) | ratings (all = 1) |",
+        " | systems stop alone | family-wise error | power | coverage, adjusted"
+        " | coverage, not adjusted | raters (all = 1) | ratings (all = 1) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
@@ -387,8 +388,9 @@ def table(path: Path) -> str:
         yes = {"True": "yes", "False": "no"}
         lines.append(
             f"| {row['kind']} | {row['compare']} | {row['items']} | {yes[row['futility']]} | "
-            f"{yes[row['late']]} | {yes[row['each']]} | {share('false')} | {share('power')} | {share('held')} | "
-            f"{share('plain')} | {float(row['raters']):.2f} | {float(row['ratings']):.2f} |"
+            f"{yes[row['late']]} | {yes[row['each']]} | {share('false')} | "
+            f"{share('power')} | {share('held')} | {share('plain')} | "
+            f"{float(row['raters']):.2f} | {float(row['ratings']):.2f} |"
         )
     return "\n".join(lines)
 

@@ -63,6 +63,7 @@ def make_look(due: DueLook) -> bool:
             "families": look.families,
             "decision": look.decision,
             "why": look.why,
+            "stopped": look.stopped,
         },
     )
     forget_progress(due["study"])

@@ -28,6 +28,11 @@ class StopRule:
     target: float | None = None  # half-width, in scores
     amount: float | None = None  # in the currency of [study.payment]
 
+    @property
+    def stops_systems(self) -> bool:
+        """Whether a system that is decided receives no more raters, before the study ends."""
+        return self.rule == PLANNED_LOOKS and self.act == CLOSE
+
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> StopRule | None:
         """The rule of a study, of what its row holds; None where it has none."""
@@ -67,7 +72,11 @@ class StopRule:
             ),
         }[self.rule]
         act = "The study then closes." if self.act == CLOSE else "You then decide."
-        return [when, act]
+        alone = (
+            "Before that, a system whose comparisons are all decided receives no more raters, if "
+            "raters hear one system at a time."
+        )
+        return [when, act, *([alone] if self.stops_systems else [])]
 
     def sizes(self, planned: int) -> list[int]:
         """The numbers of finished sessions at which each look is due, of so many planned."""

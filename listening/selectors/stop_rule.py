@@ -39,6 +39,8 @@ class LookFacts(TypedDict):
     decision: str  # go_on, stop or end
     decision_in_words: str
     why: str
+    separable: list[str]  # tasks in which a system may stop alone
+    stopped: list[dict[str, str]]  # by this look: task, condition and, of a pair, versus
 
 
 class StopFacts(TypedDict):
@@ -59,6 +61,7 @@ class StopFacts(TypedDict):
     made: list[LookFacts]
     state: str
     by_rule: bool  # it was closed by its rule
+    stops_systems: bool  # one that is decided receives no more raters, where the design allows it
 
 
 def planned_sessions(study: Study) -> int:
@@ -133,6 +136,7 @@ def stop_facts_of(row: Study) -> StopFacts | None:
         made=made,
         state=row.state,
         by_rule=row.state == Study.State.CLOSED and ended,
+        stops_systems=rule.stops_systems,
     )
 
 
@@ -151,4 +155,6 @@ def look_facts(look: StopLook) -> LookFacts:
         decision=look.decision,
         decision_in_words=StopLook.Decision(look.decision).label,
         why=look.why,
+        separable=list(look.separable),
+        stopped=list(look.stopped),
     )

@@ -11,6 +11,12 @@ from listening.design.stop_rule import BUDGET, CLOSE, StopRule
 from listening.models import Session, StopLook, Study
 from listening.models.study_log import note
 from listening.studies.states import close_study
+from listening.studies.stopped_systems import (
+    StoppedSystem,
+    separable_tasks,
+    stop_systems,
+    words_of_system,
+)
 
 BY = "stop rule"
 RUNNING = (Study.State.OPEN, Study.State.PAUSED)
@@ -29,12 +35,14 @@ class LookRecord(TypedDict):
     families: list[dict[str, Any]]
     decision: str
     why: str
+    stopped: list[StoppedSystem]  # systems that no open comparison needs any more
 
 
 def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
     """Receives `listening.common.signals.look_made`: whether the look is stored by this call.
 
-    The row, its line in the log and the end of the study are one transaction. Of two who computed
+    The row, its line in the log, the slots of systems that receive no more raters, and the end of
+    the study are one transaction. Of two who computed
     the same look, and of looks that come after a later one, only the first is stored.
     """
     with transaction.atomic():
@@ -44,7 +52,11 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             return False
         if study.looks.filter(number__gte=look["number"]).exists():
             return False
-        StopLook.objects.create(study=study, act=rule.act, **look)
+        separable = separable_tasks(study) if rule.stops_systems else []
+        systems = [system for system in look["stopped"] if system["task"] in separable]
+        look["stopped"] = stop_systems(study, systems)
+        StopLook.objects.create(study=study, act=rule.act, separable=separable, **look)
+        stopped = [words_of_system(system) for system in look["stopped"]]
         note(
             study,
             "looked",
@@ -54,6 +66,7 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             decision=StopLook.Decision(look["decision"]).label,
             why=look["why"],
             ratings_sha256=look["data_sha256"],
+            **({"no_more_raters": ", ".join(stopped)} if stopped else {}),
         )
         if look["decision"] in ENDS and rule.act == CLOSE:
             close_study(study, by=BY)
@@ -122,5 +135,6 @@ def _apply_budget(study: Study) -> bool:
             f"Finished sessions and those in progress cost {cost:,.2f} {currency}. Another of "
             f"{each:,.2f} would exceed the budget of {rule.amount:,.2f} {currency}."
         ),
+        stopped=[],
     )
     return store_look(study.pk, look)

@@ -191,10 +191,10 @@ def test_an_estimate_is_adjusted_for_looks_that_would_have_ended_its_system():
 
 def test_what_is_futile_and_receives_no_more_raters_stays_futile():
     far, near = compared("a", 9.0), compared("b", 0.1)
-    both = verdicts_of([far, near], [0.4, 0.6], [1, 2], futile_before={far.pair})
-    assert [(each.verdict, each.bound) for each in both][0] == (FUTILE, None)
-    alone = verdicts_of([near, far], [0.4, 0.6], [1, 2])
-    assert alone[0].bound < both[1].bound  # what is futile keeps its share of the error
+    stopped, other = verdicts_of([far, near], [0.4, 0.6], [1, 2], futile_before={far.pair})
+    assert (stopped.verdict, stopped.bound) == (FUTILE, None)
+    alone, _ = verdicts_of([near, far], [0.4, 0.6], [1, 2])
+    assert alone.bound < other.bound  # what is futile keeps its share of the error
 
 
 @pytest.mark.parametrize("looks", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 0.9)])

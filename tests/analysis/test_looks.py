@@ -2,6 +2,7 @@
 
 import random
 import threading
+from collections import Counter
 
 import pytest
 from django.core.management import call_command
@@ -13,11 +14,19 @@ from analysis.report.writers.methods_text import methods_text
 from analysis.web.first_runs import default_options
 from analysis.web.look_jobs import make_look, make_looks
 from analysis.web.study_tables import study_report
-from listening.models import Occurrence, Rater, StudyEvent
+from listening.models import Occurrence, Rater, Rating, Slot, StudyEvent
 from listening.notifications import watching
 from listening.notifications.kinds import KINDS
-from listening.selectors import declared_state, due_looks, method_facts, stop_facts, task_plans
+from listening.selectors import (
+    declared_state,
+    due_looks,
+    method_facts,
+    stop_facts,
+    study_progress,
+    task_plans,
+)
 from listening.sessions import lifecycle
+from listening.studies.stopped_systems import separable_tasks, stop_systems
 from listening.studies.stopping import apply_budgets, committed_pay
 from tests.factories import an_answer, arrive, current, make_study
 
@@ -79,6 +88,79 @@ def test_a_clear_difference_ends_the_study(db):
     assert [event.what for event in events] == ["looked", "closed"]
     assert events[0].details["ratings_sha256"] == look.data_sha256 != ""
     assert stop_facts(study.key)["by_rule"]
+
+
+@pytest.mark.slow
+def test_a_system_that_is_decided_receives_no_more_raters(db, client):
+    stop = {"rule": "planned_looks", "looks": [0.6, 0.8, 1.0], "futility": False}
+    study = planned(stop, raters=10, conditions=3, items=8)
+    means = {"cond-0": 1.2, "cond-1": 3.4, "cond-2": 3.5}
+    rate(study, 6, means)
+    in_session, will_leave = arrive(study), arrive(study)
+    assert make_looks() == [f"{study.key} 1"]
+    (look,) = study.looks.all()
+    assert look.decision == "go_on"
+    assert look.separable == ["mos"]
+    assert look.stopped == [{"task": "mos", "condition": "cond-0", "versus": ""}]
+    assert StudyEvent.objects.get(what="looked").details["no_more_raters"] == "cond-0"
+    finish(in_session, means)
+    lifecycle.withdraw(will_leave)
+    rate(study, 3, means, seed=4)
+    heard = Counter(
+        Rating.objects.filter(counts=True).values_list("stimulus__condition__key", flat=True)
+    )
+    assert heard == {"cond-0": 7 * 8, "cond-1": 10 * 8, "cond-2": 10 * 8}
+    with pytest.raises(lifecycle.NoRoom):
+        arrive(study)
+    (task,) = study_progress(study.key)["tasks"]
+    assert (task["planned"], task["rated"]) == (27 * 8, 27 * 8)
+    client.force_login(study.owner)
+    page = client.get(reverse("study", args=[study.key])).content.decode()
+    assert '<th scope="col">No more raters for</th>' in page
+    make_looks()
+    study.refresh_from_db()
+    assert (study.looks.last().decision, study.state) == ("end", "closed")
+    _, report = study_report(study.key, default_options(study.key))
+    (part,) = [each for each in report["parts"] if each["key"] == "stop_rule"]
+    assert part["problem"] == ""
+    words = "cond-0 received no more raters after look 1 (6 sessions)."
+    assert words in part["sentences"]
+    assert words in methods_text(report)
+    adjusted = {(row["condition"], row["versus"]): row for row in part["tables"][2]["rows"]}
+    assert adjusted["cond-0", "cond-1"]["verdict"] == "significant"
+    assert adjusted["cond-1", "cond-2"]["verdict"] == "not significant"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "separable"),
+    [
+        ({}, ["mos"]),
+        ({"block_size": 1}, []),
+        ({"method": "mushra", "options": {"open_reference": False}}, []),
+        ({"method": "preference", "options": {"pairs": "adaptive"}}, []),
+    ],
+)
+def test_systems_stay_together_where_the_design_needs_them(db, task, separable):
+    assert separable_tasks(make_study(task=task)) == separable
+
+
+@pytest.mark.medium
+def test_a_pair_stops_and_its_systems_go_on_in_others(db):
+    study = make_study(task={"method": "cmos", "options": {"pairs": "all"}})
+    pair = {"task": "cmos", "condition": "cond-1", "versus": "cond-0"}
+    assert stop_systems(study, [pair]) == [pair]
+    slots = Slot.objects.filter(task__study=study)
+    stopped = slots.filter(is_stopped=True)
+    assert stopped.count() == slots.count() / 3
+    keys = {
+        frozenset(s)
+        for s in stopped.values_list("stimulus__condition__key", "versus__condition__key")
+    }
+    assert keys == {frozenset({"cond-0", "cond-1"})}
+    rest = [pair | {"condition": "cond-2", "versus": versus} for versus in ("cond-0", "cond-1")]
+    assert stop_systems(study, rest) == []  # nothing would be left to rate
+    assert stopped.count() == slots.count() / 3
 
 
 @pytest.mark.slow
