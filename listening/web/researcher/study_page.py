@@ -30,6 +30,7 @@ from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import StopLook, Study, Task
 from listening.models.study_log import note, withdrawals_of
+from listening.recruitment.closing import closings_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import rating_page_rows, read_ratings
@@ -198,6 +199,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "study": mine,
         **_stop_rule(mine),
+        "closings": closings_of(mine),
         "progress": progress,
         "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": None if findings is None else findings_of_study(findings, mine, request.user),
