@@ -13,7 +13,7 @@ $$;
 
 
 class Migration(migrations.Migration):
-    """Slots of a system that its stop rule has decided are owed no more ratings."""
+    """A system that is decided receives no more raters; a look that fails is known."""
 
     dependencies = [("listening", "0049_study_stop")]
 
@@ -23,6 +23,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField("stoplook", "separable", models.JSONField(default=list)),
         migrations.AddField("stoplook", "stopped", models.JSONField(default=list)),
+        migrations.AddField(
+            "study", "look_problem", models.JSONField(default=dict, db_default={})
+        ),
         migrations.RunSQL(
             WHOLE.format(and_recruits=" AND NOT s.is_stopped"), WHOLE.format(and_recruits="")
         ),

@@ -113,6 +113,7 @@ from listening.selectors.stop_rule import (
     LookFacts,
     StopFacts,
     due_looks,
+    look_problems,
     planned_sessions,
     stop_facts,
 )
@@ -220,6 +221,7 @@ __all__ = [
     "hypotheses",
     "interim_questions",
     "is_earlier",
+    "look_problems",
     "marked_events",
     "method_facts",
     "names_in_order",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import transaction
+from django.utils import timezone
 
 from listening.common.statements import rows_of
 from listening.design.stop_rule import BUDGET, CLOSE, StopRule
@@ -18,7 +19,7 @@ from listening.studies.stopped_systems import (
     words_of_system,
 )
 
-BY = "stop rule"
+BY, LONGEST_PROBLEM = "stop rule", 300
 RUNNING = (Study.State.OPEN, Study.State.PAUSED)
 ENDS = (StopLook.Decision.STOP, StopLook.Decision.END)
 
@@ -68,9 +69,31 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             ratings_sha256=look["data_sha256"],
             **({"no_more_raters": ", ".join(stopped)} if stopped else {}),
         )
+        Study.objects.filter(pk=study_id).update(look_problem={})
         if look["decision"] in ENDS and rule.act == CLOSE:
             close_study(study, by=BY)
     return True
+
+
+def note_failed_look(study_id: int, number: int, what: str, **_signal: Any) -> None:
+    """Receives `listening.common.signals.look_failed`: the study's page names it until it is made.
+
+    The log has a line for the first failure of a look, not for each time it is tried again.
+    """
+    now = timezone.now().isoformat()
+    with transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=study_id)
+        before = study.look_problem if study.look_problem.get("number") == number else {}
+        study.look_problem = {
+            "number": number,
+            "what": what[:LONGEST_PROBLEM],
+            "since": before.get("since", now),
+            "last": now,
+            "times": before.get("times", 0) + 1,
+        }
+        study.save(update_fields=["look_problem"])
+        if not before:
+            note(study, "look_failed", BY, look=number, said=what[:LONGEST_PROBLEM])
 
 
 # A session of people that is finished costs what it holds; one that goes on, what it may still.

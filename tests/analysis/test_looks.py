@@ -3,18 +3,20 @@
 import random
 import threading
 from collections import Counter
+from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 from django.urls import reverse
+from django.utils import timezone
 
 from analysis.report.preregistration import preregistration_text
 from analysis.report.writers.methods_text import methods_text
 from analysis.web.first_runs import default_options
 from analysis.web.look_jobs import make_look, make_looks
 from analysis.web.study_tables import study_report
-from listening.models import Occurrence, Rater, Rating, Slot, StudyEvent
+from listening.models import Occurrence, Rater, Rating, Slot, Study, StudyEvent
 from listening.notifications import watching
 from listening.notifications.kinds import KINDS
 from listening.selectors import (
@@ -25,6 +27,7 @@ from listening.selectors import (
     study_progress,
     task_plans,
 )
+from listening.selectors.stop_rule import overdue_look
 from listening.sessions import lifecycle
 from listening.studies.stopped_systems import separable_tasks, stop_systems
 from listening.studies.stopping import apply_budgets, committed_pay
@@ -273,6 +276,47 @@ def test_a_worker_that_dies_while_it_stores_leaves_nothing(db, monkeypatch):
     assert not study.looks.exists()
     assert not StudyEvent.objects.filter(study_id=study.pk, what="looked").exists()
     assert make_looks() == [f"{study.key} 1"]
+
+
+@pytest.mark.medium
+def test_a_look_that_fails_is_named_and_tried_again(db, client, monkeypatch):
+    study = planned({"rule": "half_width", "target": 3.0, "looks": 2}, raters=4)
+    client.force_login(study.owner)
+    url = reverse("study", args=[study.key])
+    rate(study, 2, SAME)
+    assert "make_looks" not in client.get(url).content.decode()
+    with monkeypatch.context() as patch:
+        patch.setattr("analysis.report.looks.counted_input", lambda *_: 1 / 0)
+        assert make_looks() == []
+        study.refresh_from_db()
+        since = study.look_problem["since"]
+        assert due_looks() == []  # not every 30 seconds
+        with pytest.raises(CommandError, match="failed: ZeroDivisionError"):
+            call_command("make_looks", study.key)
+        study.refresh_from_db()
+        assert (study.look_problem["since"], study.look_problem["times"]) == (since, 2)
+    page = client.get(url).content.decode()
+    assert "failed on" in page
+    assert "ZeroDivisionError: division by zero" in page
+    assert f"<code>manage.py make_looks {study.key}</code>" in page
+    assert StudyEvent.objects.filter(study_id=study.pk, what="look_failed").count() == 1
+    Study.objects.update(look_problem=study.look_problem | {"last": "2026-01-01T00:00:00+00:00"})
+    assert make_looks() == [f"{study.key} 1"]
+    study.refresh_from_db()
+    assert (study.state, study.look_problem) == ("closed", {})
+
+
+@pytest.mark.medium
+def test_a_look_that_nobody_makes_is_named(db, client):
+    study = planned({"rule": "half_width", "target": 3.0, "looks": 2}, raters=4)
+    rate(study, 2, SAME)
+    assert overdue_look(study) is None
+    long_ago = timezone.now() - timedelta(hours=2)
+    study.sessions.update(finished_at=long_ago)
+    assert overdue_look(study) == {"number": 1, "since": long_ago, "what": ""}
+    client.force_login(study.owner)
+    page = client.get(reverse("study", args=[study.key])).content.decode()
+    assert "has been due since" in page
 
 
 @pytest.mark.slow
