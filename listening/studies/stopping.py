@@ -47,7 +47,7 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
     the same look, and of looks that come after a later one, only the first is stored.
     """
     with transaction.atomic():
-        study = Study.objects.select_for_update().get(pk=study_id)
+        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)  # raters may start
         rule = StopRule.from_dict(study.stop)
         if rule is None or study.state not in RUNNING:
             return False

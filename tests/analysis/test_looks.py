@@ -1,13 +1,18 @@
 """Looks of a stop rule: made once each, on counted sessions, and the study ends by itself."""
 
+import multiprocessing
+import os
 import random
+import signal
 import threading
+import time
 from collections import Counter
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,7 +21,7 @@ from analysis.report.writers.methods_text import methods_text
 from analysis.web.first_runs import default_options
 from analysis.web.look_jobs import make_look, make_looks
 from analysis.web.study_tables import study_report
-from listening.models import Occurrence, Rater, Rating, Slot, Study, StudyEvent
+from listening.models import Block, Occurrence, Rater, Rating, Slot, Study, StudyEvent
 from listening.notifications import watching
 from listening.notifications.kinds import KINDS
 from listening.selectors import (
@@ -31,6 +36,7 @@ from listening.selectors.stop_rule import overdue_look
 from listening.sessions import lifecycle
 from listening.studies.stopped_systems import separable_tasks, stop_systems
 from listening.studies.stopping import apply_budgets, committed_pay
+from tests.config.helpers import wait_for
 from tests.factories import an_answer, arrive, current, make_study
 
 LABELS = "12345"
@@ -262,20 +268,101 @@ def test_a_study_without_a_rule_has_no_looks(db):
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_while_it_stores_leaves_nothing(db, monkeypatch):
-    study = planned({"rule": "planned_looks", "looks": [0.6, 1.0]}, raters=10, items=8)
-    rate(study, 6, FAR)
+@pytest.mark.django_db(transaction=True)
+def test_open_systems_get_what_was_planned_while_raters_come_at_once():
+    study = planned({}, raters=24, conditions=3, items=2)
+    start, stop_now = threading.Barrier(7), threading.Event()
 
-    def die(*_arguments, **_options):
-        raise SystemExit
+    def listen(seed):
+        start.wait()
+        try:
+            for turn in range(7):
+                session = arrive(study)
+                if turn == 1:
+                    stop_now.set()
+                finish(session, {f"cond-{n}": 3.0 for n in range(3)}, rng=random.Random(seed))
+        except lifecycle.NoRoom:
+            pass
+        finally:
+            connections.close_all()
 
-    with monkeypatch.context() as patch:
-        patch.setattr("listening.studies.stopping.close_study", die)
-        with pytest.raises(SystemExit), transaction.atomic():
-            make_looks()
-    assert not study.looks.exists()
+    threads = [threading.Thread(target=listen, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    assert stop_now.wait(60)
+    cond_0 = {"task": "mos", "condition": "cond-0", "versus": ""}
+    with transaction.atomic():
+        assert stop_systems(study, [cond_0]) == [cond_0]
+    for thread in threads:
+        thread.join()
+    counting = Rating.objects.filter(counts=True)
+    heard = Counter(counting.values_list("stimulus__condition__key", flat=True))
+    assert heard["cond-1"] == heard["cond-2"] == 24 * 2
+    assert heard["cond-0"] < 24 * 2
+    assert counting.values("slot").distinct().count() == counting.count()
+    assert not Block.objects.exclude(state=Block.State.DONE).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("means", "amid"),
+    [
+        (FAR, "listening.studies.stopping.close_study"),  # the look is written, the study open
+        ({"cond-0": 1.2, "cond-1": 3.4, "cond-2": 3.5}, "listening.studies.stopping.note"),
+    ],
+)
+def test_kill_9_amid_a_look_leaves_nothing_half_decided(means, amid):
+    """In the second study the look has stopped the slots of a system, and a rater arrives."""
+    stop = {"rule": "planned_looks", "looks": [0.6, 1.0], "futility": False}
+    study = planned(stop, raters=10, conditions=len(means), items=8)
+    rate(study, 6, means)
+    connections.close_all()  # the other process has connections of its own
+    context = multiprocessing.get_context("fork")
+    is_amid = context.Event()
+    process = context.Process(target=_hold_look, args=(amid, is_amid))
+    process.start()
+    assert is_amid.wait(60)
+    assert process.pid is not None
+    arrived = arrive(study) if len(means) > 2 else None  # no rater waits for a look
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    wait_for(lambda: not locked_studies())
+    study.refresh_from_db()
+    assert (study.state, study.looks.count()) == ("open", 0)
+    assert not Slot.objects.filter(is_stopped=True).exists()
     assert not StudyEvent.objects.filter(study_id=study.pk, what="looked").exists()
     assert make_looks() == [f"{study.key} 1"]
+    assert make_looks() == []
+    assert StudyEvent.objects.filter(study_id=study.pk, what="looked").count() == 1
+    study.refresh_from_db()
+    assert study.state == ("open" if arrived else "closed")
+    if arrived:
+        assert arrived.trials.count() == 3 * 8  # what a rater in session was given stays
+        assert arrive(study).trials.count() == 2 * 8
+
+
+def _hold_look(amid, is_amid):
+    """In a process of its own: a look whose transaction never gets past this function."""
+
+    def hold(*_arguments, **_options):
+        is_amid.set()
+        time.sleep(600)
+
+    with mock.patch(amid, hold):
+        make_looks()
+
+
+def locked_studies():
+    """Whether a transaction that has changed something is still open."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL"
+        )
+        return cursor.fetchone()[0]
 
 
 @pytest.mark.medium
