@@ -11,6 +11,15 @@ PLANNED_LOOKS, HALF_WIDTH, BUDGET = RULES = ("planned_looks", "half_width", "bud
 CLOSE, ASK = ACTS = ("close", "ask")
 REFERENCE, SYSTEMS = COMPARED = ("reference", "systems")
 FEWEST_LOOKS, MOST_LOOKS = 2, 20
+FIELDS_OF_RULES = {  # fields of [stop] that belong to some of its rules
+    "looks": (PLANNED_LOOKS, HALF_WIDTH),
+    "difference": (PLANNED_LOOKS,),
+    "futility": (PLANNED_LOOKS,),
+    "compare": (PLANNED_LOOKS,),
+    "criteria": (PLANNED_LOOKS, HALF_WIDTH),
+    "target": (HALF_WIDTH,),
+    "amount": (BUDGET,),
+}
 USUAL_LOOKS = {PLANNED_LOOKS: 5, HALF_WIDTH: 10}
 
 
@@ -85,6 +94,11 @@ class StopRule:
     def due(self, finished: int, planned: int) -> int:
         """The number of the latest look that is due, from 1; 0 where none is yet."""
         return sum(finished >= size for size in self.sizes(planned)) if planned else 0
+
+
+def takes(rule: str, name: str) -> bool:
+    """Whether a rule has a field of this name in [stop]."""
+    return rule in FIELDS_OF_RULES.get(name, RULES)
 
 
 def even_shares(looks: int) -> tuple[float, ...]:

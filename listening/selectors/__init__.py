@@ -50,7 +50,7 @@ from listening.selectors.method_facts import (
     method_facts,
 )
 from listening.selectors.pay_of_sessions import pay_of_sessions
-from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
+from listening.selectors.plans import DraftPlan, DraftStop, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
     StudyProgress,
@@ -154,6 +154,7 @@ __all__ = [
     "Declared",
     "DraftHead",
     "DraftPlan",
+    "DraftStop",
     "DueLook",
     "EarlierVersion",
     "HeardClip",
