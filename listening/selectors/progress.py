@@ -34,7 +34,7 @@ from listening.design.pair_drawing import drawing_rule
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
 from listening.methods.paired import AT_CLAIM
-from listening.models import Block, Criterion, Session, Stimulus, StopLook, Study, Task
+from listening.models import Block, Criterion, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
 
 SESSIONS = f"""
@@ -249,8 +249,9 @@ def _planned(task: Task, blocks: int) -> list[Planned]:
     """
     name = f"plan/{task.pk}/{blocks}"
     plan: list[Planned] | None = None
-    looks = StopLook.objects.filter(study=task.study_id).exclude(stopped=[])
-    changes = drawing_rule(task) in AT_CLAIM or looks.exists()
+    changes = drawing_rule(task) in AT_CLAIM or (
+        bool(task.study.stop) and task.study.looks.exclude(stopped=[]).exists()
+    )
     with suppress(RedisError):
         plan = None if changes else readable(name)
     if plan is None:
