@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +34,22 @@ if TYPE_CHECKING:
 
 GO_ON, STOP, END = "go_on", "stop", "end"  # as listening calls the decisions
 SYSTEMS = "systems"
-_LEAST_STEP = 0.01  # of the share of sessions between the last two looks
+Unit = tuple[str, str, str]  # a task's condition (and ""), or both conditions of a pair
+LEAST_STEP = 0.01  # of the share of sessions between the last two looks
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a look counted and showed, and its decision with a sentence why."""
+    """What a look counted and showed, and its decision with a sentence why.
+
+    ``stopped`` are the systems (of pairs: the pairs) that no open comparison needs any more.
+    """
 
     sessions: int
     families: list[dict[str, Any]]
     decision: str
     why: str
+    stopped: list[dict[str, str]] = field(default_factory=list)
 
 
 def counted_input(table: pd.DataFrame, options: Options) -> PartInput:
@@ -78,12 +83,46 @@ def look_of(inputs: PartInput, stop: StopFacts, number: int, *, last: bool) -> L
     decision, why = _decision(rows, stop)
     if last:
         return Look(sessions, rows, END, f"All planned sessions are there. {why}")
-    return Look(sessions, rows, decision, why)
+    stopped = _newly_stopped(rows, stop) if decision == GO_ON else []
+    return Look(sessions, rows, decision, why, stopped)
+
+
+def _newly_stopped(rows: Sequence[Mapping[str, Any]], stop: StopFacts) -> list[dict[str, str]]:
+    """What no comparison of a task that is open needs, and no look before has stopped."""
+    if not stop["stops_systems"]:
+        return []
+    needed: set[Unit] = set()
+    compared: dict[Unit, None] = {}
+    for row in rows:
+        for comparison in row["comparisons"]:
+            units = units_of(row["task"], comparison, in_pairs=row["in_pairs"])
+            compared |= dict.fromkeys(units)
+            if comparison["verdict"] not in (SIGNIFICANT, FUTILE):
+                needed |= units
+    before = stopped_units(stop["made"])
+    return [
+        dict(zip(("task", "condition", "versus"), unit, strict=True))
+        for unit in sorted(compared)
+        if unit not in needed and unit not in before
+    ]
+
+
+def units_of(task: str, comparison: Mapping[str, Any], *, in_pairs: bool) -> frozenset[Unit]:
+    """What is recruited for a comparison: both conditions, or the pair where pairs are rated."""
+    condition, versus = comparison["condition"], comparison["versus"]
+    if in_pairs:
+        return frozenset({(task, condition, versus)})
+    return frozenset({(task, condition, ""), (task, versus, "")})
+
+
+def stopped_units(made: Sequence[LookFacts]) -> set[Unit]:
+    """What looks have stopped."""
+    return {(s["task"], s["condition"], s["versus"]) for look in made for s in look["stopped"]}
 
 
 def share_of(sessions: int, stop: StopFacts, before: float) -> float:
     """The share of the planned sessions at a look, above that of the look before."""
-    return max(sessions / max(stop["planned"], 1), before + _LEAST_STEP)
+    return max(sessions / max(stop["planned"], 1), before + LEAST_STEP)
 
 
 @dataclass(frozen=True)
@@ -94,6 +133,20 @@ class ComparedFamily:
     compared: list[Compared]
     means: list[tuple[str, float | None]]  # a condition (or pair) and the half-width of its mean
     level: float
+
+    def share_of_raters(self, each: Compared, stopped: Set[Unit]) -> float:
+        """The raters of a comparison with a stopped system, as a share of those of the most."""
+        table, task = self.family.table, self.family.group["task"]
+        row = {"condition": each.condition, "versus": each.versus}
+        if not units_of(task, row, in_pairs=self.family.in_pairs) & stopped:
+            return 1.0
+        if self.family.in_pairs:
+            sides = np.sort(table[["condition", "versus_condition"]].to_numpy(dtype=str), axis=1)
+            units, wanted = [" ".join(pair) for pair in sides], [" ".join(sorted(each.pair))]
+        else:
+            units, wanted = list(table["condition"].astype(str)), [*each.pair]
+        raters = pd.Series(self.family.rater).groupby(units).nunique()
+        return float(raters.reindex(wanted, fill_value=0).min() / raters.max())
 
 
 def compared_families(inputs: PartInput, stop: StopFacts) -> list[ComparedFamily]:
@@ -166,6 +219,7 @@ def _row(each: ComparedFamily) -> dict[str, Any]:
         "criterion": group["criterion"],
         "estimand": each.family.estimand,
         "level": each.level,
+        "in_pairs": each.family.in_pairs,
         "raters": int(each.family.table["rater"].nunique()),
         "comparisons": [],
         "widest": None,
@@ -187,6 +241,7 @@ def _verdicts(
         [*(look["share"] for look in made), share],
         [*(look["number"] for look in made), number],
         before=significant_before(made, title),
+        futile_before=futile_before(made, title),
         comparisons=_most_compared(made, title),
         level=each.level,
         futility=stop["futility"],
@@ -205,6 +260,20 @@ def significant_before(made: Sequence[LookFacts], title: str) -> dict[Pair, int]
         if family["title"] == title
         for row in family["comparisons"]
         if row["look"]
+    }
+
+
+def futile_before(made: Sequence[LookFacts], title: str) -> set[Pair]:
+    """The comparisons of a family that were futile at a look that stopped a system of theirs."""
+    stopped = stopped_units(made)
+    return {
+        (row["condition"], row["versus"])
+        for look in made
+        for family in look["families"]
+        if family["title"] == title
+        for row in family["comparisons"]
+        if row["verdict"] == FUTILE
+        and units_of(family["task"], row, in_pairs=family.get("in_pairs", False)) & stopped
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from analysis.citations import cite
 from analysis.formatting import counted, enumerated, percent
 
 if TYPE_CHECKING:
-    from listening.selectors import StopFacts
+    from listening.selectors import LookFacts, StopFacts
 
 PLANNED_LOOKS, HALF_WIDTH, BUDGET = "planned_looks", "half_width", "budget"
 OVERRUN = (
@@ -55,6 +56,11 @@ def _planned(stop: StopFacts, level: float) -> list[str]:
             f"bounds of beta spending {cite('hwang1990')}."
         )
     futile = " or futile" if stop["futility"] else ""
+    if stop["stops_systems"]:
+        sentences.append(
+            f"A system receives no more raters when its comparisons are significant{futile}, where "
+            "the design allows it."
+        )
     return [*sentences, f"Recruiting stops when every comparison is significant{futile}."]
 
 
@@ -76,7 +82,25 @@ def paper_sentences(stop: StopFacts, level: float) -> list[str]:
         )
     else:
         rule = rule_sentences(stop, level)[0]
-    return [rule, *([_course(stop)] if stop["made"] else [])]
+    return [rule, *([_course(stop)] if stop["made"] else []), *stopped_sentences(stop["made"])]
+
+
+def words_of_stopped(look: LookFacts) -> list[str]:
+    """The systems, or pairs, that receive no more raters from this look on."""
+    return [
+        f"{one['condition']} versus {one['versus']}" if one["versus"] else one["condition"]
+        for one in look["stopped"]
+    ]
+
+
+def stopped_sentences(made: Sequence[LookFacts]) -> list[str]:
+    """Which systems received no more raters, and from when on."""
+    return [
+        f"{enumerated(words_of_stopped(look))} received no more raters after look "
+        f"{look['number']} ({counted(look['sessions'], 'session')})."
+        for look in made
+        if look["stopped"]
+    ]
 
 
 def _course(stop: StopFacts) -> str:

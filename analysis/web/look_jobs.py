@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from celery import shared_task
 
-from listening.common.signals import look_made
+from listening.common.signals import look_failed, look_made
 
 if TYPE_CHECKING:
     from listening.selectors import DueLook
@@ -20,7 +20,8 @@ def make_looks(study: str = "") -> list[str]:
     """Run by the beat: make the looks that are due; gives those that were stored, by study.
 
     A look is computed without holding anything, and stored with its decision in one transaction:
-    whoever is second, or was killed before, stores nothing.
+    whoever is second, or was killed before, stores nothing. A look that fails is noted at its study
+    and tried again.
     """
     from listening.selectors import due_looks
 
@@ -29,8 +30,12 @@ def make_looks(study: str = "") -> list[str]:
         try:
             if make_look(due):
                 stored.append(f"{due['study']} {due['number']}")
-        except Exception:
+        except Exception as error:
             log.exception("Look %s of study %s failed", due["number"], due["study"])
+            what = f"{type(error).__name__}: {error}"
+            look_failed.send(
+                sender=__name__, study_id=due["study_id"], number=due["number"], what=what
+            )
     return stored
 
 
@@ -63,6 +68,7 @@ def make_look(due: DueLook) -> bool:
             "families": look.families,
             "decision": look.decision,
             "why": look.why,
+            "stopped": look.stopped,
         },
     )
     forget_progress(due["study"])

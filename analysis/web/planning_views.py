@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -23,6 +24,7 @@ from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state,
 from listening.common.command_name import command
 from listening.selectors import (
     DraftPlan,
+    DraftStop,
     EarlierVersion,
     TaskPlan,
     draft_plans,
@@ -332,8 +334,31 @@ def _rows(pilot: State | None) -> list[dict[str, Any]]:
 @login_required
 @require_GET
 def precision(request: HttpRequest, code: str) -> HttpResponse:
-    rows = [_row(plan) for plan in draft_plans(code, request.user)]
-    return render(request, "analysis/_draft_precision.html", {"rows": rows})
+    plans, stop = draft_plans(code, request.user)
+    context = {"rows": [_row(plan) for plan in plans], "stop": _raters_with(stop) if stop else None}
+    return render(request, "analysis/_draft_precision.html", context)
+
+
+def _raters_with(stop: DraftStop) -> dict[str, Any]:
+    """How many raters a study with this stop rule needs: expected, and at most."""
+    from analysis.report.stop_words import BUDGET, PLANNED_LOOKS
+    from analysis.statistics.planning import PlanningError
+    from analysis.statistics.planning.group_sequential import looks_design
+
+    most = stop["raters"]
+    if stop["rule"] == BUDGET:
+        affordable = stop["affordable"]
+        return {"most": most if affordable is None else min(affordable, most)}
+    found = {"most": most, "fewest": ceil(stop["looks"][0] * most - 1e-9)}
+    if stop["rule"] != PLANNED_LOOKS:
+        return found
+    try:
+        design = looks_design(tuple(stop["looks"]), futility=stop["futility"])
+    except PlanningError:
+        return found
+    for name, effect in (("none", 0.0), ("planned", 1.0)):
+        found[name] = round(design.expected_share(effect) * most)
+    return found
 
 
 def _row(plan: DraftPlan) -> dict[str, Any]:

@@ -11,6 +11,7 @@ code_hints = Signal()  # items, version: receivers return {item: codes}, for rev
 metrics_beside_raters = Signal()  # study_key: receivers return what an analysis says, or None
 clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers
 pair_fit_due = Signal()  # task_id: its strengths are to be fitted, by which its pairs are drawn
+look_failed = Signal()  # study_id, number, what: a look that is due could not be computed
 look_made = Signal()  # study_id, look: a look of a stop rule was computed; see studies.stopping
 job_lost = (
     Signal()

@@ -19,6 +19,7 @@ from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
 from listening.design.spoken_languages import THIS_LANGUAGE
+from listening.design.stop_rule import RULES, takes
 from listening.design.studyfile.reader import fields_of
 
 FORM = "about-you"  # the questionnaire that ticked questions go into
@@ -173,13 +174,20 @@ def _lines(value: Any) -> list[str]:
     return [line.strip() for line in str(value).splitlines() if line.strip()]
 
 
+def _shares(value: Any) -> Any:
+    """A number of looks, or their shares; words that are neither stay as they are."""
+    words = [word for word in re.split(r"[,;\s]+", str(value).strip().strip("[]")) if word]
+    shares = [_number(word) for word in words]
+    return shares[0] if len(shares) == 1 else shares
+
+
 def _labels(value: Any) -> list[str]:
     return [word.strip() for word in re.split(r"[,|\n]", str(value)) if word.strip()]
 
 
 # --- What the schema says of a field --------------------------------------------------------------
 
-TABLES = ("study", "tasks", "sources")  # of study.toml, with fields that pages change
+TABLES = ("study", "tasks", "sources", "stop")  # of study.toml, with fields that pages change
 IDENTIFYING = ("key", "kind", "method", "stimulus")  # what entries are called, and what they are
 NAME = re.compile(r"[-\w]+")
 LABEL = re.compile(r"-?[^.]{1,40}(\.\d+)?")
@@ -191,6 +199,7 @@ CASTS: dict[Any, Callable[[Any], Any]] = {
     str: _text,
     date: _text,
     list[str]: _lines,
+    int | list[float]: _shares,
     bool | str: lambda value: value if isinstance(value, bool) else _text(value),
 }
 CONTROLS = {bool: "flag", bool | str: "flag", list[str]: "lines"}  # all others are typed
@@ -304,6 +313,8 @@ def field_value(top: Table, name: str) -> Any:
         return value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
+    if isinstance(value, list) and all(isinstance(each, int | float) for each in value):
+        return ", ".join(map(str, value))
     return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
@@ -350,6 +361,17 @@ def _put_reasons(task: Table, wanted: str) -> None:
         task["justification"] = {**own, "required": wanted == "required"}
     else:
         task.pop("justification", None)
+
+
+def choose_stop_rule(top: Table, rule: str) -> bool:
+    """A stop rule, with what the one before said that this one takes, too; "": none."""
+    if rule and rule not in RULES:
+        return False
+    before = top.pop("stop", {})
+    if rule:
+        own = {name: value for name, value in before.items() if takes(rule, name)}
+        top["stop"] = own | {"rule": rule}
+    return True
 
 
 def add_source(top: Table, kind: str) -> bool:

@@ -11,6 +11,15 @@ PLANNED_LOOKS, HALF_WIDTH, BUDGET = RULES = ("planned_looks", "half_width", "bud
 CLOSE, ASK = ACTS = ("close", "ask")
 REFERENCE, SYSTEMS = COMPARED = ("reference", "systems")
 FEWEST_LOOKS, MOST_LOOKS = 2, 20
+FIELDS_OF_RULES = {  # fields of [stop] that belong to some of its rules
+    "looks": (PLANNED_LOOKS, HALF_WIDTH),
+    "difference": (PLANNED_LOOKS,),
+    "futility": (PLANNED_LOOKS,),
+    "compare": (PLANNED_LOOKS,),
+    "criteria": (PLANNED_LOOKS, HALF_WIDTH),
+    "target": (HALF_WIDTH,),
+    "amount": (BUDGET,),
+}
 USUAL_LOOKS = {PLANNED_LOOKS: 5, HALF_WIDTH: 10}
 
 
@@ -27,6 +36,11 @@ class StopRule:
     criteria: tuple[str, ...] = ()  # those that decide; (): all
     target: float | None = None  # half-width, in scores
     amount: float | None = None  # in the currency of [study.payment]
+
+    @property
+    def stops_systems(self) -> bool:
+        """Whether a system that is decided receives no more raters, before the study ends."""
+        return self.rule == PLANNED_LOOKS and self.act == CLOSE
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> StopRule | None:
@@ -67,7 +81,11 @@ class StopRule:
             ),
         }[self.rule]
         act = "The study then closes." if self.act == CLOSE else "You then decide."
-        return [when, act]
+        alone = (
+            "Before that, a system whose comparisons are all decided receives no more raters, if "
+            "raters hear one system at a time."
+        )
+        return [when, act, *([alone] if self.stops_systems else [])]
 
     def sizes(self, planned: int) -> list[int]:
         """The numbers of finished sessions at which each look is due, of so many planned."""
@@ -76,6 +94,11 @@ class StopRule:
     def due(self, finished: int, planned: int) -> int:
         """The number of the latest look that is due, from 1; 0 where none is yet."""
         return sum(finished >= size for size in self.sizes(planned)) if planned else 0
+
+
+def takes(rule: str, name: str) -> bool:
+    """Whether a rule has a field of this name in [stop]."""
+    return rule in FIELDS_OF_RULES.get(name, RULES)
 
 
 def even_shares(looks: int) -> tuple[float, ...]:

@@ -143,6 +143,7 @@ class Slot(models.Model):
     ratings_per_stimulus = models.PositiveSmallIntegerField()  # its task's, by a foreign key
     # of its pair in a task that draws pairs; NULL: no such task, or a rater's claim will draw it
     pair_probability = models.FloatField(null=True)
+    is_stopped = models.BooleanField(default=False, db_default=False)  # owed no more ratings
 
     class Meta:
         constraints = [

@@ -24,6 +24,8 @@ class StopLook(models.Model):
     why = models.CharField(max_length=300)  # the decision in a sentence
     decision = models.CharField(max_length=5, choices=Decision)
     act = models.CharField(max_length=5)  # of the rule: close, or ask
+    separable = models.JSONField(default=list)  # keys of tasks in which a system may stop alone
+    stopped = models.JSONField(default=list)  # by this look: see studies.stopped_systems
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

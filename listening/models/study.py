@@ -65,6 +65,7 @@ class Study(models.Model):
     ethics = models.JSONField(default=dict)  # what a board asks: see listening.design.consent
     payment = models.JSONField(default=dict)  # by whom, per_hour, currency; {}: not said
     stop = models.JSONField(default=dict)  # see listening.design.stop_rule; {}: no rule
+    look_problem = models.JSONField(default=dict, db_default={})  # see studies.stopping; {}: none
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)

@@ -426,6 +426,8 @@ def change_state(recruitment: Recruitment, action: str) -> None:
     """Pauses, goes on or stops at Prolific; who is in may finish."""
     if recruitment.state != State.LIVE:
         raise RecruitmentError("It is not published.")
+    if action == "resume":
+        _refuse_if_closed(recruitment)
     with client_of(recruitment.connection) as prolific:
         try:
             prolific.transition(recruitment.prolific_study, ACTIONS[action])
@@ -434,6 +436,19 @@ def change_state(recruitment: Recruitment, action: str) -> None:
         except ProlificError as error:
             raise RecruitmentError(f"Prolific said: {error}") from None
     find_out(recruitment)
+
+
+def is_closed(recruitment: Recruitment) -> bool:
+    """Whether its study here is closed, as the database has it now."""
+    return Study.objects.filter(pk=recruitment.study_id, state=Study.State.CLOSED).exists()
+
+
+def _refuse_if_closed(recruitment: Recruitment) -> None:
+    """RecruitmentError where nobody whom Prolific sends could take part."""
+    if is_closed(recruitment):
+        raise RecruitmentError(
+            "The study is closed, so no rater can start. Copy the study to recruit again."
+        )
 
 
 def cost_of_raise(
@@ -459,6 +474,7 @@ def more_places(recruitment: Recruitment, places: int, seen_minor: int | None = 
     """
     if recruitment.state != State.LIVE:
         raise RecruitmentError("It is not published.")
+    _refuse_if_closed(recruitment)
     find_out(recruitment)
     if places <= recruitment.places:
         raise RecruitmentError(f"Places can only be added: there are {recruitment.places}.")
@@ -475,6 +491,7 @@ def more_slots(recruitment: Recruitment, slots: int, seen_minor: int | None = No
     """Raises how many screen-outs are paid, and resumes a study that paused for lack of them."""
     if recruitment.state != State.LIVE:
         raise RecruitmentError("It is not published.")
+    _refuse_if_closed(recruitment)
     find_out(recruitment)
     terms = terms_of(recruitment)
     if not terms.screened_out_minor:

@@ -1,8 +1,8 @@
 """Our record of a study's submissions brought up to what Prolific has, by a look or by its events.
 
 Places are freed and money is noted. Events are believed by their signature, counted once, and lead
-to a look. Safe to run twice and at the same time: rows have unique keys, and nothing is sent
-that changes anything at Prolific.
+to a look. Safe to run twice and at the same time: rows have unique keys, and nothing is sent that
+changes anything at Prolific but the pause and stop of a study that is closed here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from listening.common.plain_json import read_json
 from listening.models import Connection, HookEvent, LedgerEntry, Recruitment, Session, Submission
 from listening.recruitment import ledger
 from listening.recruitment.children import all_submissions, named_by
+from listening.recruitment.closing import pause_closed, stop_closed
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import find_out, note_study
 from listening.recruitment.errors import RecruitmentError
@@ -51,7 +52,10 @@ WANTED = ("submission.status.change", "study.status.change")
 
 
 def sync(recruitment: Recruitment) -> None:
-    """Asks Prolific for the study, its submissions and its costs; RecruitmentError without it."""
+    """Asks Prolific for the study, its submissions and its costs; RecruitmentError without it.
+
+    A study that is closed here is paused there, and later stopped.
+    """
     if recruitment.study.erased_at is not None:  # Prolific's list would bring every id back
         raise RecruitmentError(
             "What names the raters of this study was erased, so Prolific is not asked about them "
@@ -64,6 +68,7 @@ def sync(recruitment: Recruitment) -> None:
     try:
         with client_of(recruitment.connection) as prolific:
             note_study(prolific, recruitment, prolific.study(recruitment.prolific_study))
+            problem = pause_closed(prolific, recruitment)
             noted = _Noted(recruitment)
             listed: dict[str, wire.Submission] = {}
             for there, child in all_submissions(prolific, recruitment):
@@ -71,12 +76,13 @@ def sync(recruitment: Recruitment) -> None:
                 if not noted.holds(there, child):
                     note_submission(recruitment, there, child)
             settle_batches(prolific, recruitment, listed)
+            problem = problem or stop_closed(prolific, recruitment)
             recruitment.costs = _costs(prolific, recruitment)
     except ProlificError as error:
         recruitment.problem = f"{error} The table shows the last known state."[:600]
         recruitment.save(update_fields=["problem"])
         raise RecruitmentError(recruitment.problem) from None
-    recruitment.problem, recruitment.synced_at = "", timezone.now()
+    recruitment.problem, recruitment.synced_at = problem[:600], timezone.now()
     recruitment.save(update_fields=["problem", "synced_at", "costs"])
 
 

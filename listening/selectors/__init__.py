@@ -50,7 +50,7 @@ from listening.selectors.method_facts import (
     method_facts,
 )
 from listening.selectors.pay_of_sessions import pay_of_sessions
-from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
+from listening.selectors.plans import DraftPlan, DraftStop, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
     StudyProgress,
@@ -113,6 +113,7 @@ from listening.selectors.stop_rule import (
     LookFacts,
     StopFacts,
     due_looks,
+    look_problems,
     planned_sessions,
     stop_facts,
 )
@@ -153,6 +154,7 @@ __all__ = [
     "Declared",
     "DraftHead",
     "DraftPlan",
+    "DraftStop",
     "DueLook",
     "EarlierVersion",
     "HeardClip",
@@ -220,6 +222,7 @@ __all__ = [
     "hypotheses",
     "interim_questions",
     "is_earlier",
+    "look_problems",
     "marked_events",
     "method_facts",
     "names_in_order",

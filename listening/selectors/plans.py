@@ -7,8 +7,10 @@ from typing import Any, NotRequired, TypedDict
 from django.db import connection
 
 from listening.access.rights import LOOK, draft_for
-from listening.design.blocks import amount_of, trials_of
+from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.preview_trials import scales_of
+from listening.design.stop_rule import StopRule
+from listening.design.studyfile import StudyFile
 from listening.design.traps import TrapPlan
 from listening.drafts.figures import reading_of, whole
 from listening.methods import Scale, method_named
@@ -118,15 +120,28 @@ class DraftPlan(TypedDict):
     answers: int  # how many there are
 
 
-def draft_plans(code: str, user: Any) -> list[DraftPlan]:
-    """One for each task; none while something is to mend. 404 where the draft is not theirs."""
+class DraftStop(TypedDict):
+    """The stop rule of a draft, and the raters who fill every place."""
+
+    rule: str
+    looks: list[float]  # shares of the raters
+    futility: bool
+    raters: int
+    affordable: int | None  # raters whom a budget pays; None: not known, or no budget
+
+
+def draft_plans(code: str, user: Any) -> tuple[list[DraftPlan], DraftStop | None]:
+    """One for each task, and the stop rule; none while something is to mend.
+
+    404 where the draft is not theirs.
+    """
     study = whole(reading_of(draft_for(user, code, LOOK)))
     plans: list[DraftPlan] = []
     if study is None:
-        return plans
-    for task in study.tasks:
+        return plans, None
+    amounts = [amount_of(trials_of(study, task), task) for task in study.tasks]
+    for task, amount in zip(study.tasks, amounts, strict=True):
         method = method_named(task.method)
-        amount = amount_of(trials_of(study, task), task)
         low, high, answers = _ends(scales_of(task)[0])
         plans.append(
             DraftPlan(
@@ -141,7 +156,24 @@ def draft_plans(code: str, user: Any) -> list[DraftPlan]:
                 answers=answers,
             )
         )
-    return plans
+    return plans, _draft_stop(study, amounts)
+
+
+def _draft_stop(study: StudyFile, amounts: list[Amount]) -> DraftStop | None:
+    rule = StopRule.from_dict(study.stop)
+    if rule is None:
+        return None
+    is_one = study.task_plan == Study.TaskPlan.ONE
+    clips = (max if is_one else sum)(amount.screens_each for amount in amounts)
+    payment = study.payment
+    each = payment.get("per_session") or payment.get("per_clip", 0) * clips
+    return DraftStop(
+        rule=rule.rule,
+        looks=list(rule.looks),
+        futility=rule.futility,
+        raters=sessions_of([amount.sessions for amount in amounts], study.task_plan),
+        affordable=int(rule.amount / each + 1e-9) if rule.amount and each else None,
+    )
 
 
 def _compared(columns: int, together: float) -> int:

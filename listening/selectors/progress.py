@@ -43,10 +43,12 @@ FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s AND NOT s.pilot GROUP BY shown
 """
 # How often each stimulus (versus another, where one is compared) is planned in a task, and filled.
+# Of what a stop rule has stopped, only what was rated.
 PLANNED = """
 SELECT p.stimulus_id, p.versus_id, x.condition_id, v.condition_id, p.planned
-FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot
-    WHERE task_id = %(task)s AND others = '{}' GROUP BY 1, 2
+FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot s
+    WHERE task_id = %(task)s AND others = '{}' AND (NOT is_stopped OR EXISTS (
+        SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)) GROUP BY 1, 2
     UNION ALL
     SELECT r.id, NULL, count(*) FROM listening_slot, unnest(stimulus_id || others) AS r(id)
     WHERE task_id = %(task)s AND others <> '{}' GROUP BY 1) p
@@ -243,11 +245,13 @@ def _planned(task: Task, blocks: int) -> list[Planned]:
     """A plan is written once, with its blocks: counted once, too, unless they are others.
 
     Counted each time where claims draw pairs: the plan is what was drawn so far, and a balanced
-    rest.
+    rest; and where a stop rule has stopped systems.
     """
     name = f"plan/{task.pk}/{blocks}"
     plan: list[Planned] | None = None
-    changes = drawing_rule(task) in AT_CLAIM
+    changes = drawing_rule(task) in AT_CLAIM or (
+        bool(task.study.stop) and task.study.looks.exclude(stopped=[]).exists()
+    )
     with suppress(RedisError):
         plan = None if changes else readable(name)
     if plan is None:

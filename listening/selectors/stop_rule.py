@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, TypedDict
+
+from django.db.models import Max
+from django.utils import timezone
 
 from listening.design.blocks import sessions_of
 from listening.design.stop_rule import BUDGET, StopRule
@@ -11,6 +15,8 @@ from listening.models import Session, StopLook, Study
 from listening.selectors.studies import still_open
 
 RUNNING = (Study.State.OPEN, Study.State.PAUSED)
+LONGEST_PAUSE = timedelta(hours=1)  # between two tries of a look that fails
+IN_TIME = timedelta(minutes=10)  # from the last session that finished to the look
 
 
 class DueLook(TypedDict):
@@ -39,6 +45,8 @@ class LookFacts(TypedDict):
     decision: str  # go_on, stop or end
     decision_in_words: str
     why: str
+    separable: list[str]  # tasks in which a system may stop alone
+    stopped: list[dict[str, str]]  # by this look: task, condition and, of a pair, versus
 
 
 class StopFacts(TypedDict):
@@ -59,6 +67,7 @@ class StopFacts(TypedDict):
     made: list[LookFacts]
     state: str
     by_rule: bool  # it was closed by its rule
+    stops_systems: bool  # one that is decided receives no more raters, where the design allows it
 
 
 def planned_sessions(study: Study) -> int:
@@ -98,10 +107,55 @@ def due_look(study: Study) -> DueLook | None:
 
 
 def due_looks(key: str = "") -> list[DueLook]:
-    """Those of all running studies with a stop rule, or of one."""
+    """Those of all running studies with a stop rule, or of one.
+
+    Of all, a look that failed is left out until it is time to try it again: after 1 minute, 2, 4
+    and so on, at most an hour.
+    """
     studies = Study.objects.filter(state__in=RUNNING).exclude(stop={}).order_by("pk")
-    chosen = studies.filter(key=key) if key else studies
+    chosen = studies.filter(key=key) if key else [s for s in studies if not _is_waiting(s)]
     return [look for look in map(due_look, chosen) if look is not None]
+
+
+def _is_waiting(study: Study) -> bool:
+    if not study.look_problem:
+        return False
+    last, times = datetime.fromisoformat(study.look_problem["last"]), study.look_problem["times"]
+    pause = min(timedelta(minutes=2 ** min(times - 1, 10)), LONGEST_PAUSE)
+    return timezone.now() < last + pause
+
+
+class OverdueLook(TypedDict):
+    """A look that is due and has failed, or was not made in time."""
+
+    number: int
+    since: datetime
+    what: str  # went wrong; "": nothing is known
+
+
+def overdue_look(study: Study) -> OverdueLook | None:
+    """The look that is due but missing, with what is known of why; None where all is well."""
+    due = due_look(study)
+    if due is None:
+        return None
+    problem = study.look_problem
+    if problem.get("number") == due["number"]:
+        since = datetime.fromisoformat(problem["since"])
+        return OverdueLook(number=due["number"], since=since, what=problem["what"])
+    finished = Session.objects.filter(study=study, pilot=False, status=Session.Status.FINISHED)
+    last = finished.aggregate(last=Max("finished_at"))["last"]
+    if last is None or timezone.now() < last + IN_TIME:
+        return None
+    return OverdueLook(number=due["number"], since=last, what="")
+
+
+def look_problems(key: str = "") -> list[str]:
+    """What went wrong with looks that are still due, a sentence for each study, or of one."""
+    studies = Study.objects.filter(state__in=RUNNING).exclude(look_problem={}).order_by("pk")
+    return [
+        f"Look {study.look_problem['number']} of “{study.key}” failed: {study.look_problem['what']}"
+        for study in (studies.filter(key=key) if key else studies)
+    ]
 
 
 def stop_facts(study: str) -> StopFacts | None:
@@ -133,6 +187,7 @@ def stop_facts_of(row: Study) -> StopFacts | None:
         made=made,
         state=row.state,
         by_rule=row.state == Study.State.CLOSED and ended,
+        stops_systems=rule.stops_systems,
     )
 
 
@@ -151,4 +206,6 @@ def look_facts(look: StopLook) -> LookFacts:
         decision=look.decision,
         decision_in_words=StopLook.Decision(look.decision).label,
         why=look.why,
+        separable=list(look.separable),
+        stopped=list(look.stopped),
     )

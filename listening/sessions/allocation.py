@@ -289,12 +289,12 @@ OPEN_SLOTS = """
 SELECT s.id AS pk, s.block_id, s.position, s.stimulus_id, s.versus_id, s.versus_first, s.others,
        s.context, s.pair_probability, u.item_id
 FROM listening_slot s JOIN listening_stimulus u ON u.id = s.stimulus_id
-WHERE s.block_id = ANY(%(blocks)s) AND NOT EXISTS (
+WHERE s.block_id = ANY(%(blocks)s) AND NOT s.is_stopped AND NOT EXISTS (
     SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)
 ORDER BY s.block_id, s.position
 """
 
 
 def open_slots(blocks: Iterable[int]) -> list[Any]:
-    """Slots of these blocks that still lack a counting rating, in playing order: rows."""
+    """Slots of these blocks that are still owed a counting rating, in playing order: rows."""
     return rows_of(OPEN_SLOTS, blocks=list(blocks))

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import transaction
+from django.utils import timezone
 
 from listening.common.statements import rows_of
 from listening.design.stop_rule import BUDGET, CLOSE, StopRule
 from listening.models import Session, StopLook, Study
 from listening.models.study_log import note
 from listening.studies.states import close_study
+from listening.studies.stopped_systems import (
+    StoppedSystem,
+    separable_tasks,
+    stop_systems,
+    words_of_system,
+)
 
-BY = "stop rule"
+BY, LONGEST_PROBLEM = "stop rule", 300
 RUNNING = (Study.State.OPEN, Study.State.PAUSED)
 ENDS = (StopLook.Decision.STOP, StopLook.Decision.END)
 
@@ -29,22 +36,28 @@ class LookRecord(TypedDict):
     families: list[dict[str, Any]]
     decision: str
     why: str
+    stopped: list[StoppedSystem]  # systems that no open comparison needs any more
 
 
 def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
     """Receives `listening.common.signals.look_made`: whether the look is stored by this call.
 
-    The row, its line in the log and the end of the study are one transaction. Of two who computed
+    The row, its line in the log, the slots of systems that receive no more raters, and the end of
+    the study are one transaction. Of two who computed
     the same look, and of looks that come after a later one, only the first is stored.
     """
     with transaction.atomic():
-        study = Study.objects.select_for_update().get(pk=study_id)
+        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)  # raters may start
         rule = StopRule.from_dict(study.stop)
         if rule is None or study.state not in RUNNING:
             return False
         if study.looks.filter(number__gte=look["number"]).exists():
             return False
-        StopLook.objects.create(study=study, act=rule.act, **look)
+        separable = separable_tasks(study) if rule.stops_systems else []
+        systems = [system for system in look["stopped"] if system["task"] in separable]
+        look["stopped"] = stop_systems(study, systems)
+        StopLook.objects.create(study=study, act=rule.act, separable=separable, **look)
+        stopped = [words_of_system(system) for system in look["stopped"]]
         note(
             study,
             "looked",
@@ -54,10 +67,33 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             decision=StopLook.Decision(look["decision"]).label,
             why=look["why"],
             ratings_sha256=look["data_sha256"],
+            **({"no_more_raters": ", ".join(stopped)} if stopped else {}),
         )
+        Study.objects.filter(pk=study_id).update(look_problem={})
         if look["decision"] in ENDS and rule.act == CLOSE:
             close_study(study, by=BY)
     return True
+
+
+def note_failed_look(study_id: int, number: int, what: str, **_signal: Any) -> None:
+    """Receives `listening.common.signals.look_failed`: the study's page names it until it is made.
+
+    The log has a line for the first failure of a look, not for each time it is tried again.
+    """
+    now = timezone.now().isoformat()
+    with transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=study_id)
+        before = study.look_problem if study.look_problem.get("number") == number else {}
+        study.look_problem = {
+            "number": number,
+            "what": what[:LONGEST_PROBLEM],
+            "since": before.get("since", now),
+            "last": now,
+            "times": before.get("times", 0) + 1,
+        }
+        study.save(update_fields=["look_problem"])
+        if not before:
+            note(study, "look_failed", BY, look=number, said=what[:LONGEST_PROBLEM])
 
 
 # A session of people that is finished costs what it holds; one that goes on, what it may still.
@@ -122,5 +158,6 @@ def _apply_budget(study: Study) -> bool:
             f"Finished sessions and those in progress cost {cost:,.2f} {currency}. Another of "
             f"{each:,.2f} would exceed the budget of {rule.amount:,.2f} {currency}."
         ),
+        stopped=[],
     )
     return store_look(study.pk, look)

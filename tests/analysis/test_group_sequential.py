@@ -181,6 +181,22 @@ def test_an_estimate_is_adjusted_for_looks_that_it_alone_could_have_ended():
     assert bounds_that_could_stop([ended, {}], "a") == []
 
 
+def test_an_estimate_is_adjusted_for_looks_that_would_have_ended_its_system():
+    looks = [{"a": (OPEN, 3.0), "b": (OPEN, 3.0)}, {"a": (OPEN, 2.5), "b": (FUTILE, None)}]
+    own = {"a": frozenset({"A", "ref"}), "b": frozenset({"B", "ref"})}
+    assert bounds_that_could_stop(looks, "a", own) == [(0, 3.0), (1, 2.5)]
+    shared = {"a": frozenset({"ref"}), "b": frozenset({"B", "ref"})}
+    assert bounds_that_could_stop(looks, "a", shared) == [(1, 2.5)]
+
+
+def test_what_is_futile_and_receives_no_more_raters_stays_futile():
+    far, near = compared("a", 9.0), compared("b", 0.1)
+    stopped, other = verdicts_of([far, near], [0.4, 0.6], [1, 2], futile_before={far.pair})
+    assert (stopped.verdict, stopped.bound) == (FUTILE, None)
+    alone, _ = verdicts_of([near, far], [0.4, 0.6], [1, 2])
+    assert alone.bound < other.bound  # what is futile keeps its share of the error
+
+
 @pytest.mark.parametrize("looks", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 0.9)])
 def test_designs_that_are_none(looks):
     with pytest.raises(PlanningError):

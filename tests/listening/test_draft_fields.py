@@ -8,14 +8,18 @@ from typing import Annotated, Any
 
 import pytest
 from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
 from django.utils.translation import gettext
 from pydantic import Field
 
+from analysis.statistics.planning.group_sequential import looks_design
 from listening.common.languages import speaking
 from listening.design import draft_fields
 from listening.design.consent import composed
 from listening.design.draft_fields import UnknownField, field_value, put
 from listening.design.studyfile import schema
+from listening.drafts.figures import reading_of
 from listening.drafts.journal import add_to_journal, changed_places, who_changed
 from listening.models import Draft
 from listening.web.researcher.draft_fields import question_fields, rater_fields
@@ -44,6 +48,8 @@ def table() -> dict[str, Any]:
         ("tasks.0.options.names.5", "Excellent"),
         ("tasks.0.translations.zh-Hans.criteria.naturalness.names.5", "很好"),
         ("study.translations.zh-Hans.texts.welcome", "您好"),
+        ("stop.looks", "0.4, 0.7, 1"),
+        ("stop.target", "0.2"),
     ],
 )
 def test_a_field_shows_what_was_put_and_is_gone_when_taken_back(name: str, value: Any) -> None:
@@ -53,6 +59,63 @@ def test_a_field_shows_what_was_put_and_is_gone_when_taken_back(name: str, value
     assert field_value(top, name) == value
     put(top, name, "usual" if name.endswith("reasons") else type(value)())
     assert field_value(top, name) == before[1]
+
+
+def test_another_stop_rule_keeps_what_it_takes_of_the_one_before() -> None:
+    top = table()
+    assert draft_fields.choose_stop_rule(top, "planned_looks")
+    for name, value in {"looks": "4", "difference": "0.3", "act": "ask", "futility": False}.items():
+        put(top, f"stop.{name}", value)
+    assert top["stop"] == {
+        "rule": "planned_looks",
+        "looks": 4,
+        "difference": 0.3,
+        "act": "ask",
+        "futility": False,
+    }
+    assert draft_fields.choose_stop_rule(top, "half_width")
+    assert top["stop"] == {"rule": "half_width", "looks": 4, "act": "ask"}
+    assert not draft_fields.choose_stop_rule(top, "luck")
+    assert draft_fields.choose_stop_rule(top, "")
+    assert "stop" not in top
+
+
+@pytest.mark.medium
+@pytest.mark.django_db
+def test_a_stop_rule_is_chosen_on_the_page_with_its_raters_beside(ada: Client, tmp_path) -> None:  # noqa: F811
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    save(ada, draft, {"tasks.0.ratings_per_stimulus": "100"})
+    act, page = (reverse(name, args=[draft.code]) for name in ("draft-do", "draft-raters"))
+
+    def choose(rule: str) -> str:
+        draft.refresh_from_db()
+        sent = {"do": "stop-rule", "rule": rule, "revision": draft.revision}
+        return ada.post(act, sent, follow=True).content.decode()
+
+    assert 'data-field="stop.looks"' in choose("planned_looks")
+    save(ada, draft, {"stop.looks": "5", "stop.difference": "0.3"})
+    beside = ada.get(reverse("draft-precision", args=[draft.code])).content.decode()
+    raters = dict(re.findall(r"<dt>Raters, ([^<]+)</dt><dd class=.number.>(\d+)</dd>", beside))
+    most = int(raters["at most"])
+    design = looks_design((0.2, 0.4, 0.6, 0.8, 1.0), futility=True)
+    assert raters == {
+        "no difference": str(round(design.expected_share(0) * most)),
+        "planned difference": str(round(design.expected_share(1) * most)),
+        "at most": str(most),
+    }
+    study = reading_of(Draft.objects.get(pk=draft.pk)).study
+    assert study is not None
+    assert study.stop == {
+        "rule": "planned_looks",
+        "act": "close",
+        "looks": 5,
+        "difference": 0.3,
+        "futility": True,
+    }
+    assert "half_width" in choose("half_width")
+    assert "needs the field target" in ada.get(page).content.decode()
+    assert 'data-field="stop.act"' not in choose("")
 
 
 def test_who_is_screened_out_is_asked() -> None:

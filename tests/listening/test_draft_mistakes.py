@@ -91,7 +91,8 @@ def test_every_anchor_is_an_id_of_its_page() -> None:
         "{key}",
         "e-{key}",
         "code-{key}",
-    }  # {{ text.key }}, {{ field.name }}, {{ code.key }}
+        "stop-{key}",
+    }  # {{ text.key }}, {{ field.name }}, {{ code.key }}, {{ field.anchor }}
     assert {anchor for *_, anchor in (*CONTROLS, *NEAR) if anchor} <= ids
 
 

@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.web.look_jobs import make_looks
-        from listening.selectors import no_study, stop_facts
+        from listening.selectors import look_problems, no_study, stop_facts
 
         key = options["study"]
         if key and (missing := no_study(key)):
@@ -33,5 +33,8 @@ class Command(BaseCommand):
             if look:
                 decision = f"{look['decision_in_words']}. {look['why']}"
                 self.stdout.write(f"Look {number} of “{study}”: {decision}")
+        problems = look_problems(key)
+        if problems:
+            raise CommandError("\n".join(problems))
         if not stored:
             self.stdout.write("No look is due.")

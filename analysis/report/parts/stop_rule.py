@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,31 @@ from analysis.report.interim import FINISHED
 from analysis.report.looks import (
     END,
     GO_ON,
+    LEAST_STEP,
     STOP,
     ComparedFamily,
+    Unit,
     compared_families,
+    futile_before,
     share_of,
     significant_before,
+    stopped_units,
+    units_of,
 )
 from analysis.report.part import Part, PartInput
-from analysis.report.stop_words import BUDGET, PLANNED_LOOKS, paper_sentences, rule_sentences
+from analysis.report.stop_words import (
+    BUDGET,
+    PLANNED_LOOKS,
+    paper_sentences,
+    rule_sentences,
+    stopped_sentences,
+    words_of_stopped,
+)
 from analysis.statistics.planning.group_sequential import looks_design
 from analysis.statistics.planning.planned_looks import (
     POWER,
     SIGNIFICANT,
+    Recruiting,
     Verdicts,
     bounds_that_could_stop,
     verdicts_of,
@@ -36,11 +49,12 @@ if TYPE_CHECKING:
     from analysis.report.report_schema import Report
     from listening.selectors import LookFacts, StopFacts
 
-CLOSED = "closed"
+CLOSED, STUDY = "closed", "study"
 ADJUSTED = (
     "Adjusted: median-unbiased estimate and interval by the stagewise order of outcomes, for the "
-    "looks at which this comparison alone was open. Each interval is for its comparison alone. The "
-    "verdict is Holm's, for all comparisons of a task and criterion."
+    "looks at which this comparison could have ended recruiting for its system or the study. Each "
+    "interval is for its comparison alone. The verdict is Holm's, for all comparisons of a task "
+    "and criterion."
 )
 METHODS = (
     "Estimates after stopping are median-unbiased, by the stagewise order "
@@ -62,6 +76,7 @@ class LookRow:
     in_progress: int = column("In progress", "count")
     decision: str = column("Decision")
     why: str = column("Why")
+    stopped: str = column("No more raters for")
     data_sha256: str = ""
     rules: str = ""
 
@@ -112,7 +127,8 @@ class StopRulePart(Part):
         if not stop:
             raise ValueError("The study has no stop rule: write [stop] into study.toml.")
         level = inputs.options.level
-        sentences = [*_course(stop), *rule_sentences(stop, level), *_expected(stop, level)]
+        sentences = [*_course(stop), *stopped_sentences(stop["made"])]
+        sentences += [*rule_sentences(stop, level), *_expected(stop, level)]
         tables = [_looks_table(stop["made"])] if stop["made"] else []
         methods, warnings = paper_sentences(stop, level), []
         if stop["rule"] == PLANNED_LOOKS and stop["made"]:
@@ -189,6 +205,7 @@ def _looks_table(made: list[LookFacts]) -> Table:
             in_progress=look["in_progress"],
             decision=look["decision_in_words"],
             why=look["why"],
+            stopped=", ".join(words_of_stopped(look)),
             data_sha256=look["data_sha256"],
             rules=" ".join(look["rules"]),
         )
@@ -239,9 +256,10 @@ def adjusted_table(inputs: PartInput, stop: StopFacts) -> Table:
     shares.append(share_of(ratings["session"].nunique(), stop, shares[-1] if shares else 0.0))
     history = [_verdicts_by_comparison(look) for look in before]
     rows: list[AdjustedRow] = []
+    recruiting, stopped = _recruiting(made), stopped_units(made)
     for family in compared_families(final, stop):
         verdicts = _final_verdicts(family, stop, made, shares, ended)
-        rows += _adjusted_rows(family, shares, history, verdicts)
+        rows += _adjusted_rows(family, shares, history, recruiting, stopped, verdicts)
     return Table.from_rows(
         AdjustedRow,
         "stop_adjusted",
@@ -275,10 +293,25 @@ def _final_verdicts(
         shares,
         numbers,
         before=significant_before(made, title),
+        futile_before=futile_before(made, title),
         level=family.level,
         last=True,
     )
     return {(each.condition, each.versus): each.verdict for each in found}
+
+
+def _recruiting(made: Sequence[LookFacts]) -> Recruiting:
+    """What each comparison recruits for: the study, and its systems where these stop alone."""
+    return {
+        (family["title"], row["condition"], row["versus"]): frozenset({STUDY}).union(
+            units_of(family["task"], row, in_pairs=family.get("in_pairs", False))
+            if family["task"] in look["separable"]
+            else ()
+        )
+        for look in made
+        for family in look["families"]
+        for row in family["comparisons"]
+    }
 
 
 def _verdicts_by_comparison(look: LookFacts) -> Verdicts:
@@ -296,17 +329,21 @@ def _adjusted_rows(
     family: ComparedFamily,
     shares: list[float],
     history: Sequence[Verdicts],
+    recruiting: Recruiting,
+    stopped: Set[Unit],
     verdicts: Mapping[tuple[str, str], str],
 ) -> Iterator[AdjustedRow]:
     for each in family.compared:
-        looks = bounds_that_could_stop(history, (family.family.title, *each.pair))
+        looks = bounds_that_could_stop(history, (family.family.title, *each.pair), recruiting)
         times, bounds = [shares[place] for place, _ in looks], [bound for _, bound in looks]
+        last = shares[-1] * family.share_of_raters(each, stopped)
+        last = max(last, times[-1] + LEAST_STEP) if times else last
         verdict = verdicts.get(each.pair, "")
         shown: dict[str, Any] = {"value": None, "low": None, "high": None, "p": None}
         interval = each.interval
         if interval is not None and each.p is not None:
             made = adjusted_estimate(
-                *([*times, shares[-1]], bounds, each.value, interval, each.p),
+                *([*times, last], bounds, each.value, interval, each.p),
                 null=each.null,
                 level=each.level,
             )

@@ -8,9 +8,10 @@ its share to the others.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from scipy import special
 
@@ -100,6 +101,7 @@ def verdicts_of(
     numbers: Sequence[int],
     *,
     before: Mapping[Pair, int] | None = None,
+    futile_before: Collection[Pair] = (),
     comparisons: int = 0,
     level: float = 0.95,
     futility: bool = True,
@@ -110,7 +112,9 @@ def verdicts_of(
 
     ``information`` (k,) are the shares of the planned raters at the looks so far, ``numbers`` (k,)
     their numbers, this look last; ``before`` are the comparisons that were significant, with the
-    look at which. ``comparisons`` is how many are planned, if more than there are. ``difference``
+    look at which; ``futile_before`` those that were futile and stay so, because a system of theirs
+    receives no more raters. ``comparisons`` is how many are planned, if more than there are.
+    ``difference``
     (score units) is the smallest that matters: futile is what would hardly be found if it were
     true; None takes the effect that the plan finds with a power of 80 %. At the ``last`` look all
     of the error is spent, whatever the share of raters.
@@ -125,7 +129,10 @@ def verdicts_of(
         new = [
             each.pair
             for each in compared
-            if each.pair not in rejected and each.z is not None and abs(each.z) >= bound
+            if each.pair not in rejected
+            and each.pair not in futile_before
+            and each.z is not None
+            and abs(each.z) >= bound
         ]
         if not new:
             break
@@ -136,6 +143,8 @@ def verdicts_of(
     for each in compared:
         floor = _floor(each, shares, alpha / m, difference) if futility and not last else None
         own_bound = tested_at.get(each.pair, None if each.pair in rejected else bound)
+        if each.pair in futile_before:
+            floor, own_bound = inf, None
         verdicts.append(_verdict(each, own_bound, floor, rejected.get(each.pair, 0)))
     return verdicts
 
@@ -157,7 +166,7 @@ def _verdict(each: Compared, bound: float | None, floor: float | None, look: int
         high=each.high,
         z=each.z,
         bound=bound,
-        futility=floor,
+        futility=None if floor == inf else floor,
         verdict=verdict,
         look=look,
     )
@@ -196,19 +205,34 @@ def _last_bound(shares: tuple[float, ...], alpha: float, last: bool) -> float:
 
 
 Verdicts = Mapping[Hashable, tuple[str, float | None]]  # of each comparison: verdict and bound
+Recruiting = Mapping[Hashable, frozenset[Hashable]]  # what an open comparison keeps recruiting for
 
 
-def bounds_that_could_stop(looks: Sequence[Verdicts], key: Hashable) -> list[tuple[int, float]]:
-    """The looks, from 0, at which this comparison alone kept the study going, with its bounds.
+def bounds_that_could_stop(
+    looks: Sequence[Verdicts], key: Hashable, recruiting: Recruiting | None = None
+) -> list[tuple[int, float]]:
+    """The looks, from 0, at which this comparison's bound would have ended recruiting for it.
 
-    A study goes on while any comparison is open. So a comparison's own bound ended nothing at a
-    look where another was open, and its estimate is adjusted only for looks where none was.
+    A study goes on while any comparison is open, and so does a system that one of them needs. A
+    comparison's own bound ended nothing at a look where others that were open needed all that it
+    needs, so its estimate is adjusted only for looks where they did not. ``recruiting`` names what
+    each comparison needs; by default all need the study, and no system stops before it.
     """
     found = []
     for place, verdicts in enumerate(looks):
         verdict, bound = verdicts.get(key, ("", None))
-        others = [other for name, (other, _) in verdicts.items() if name != key]
-        is_last_open = verdict == OPEN and all(other in (SIGNIFICANT, FUTILE) for other in others)
-        if is_last_open and bound is not None:
+        if verdict != OPEN or bound is None:
+            continue
+        others = {
+            name
+            for name, (other, _) in verdicts.items()
+            if name != key and other not in (SIGNIFICANT, FUTILE)
+        }
+        if recruiting is None:
+            ends_something = not others
+        else:
+            elsewhere = frozenset[Hashable]().union(*(recruiting[name] for name in others))
+            ends_something = not recruiting[key] <= elsewhere
+        if ends_something:
             found.append((place, bound))
     return found

@@ -14,7 +14,14 @@ from typing import Any
 from listening.common.plain_toml import TomlError, read_toml
 from listening.design.analysis_rules import versioned_rule
 from listening.design.sources import Source
-from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, REFERENCE, RULES
+from listening.design.stop_rule import (
+    BUDGET,
+    FIELDS_OF_RULES,
+    HALF_WIDTH,
+    REFERENCE,
+    RULES,
+    takes,
+)
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import (
     MOST_HYPOTHESES,
@@ -48,15 +55,6 @@ CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion
 CURRENCIES = ("GBP", "USD")  # of Prolific
 AMOUNTS = {"per_hour": "per hour", "per_session": "per session", "per_clip": "per clip"}
 MOST_RULES = 30
-STOP_FIELDS = {  # fields of [stop] that belong to some of its rules
-    "looks": (PLANNED_LOOKS, HALF_WIDTH),
-    "difference": (PLANNED_LOOKS,),
-    "futility": (PLANNED_LOOKS,),
-    "compare": (PLANNED_LOOKS,),
-    "criteria": (PLANNED_LOOKS, HALF_WIDTH),
-    "target": (HALF_WIDTH,),
-    "amount": (BUDGET,),
-}
 
 
 def with_rubric(
@@ -685,10 +683,10 @@ def read_stop(table: Any, study: Mapping[str, Any], notes: Notebook) -> dict[str
     fields["criteria"] = list(fields["criteria"])
     rule = fields["rule"]
     for name in table:
-        if name in STOP_FIELDS and rule in RULES and rule not in STOP_FIELDS[name]:
+        if rule in RULES and not takes(rule, name):
             what = f"The rule “{rule}” takes no {name}."
             notes.toml(
-                f"stop.{name}", what, f"Remove it, or write rule = {_or(STOP_FIELDS[name])}."
+                f"stop.{name}", what, f"Remove it, or write rule = {_or(FIELDS_OF_RULES[name])}."
             )
     for needs, name in ((HALF_WIDTH, "target"), (BUDGET, "amount")):
         if rule == needs and fields[name] is None and name not in table:
@@ -706,8 +704,8 @@ def read_stop(table: Any, study: Mapping[str, Any], notes: Notebook) -> dict[str
         what = "What a session costs is not known."
         remedy = 'Write by = "us" and an amount in [study.payment]; at Prolific set a budget there.'
         notes.toml("stop.rule", what, remedy)
-    own = {name for name in fields if rule in STOP_FIELDS.get(name, RULES)}
-    return {name: fields[name] for name in fields if name in own and fields[name] not in (None, [])}
+    own = {name: value for name, value in fields.items() if takes(rule, name)}
+    return {name: value for name, value in own.items() if value not in (None, [])}
 
 
 def _or(rules: Iterable[str]) -> str:

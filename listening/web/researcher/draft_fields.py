@@ -24,6 +24,7 @@ from listening.design.draft_fields import (
 from listening.design.draft_toml import Table, roles
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.sources import KINDS
+from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired
@@ -40,6 +41,13 @@ SCREEN_OUT_WORDS = {
     "screen.under_18": "people under 18",
 }
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
+STOP_RULES = {
+    "": "when every place is filled",
+    PLANNED_LOOKS: "when the comparisons are decided, at planned looks",
+    HALF_WIDTH: "when the means are precise enough",
+    BUDGET: "when the budget is spent",
+}
+STOP_FURTHER = ("stop.futility", "stop.compare", "stop.criteria")  # folded
 USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
 
 
@@ -232,6 +240,7 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         "has_ethics": bool(study.get("ethics")),
         "composed": consent_text(top, study.get("language", "en")),
         "payment": study.get("payment", {}),
+        "stop": _stop(top),
         "sources": [
             {"entry": each, "kind": KINDS[each["kind"]].title}
             for each in top.get("sources", [])
@@ -239,6 +248,18 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         ],
         "source_kinds": [(key, kind.title) for key, kind in KINDS.items()],
         "languages": [_study_words(tag, study) for tag in languages_of(top)],
+    }
+
+
+def _stop(top: Table) -> dict[str, Any]:
+    """The stop rule's fields as they are, the rules to choose from, and what stands folded."""
+    rule = str(top.get("stop", {}).get("rule", ""))
+    fields = fields_of_table("stop", "stop")
+    further = [f for f in fields if f.name in STOP_FURTHER and takes(rule, f.name[len("stop.") :])]
+    return {field.name.removeprefix("stop."): field_value(top, field.name) for field in fields} | {
+        "rules": list(STOP_RULES.items()),
+        "usual_looks": USUAL_LOOKS.get(rule, ""),
+        "further": controls(further, top),
     }
 
 

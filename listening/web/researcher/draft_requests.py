@@ -181,12 +181,13 @@ PARTS = {  # button -> what it does to study.toml; whether it could
     ),
     "remove-task": lambda top, form: draft_fields.remove_task(top, form.get("task", "")),
     "compose": lambda top, form: compose_consent(top),
+    "stop-rule": lambda top, form: draft_fields.choose_stop_rule(top, form.get("rule", "")),
 }
 NAMED = 5  # files, mistakes and lines of pasted texts
 LONGEST_NAME = 255  # that is remembered of a file that is ignored
 OF_SOUNDS = ("arrange", "take-back", *TABLE)  # buttons that lead back to the sounds
 SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
-SHOWN_AT |= {"compose": "draft-raters"}
+SHOWN_AT |= {"compose": "draft-raters", "stop-rule": "draft-raters"}
 
 # --- Fields, as they are typed --------------------------------------------------------------------
 

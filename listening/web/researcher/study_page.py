@@ -30,10 +30,11 @@ from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import StopLook, Study, Task
 from listening.models.study_log import note, withdrawals_of
+from listening.recruitment.closing import closings_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import rating_page_rows, read_ratings
-from listening.selectors.stop_rule import stop_facts_of
+from listening.selectors.stop_rule import overdue_look, stop_facts_of
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.sessions.source_quotas import counts_of
@@ -183,7 +184,8 @@ def _stop_rule(study: Study) -> dict[str, Any]:
     applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON
     is_asking = rule.act == ASK and applies and study.state != Study.State.CLOSED
     words = rule.words(facts["planned"], facts["currency"])
-    return {"stop": facts, "stop_words": words, "stop_asks": is_asking}
+    late = overdue_look(study)
+    return {"stop": facts, "stop_words": words, "stop_asks": is_asking, "late_look": late}
 
 
 # --- One study -----------------------------------------------------------------------------------
@@ -198,6 +200,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "study": mine,
         **_stop_rule(mine),
+        "closings": closings_of(mine),
         "progress": progress,
         "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": None if findings is None else findings_of_study(findings, mine, request.user),
