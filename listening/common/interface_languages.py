@@ -16,6 +16,10 @@ class InterfaceLanguage(NamedTuple):
 INTERFACE_LANGUAGES = (
     InterfaceLanguage("en", "English", checked=True),
     InterfaceLanguage("de", "Deutsch"),
+    InterfaceLanguage("fr", "Français"),
+    InterfaceLanguage("es", "Español"),
+    InterfaceLanguage("it", "Italiano"),
+    InterfaceLanguage("nl", "Nederlands"),
     InterfaceLanguage("ar", "العربية"),
     InterfaceLanguage("pt-br", "Português do Brasil"),
     InterfaceLanguage("zh-hans", "简体中文"),
