@@ -26,6 +26,8 @@ INTERFACE_LANGUAGES = (
     InterfaceLanguage("tr", "Türkçe"),
     InterfaceLanguage("ar", "العربية"),
     InterfaceLanguage("pt-br", "Português do Brasil"),
+    InterfaceLanguage("hi", "हिन्दी"),
+    InterfaceLanguage("id", "Bahasa Indonesia"),
     InterfaceLanguage("zh-hans", "简体中文"),
     InterfaceLanguage("zh-hant", "繁體中文"),
 )
