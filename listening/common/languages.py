@@ -37,8 +37,8 @@ def interface_language(tag: str) -> str:
 
 
 def unchecked_translations() -> list[str]:
-    """Names of the languages whose translation no native speaker has checked yet."""
-    return [each.name for each in INTERFACE_LANGUAGES if not each.checked]
+    """English names of the languages whose translation no native speaker has checked yet."""
+    return [each.english_name for each in INTERFACE_LANGUAGES if not each.checked]
 
 
 def direction(tag: str) -> str:

@@ -338,5 +338,5 @@ def test_the_first_page_speaks_each_language_with_its_dates(db, code):
 
 
 def test_researchers_see_which_translations_nobody_has_checked():
-    assert "Deutsch" in unchecked_translations()
+    assert "German" in unchecked_translations()
     assert "English" not in unchecked_translations()
