@@ -27,6 +27,7 @@ from config.run.private_files import (
     group_of,
 )
 from config.variables import Variables, check_names
+from listening.common.interface_languages import INTERFACE_LANGUAGES
 
 BASE_DIR = FILES  # templates, static files, words, the demo
 check_names(os.environ)
@@ -196,7 +197,7 @@ EARNEST_REQUIRE_TWO_FACTOR = _variables["EARNEST_REQUIRE_TWO_FACTOR"]
 EARNEST_SIGN_ONS = sign_ons(_env)
 globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGES = [(each.code, each.name) for each in INTERFACE_LANGUAGES]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"

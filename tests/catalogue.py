@@ -1,7 +1,7 @@
 """Every sentence that raters can see, found in templates and modules, and its translations.
 
-`python -m tests.catalogue` brings locale/ up to date: new sentences come into the .po without a
-translation, lost ones leave it, and the .mo is made again.
+`python -m tests.catalogue` brings locale/ up to date: new sentences come into each .po without a
+translation, lost ones leave it, and the .mo files are made again.
 """
 
 from __future__ import annotations
@@ -10,39 +10,37 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
 
+from listening.common.interface_languages import INTERFACE_LANGUAGES
+
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
-PO, MO = FOLDER / "django.po", FOLDER / "django.mo"
+LOCALES = [to_locale(each.code) for each in INTERFACE_LANGUAGES if each.code != "en"]
 KEYWORDS = dict.fromkeys(("_", "gettext", "gettext_noop", "gettext_lazy"), None) | {
     "ngettext": (1, 2),
     "pgettext": ((1, "c"), 2),
 }
 PLACE = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
-HEADERS = [
-    ("Content-Type", "text/plain; charset=utf-8"),
-    ("Content-Transfer-Encoding", "8bit"),
-    ("Language", "zh_Hans"),
-    ("Plural-Forms", "nplurals=1; plural=0;"),
-]
+Sentence = str | tuple[str, str]  # as it is, or for one and for several
 
 
-def sentences() -> dict[str, list[str]]:
-    """msgid → the files that say it, in the order in which they are found."""
-    found: dict[str, list[str]] = {}
+@cache
+def sentences() -> dict[Sentence, list[str]]:
+    """Each msgid, with the files that say it, in the order in which they are found."""
+    found: dict[Sentence, list[str]] = {}
     for path, text in _texts():
         name = str(path.relative_to(ROOT))
         for _line, message, _comments, _context in extract(
             "python", io.BytesIO(text.encode()), keywords=KEYWORDS
         ):
-            assert isinstance(message, str), f"{name}: plurals need work here"
             places = found.setdefault(message, [])
             if name not in places:
                 places.append(name)
@@ -63,9 +61,30 @@ def places(text: str) -> list[str]:
     return sorted(PLACE.findall(text))
 
 
-def translations() -> Catalog:
-    with PO.open("rb") as file:
-        return read_po(file, locale="zh_Hans", charset="utf-8")
+def forms(words: Sentence | list[str]) -> list[str]:
+    """The texts of a sentence or of its translation: one, or one for each plural form."""
+    return [words] if isinstance(words, str) else list(words)
+
+
+def file(locale: str, ending: str) -> Path:
+    return ROOT / "locale" / locale / "LC_MESSAGES" / f"django.{ending}"
+
+
+def translations(locale: str) -> Catalog:
+    with file(locale, "po").open("rb") as stored:
+        return read_po(stored, locale=locale, charset="utf-8")
+
+
+def untranslated(locale: str) -> list[Sentence]:
+    """The sentences of which a form has no translation."""
+    known = translations(locale)
+    return [
+        said for said in sentences() if not (each := known.get(said)) or not all(forms(each.string))
+    ]
+
+
+def messages(locale: str) -> list[Message]:
+    return [each for each in translations(locale) if each.id]
 
 
 def compiled(catalogue: Catalog) -> bytes:
@@ -75,27 +94,38 @@ def compiled(catalogue: Catalog) -> bytes:
     return buffer.getvalue()
 
 
-def update() -> Catalog:
+def update(locale: str) -> Catalog:
     """The catalogue of all sentences, with the translations that there are."""
-    known = translations() if PO.exists() else Catalog()
-    fresh = Catalog(locale="zh_Hans", charset="utf-8", fuzzy=False)
+    known = translations(locale) if file(locale, "po").exists() else Catalog(locale=locale)
+    fresh = Catalog(locale=locale, charset="utf-8", fuzzy=False)
     for message, files in sentences().items():
         old = known.get(message)
-        flags = ["python-format"] if "%(" in message else []
-        fresh.add(message, old.string if old else "", [(f, None) for f in files], flags)
+        kept = old.string if old and len(forms(old.id)) == len(forms(message)) else ""
+        flags = ["python-format"] if "%(" in forms(message)[0] else []
+        fresh.add(message, kept, [(f, None) for f in files], flags)
     return fresh
 
 
 def write(catalogue: Catalog) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    """Write both files of a language."""
+    locale = str(catalogue.locale)
+    file(locale, "po").parent.mkdir(parents=True, exist_ok=True)
+    headers = [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Content-Transfer-Encoding", "8bit"),
+        ("Language", locale),
+        ("Plural-Forms", catalogue.plural_forms),
+    ]
     buffer = io.BytesIO()
     write_po(buffer, catalogue, width=100, omit_header=True)
-    lines = "\n".join(f'"{name}: {value}\\n"' for name, value in HEADERS)
-    PO.write_text(f'msgid ""\nmsgstr ""\n{lines}\n\n{buffer.getvalue().decode().strip()}\n')
-    MO.write_bytes(compiled(translations()))
+    lines = "\n".join(f'"{name}: {value}\\n"' for name, value in headers)
+    file(locale, "po").write_text(
+        f'msgid ""\nmsgstr ""\n{lines}\n\n{buffer.getvalue().decode().strip()}\n'
+    )
+    file(locale, "mo").write_bytes(compiled(translations(locale)))
 
 
 if __name__ == "__main__":
-    write(update())
-    missing = [m.id for m in translations() if m.id and not m.string]
-    print(*missing, sep="\n")
+    for each in LOCALES:
+        write(update(each))
+        print(*(f"{each}: {missing}" for missing in untranslated(each)), sep="\n", end="")

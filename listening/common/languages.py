@@ -12,8 +12,11 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.translation import get_language_info
 
+from listening.common.interface_languages import INTERFACE_LANGUAGES
+
 ENGLISH = "en"
-HANS = "zh-hans"
+CODES = frozenset(each.code for each in INTERFACE_LANGUAGES)
+TRADITIONAL = frozenset(["hant", "tw", "hk", "mo"])  # scripts and places of Traditional Chinese
 RIGHT_TO_LEFT = frozenset(
     ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]
 )
@@ -24,9 +27,18 @@ RATERS = frozenset({"landing", "session"})  # pages that study and session give 
 def interface_language(tag: str) -> str:
     """The language of our own words for a study in `tag`: English where we have no other.
 
-    Readers of Traditional Chinese get Simplified: they read it with less effort than English.
+    Readers of Portuguese get that of Brazil.
     """
-    return HANS if _parts(tag)[0] == "zh" else ENGLISH
+    first, *rest = _parts(tag)
+    if first == "zh":
+        return "zh-hans" if TRADITIONAL.isdisjoint(rest) or "hans" in rest else "zh-hant"
+    code = {"pt": "pt-br"}.get(first, first)
+    return code if code in CODES else ENGLISH
+
+
+def unchecked_translations() -> list[str]:
+    """English names of the languages whose translation no native speaker has checked yet."""
+    return [each.english_name for each in INTERFACE_LANGUAGES if not each.checked]
 
 
 def direction(tag: str) -> str:
@@ -65,7 +77,7 @@ def study_words(
 def name_of(tag: str) -> str:
     """A language as those who speak it call it, where Django knows; else its tag."""
     parts = tag.replace("_", "-").lower().split("-")
-    for known in ("-".join(parts), {"zh": HANS}.get(parts[0], parts[0])):
+    for known in ("-".join(parts), interface_language(tag) if parts[0] == "zh" else parts[0]):
         with suppress(KeyError):
             return str(get_language_info(known)["name_local"])
     return tag

@@ -1,65 +1,125 @@
-"""Raters read their study's language: the catalogue is whole, and every page speaks it."""
+"""Raters read their study's language: catalogues are complete, and every page speaks it."""
 
 from __future__ import annotations
 
 import gettext
+import html
 import io
 import json
 import re
-from functools import cache
+from datetime import date
 from html.parser import HTMLParser
 
 import pytest
 from django.test import Client
+from django.utils import translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext as gettext_of
+from django.utils.translation import ngettext
 
-from listening.common.languages import direction, interface_language, page_words
+from listening.common.interface_languages import INTERFACE_LANGUAGES
+from listening.common.languages import (
+    direction,
+    interface_language,
+    page_words,
+    unchecked_translations,
+)
 from listening.models import Study
 from tests import catalogue
 from tests.factories import ATT_TRAPS, arrive, current, make_study, make_user
 
 CHINESE_BROWSER = {"HTTP_ACCEPT_LANGUAGE": "zh-CN,zh;q=0.9,en;q=0.5"}
 LATIN = re.compile(r"[A-Za-z]{2,}")
+SCRIPTS = {  # of the languages that are not written in Latin letters
+    "ar": re.compile(r"[\u0600-\u06ff]"),
+    "hi": re.compile(r"[\u0900-\u097f]"),
+    "ja": re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]"),
+    "ko": re.compile(r"[\uac00-\ud7af]"),
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "zh": re.compile(r"[\u4e00-\u9fff]"),
+}
 OUR_NAMES = {"JavaScript", "Cookie", "Earnest", "Esc"}  # the same in every language
 
 
 # --- The catalogue ---------------------------------------------------------------------------
 
-said_to_raters = cache(catalogue.sentences)
+each_locale = pytest.mark.parametrize("locale", catalogue.LOCALES)
 
 
 @pytest.mark.slow
-def test_every_sentence_for_raters_has_a_chinese_translation():
-    known = catalogue.translations()
-    missing = [s for s in said_to_raters() if not (known.get(s) and known.get(s).string)]
-    assert missing == [], "add them to locale/zh_Hans: python -m tests.catalogue"
+@each_locale
+def test_every_sentence_for_raters_is_translated(locale):
+    assert catalogue.untranslated(locale) == [], "translate them: python -m tests.catalogue"
 
 
 @pytest.mark.slow
-def test_no_translation_is_left_of_a_sentence_that_nobody_says():
-    said = said_to_raters()
-    idle = [m.id for m in catalogue.translations() if m.id and m.id not in said]
+@each_locale
+def test_no_translation_is_left_of_a_sentence_that_nobody_says(locale):
+    said = catalogue.sentences()
+    idle = [m.id for m in catalogue.messages(locale) if m.id not in said]
     assert idle == [], "run python -m tests.catalogue"
 
 
-def test_a_translation_fills_in_what_the_sentence_fills_in():
+@pytest.mark.medium
+@each_locale
+def test_a_translation_fills_in_what_the_sentence_fills_in(locale):
+    """Each plural form but that of one, which may say “one page”, has all blanks."""
     differing = [
-        (m.id, m.string)
-        for m in catalogue.translations()
-        if m.id and catalogue.places(m.id) != catalogue.places(m.string)
+        (m.id, text)
+        for m in catalogue.messages(locale)
+        for text in catalogue.forms(m.string)
+        if catalogue.places(text) != catalogue.places(catalogue.forms(m.id)[-1])
+        and not (m.pluralizable and not catalogue.places(text))
     ]
     assert differing == []
 
 
-def test_translations_are_chinese_without_stray_half_width_marks():
+@pytest.mark.medium
+@each_locale
+def test_a_catalogue_has_its_plural_forms_and_can_be_formatted(locale):
+    known = catalogue.translations(locale)
+    assert [(m.id, faults) for m in known if m.id and (faults := [*m.check(known)])] == []
+    counted = [m for m in known if m.pluralizable]
+    assert counted
+    for message in counted:
+        assert len(message.string) == known.num_plurals
+    for number in range(102):
+        with translation.override(catalogue_code(locale)):
+            text = ngettext("%(screens)s screen", "%(screens)s screens", number)
+        form = known.get(("%(screens)s screen", "%(screens)s screens")).string
+        assert text in form
+
+
+def catalogue_code(locale):
+    return locale.lower().replace("_", "-")
+
+
+@pytest.mark.medium
+@each_locale
+def test_a_translation_is_in_the_script_of_its_language(locale):
+    """A line in Latin letters of another alphabet's language was forgotten or is a name."""
+    script = SCRIPTS.get(locale.split("_")[0])
+    wrong = [
+        text
+        for m in catalogue.messages(locale)
+        for text in catalogue.forms(m.string)
+        if script and LATIN.search(re.sub(r"%?[({]\w+[)}]", "", text)) and not script.search(text)
+    ]
+    assert set(wrong) <= {"Esc", "Enter", "Shift", "Del", "Delete"}
+
+
+def test_chinese_has_no_stray_half_width_marks():
     halves = re.compile(r"[\u4e00-\u9fff][,;:?!.]|[,;:?!][\u4e00-\u9fff]")
-    wrong = [m.string for m in catalogue.translations() if m.id and halves.search(m.string)]
-    assert wrong == []
+    texts = [m.string for each in ("zh_Hans", "zh_Hant") for m in catalogue.messages(each)]
+    assert [text for text in texts if isinstance(text, str) and halves.search(text)] == []
 
 
-def test_the_compiled_catalogue_is_that_of_the_translations():
-    fresh = io.BytesIO(catalogue.compiled(catalogue.translations()))
-    with catalogue.MO.open("rb") as file:
-        committed = dict(gettext.GNUTranslations(file)._catalog)
+@pytest.mark.medium
+@each_locale
+def test_the_compiled_catalogue_is_that_of_the_translations(locale):
+    fresh = io.BytesIO(catalogue.compiled(catalogue.translations(locale)))
+    with catalogue.file(locale, "mo").open("rb") as stored:
+        committed = dict(gettext.GNUTranslations(stored)._catalog)
     compiled = dict(gettext.GNUTranslations(fresh)._catalog)
     committed.pop(""), compiled.pop("")
     assert committed == compiled, "run python -m tests.catalogue"
@@ -68,10 +128,11 @@ def test_the_compiled_catalogue_is_that_of_the_translations():
 @pytest.mark.parametrize(
     ("tag", "language"),
     [
-        *dict.fromkeys(
-            ("zh", "zh-CN", "zh-Hans", "zh_Hans", "zh-hant", "zh-TW"), "zh-hans"
-        ).items(),
-        *dict.fromkeys(("en", "en-GB", "de", "ar", "zhx", "x-klingon"), "en").items(),
+        *dict.fromkeys(("zh", "zh-CN", "zh-Hans", "zh_Hans", "zh-Hans-TW"), "zh-hans").items(),
+        *dict.fromkeys(("zh-hant", "zh-TW", "zh_HK"), "zh-hant").items(),
+        *dict.fromkeys(("de", "de-AT"), "de").items(),
+        *dict.fromkeys(("pt", "pt-PT", "pt_BR"), "pt-br").items(),
+        *dict.fromkeys(("en", "en-GB", "sw", "zhx", "x-klingon"), "en").items(),
     ],
 )
 def test_a_study_in_any_language_has_an_interface(tag, language):
@@ -93,10 +154,11 @@ def test_a_language_runs_its_own_way(tag, way):
 
 
 def test_words_in_another_language_than_ours_are_marked():
-    assert page_words("de") == {"page_direction": "ltr", "study_lang": "de"}
+    assert page_words("sw") == {"page_direction": "ltr", "study_lang": "sw"}
+    assert page_words("de-AT")["study_lang"] == ""
     assert page_words("zh_CN")["study_lang"] == ""
     assert page_words("en-GB")["study_lang"] == ""
-    assert page_words("ar") == {"page_direction": "rtl", "study_lang": "ar"}
+    assert page_words("he") == {"page_direction": "rtl", "study_lang": "he"}
 
 
 # --- The pages -------------------------------------------------------------------------------
@@ -242,16 +304,39 @@ def test_researchers_read_english_whatever_their_browser_asks_for(chinese):
 
 
 def test_other_languages_get_english_around_their_own_words(db):
-    german = make_study(language="de", texts={"welcome": "Guten Tag."})
-    page = Client().get(f"/r/{german.link}/").content.decode()
+    swahili = make_study(language="sw", texts={"welcome": "Karibu."})
+    page = Client().get(f"/r/{swahili.link}/").content.decode()
     assert '<html lang="en">' in page
-    assert '<p lang="de">Guten Tag.</p>' in page
+    assert '<p lang="sw">Karibu.</p>' in page
     assert "I agree to take part" in page
 
 
 @pytest.mark.medium
 def test_a_study_from_right_to_left_has_a_page_from_right_to_left(db):
-    arabic = make_study(language="ar")
-    assert '<html lang="en" dir="rtl">' in Client().get(f"/r/{arabic.link}/").content.decode()
-    page = Client().get(f"/s/{arrive(arabic).code}/").content.decode()
-    assert '<html lang="en" dir="rtl">' in page
+    for language, ours in (("he", "en"), ("ar", "ar")):
+        study = make_study(language=language)
+        top = f'<html lang="{ours}" dir="rtl">'
+        assert top in Client().get(f"/r/{study.link}/").content.decode()
+        assert top in Client().get(f"/s/{arrive(study).code}/").content.decode()
+    assert '<html lang="ar" dir="rtl">' in Client().get(
+        "/nowhere/", HTTP_ACCEPT_LANGUAGE="ar"
+    ).content.decode()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("code", [each.code for each in INTERFACE_LANGUAGES])
+def test_the_first_page_speaks_each_language_with_its_dates(db, code):
+    study = make_study(language=code)
+    study.erase_on = date(2027, 3, 9)
+    study.save()
+    page = html.unescape(Client().get(f"/r/{study.link}/").content.decode())
+    with translation.override(code):
+        day = date_format(study.erase_on)
+        assert gettext_of("I have read this and I agree to take part.") in page
+    assert day in page
+    assert f'<html lang="{code}"' in page
+
+
+def test_researchers_see_which_translations_nobody_has_checked():
+    assert "German" in unchecked_translations()
+    assert "English" not in unchecked_translations()
