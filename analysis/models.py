@@ -247,6 +247,7 @@ class Leaderboard(models.Model):
     error = models.TextField(blank=True)
     asked_at = models.DateTimeField(null=True)
     made_at = models.DateTimeField(null=True)
+    version_note = models.CharField(max_length=200, blank=True)  # of the version that is asked for
 
     class Meta:
         ordering = ["title", "pk"]
@@ -288,6 +289,8 @@ class LeaderboardVersion(models.Model):
     note = models.CharField(max_length=200, blank=True)  # of who asked for it
     text = models.TextField(blank=True)  # the file; empty once it is deleted
     digest = models.CharField(max_length=64)  # SHA-256 of the file
+    answers = models.BinaryField(null=True)  # those that may be published: CSV, gzip
+    answers_facts = models.JSONField(default=dict)  # see AnswersFacts; in the file, too
     deleted_at = models.DateTimeField(null=True)
 
     class Meta:

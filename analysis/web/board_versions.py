@@ -1,8 +1,8 @@
 """Dated versions of a leaderboard: what it showed, with a digest, and which systems came and left.
 
 A version is kept whenever other systems or studies are on the leaderboard than before, and when
-somebody asks for one. Its file goes where a rater in it withdraws or a study in it is deleted; its
-date, systems and digest stay.
+somebody asks for one, with the answers behind it as far as they may be published. Its files go
+where a rater in it withdraws or a study in it is deleted; its date, systems and digest stay.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 from analysis.models import Leaderboard, LeaderboardVersion
 from analysis.report.content import Content
+
+if TYPE_CHECKING:
+    from analysis.report.leaderboard.answers_file import AnswersFile
 
 
 @dataclass(frozen=True)
@@ -46,27 +50,54 @@ def systems_of(content: Content) -> list[str]:
     return sorted({str(row["system"]) for table in tables for row in table.rows})
 
 
-def keep_version(board: Leaderboard, content: Content, note: str = "") -> LeaderboardVersion | None:
-    """The version, if it is a new one: other systems, other studies, or ``note`` says why.
+def is_new_version(board: Leaderboard, content: Content) -> bool:
+    """Whether a version is due: other systems, other studies, or somebody asked for one."""
+    last = board.versions.only("systems", "studies").first()
+    systems = systems_of(content)
+    if last is None or board.version_note:
+        return bool(systems)
+    return (last.systems, last.studies) != (systems, board.keys)
+
+
+def withheld_studies(keys: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The studies whose answers may not be published, with why; and those with public audio."""
+    from listening.selectors import study_terms
+
+    withheld, with_audio = {}, []
+    for key in keys:
+        terms = study_terms(key)
+        if not terms["ratings_licence"]:
+            withheld[key] = "study.toml names no licence of the ratings (ratings_licence)"
+        elif not terms["consent_covers_ratings"]:
+            withheld[key] = "its consent text does not cover this (consent_covers_ratings)"
+        if terms["audio_licence"]:
+            with_audio.append(key)
+    return withheld, with_audio
+
+
+def keep_version(
+    board: Leaderboard, content: Content, answers: AnswersFile | None
+) -> LeaderboardVersion:
+    """Store a version with the answers behind it.
 
     The caller holds the leaderboard's row and has stored the content.
     """
-    systems, keys = systems_of(content), board.keys
-    last = board.versions.first()
-    if last is None and not systems:
-        return None
-    if last and not note and (last.systems, last.studies) == (systems, keys):
-        return None
+    last = board.versions.only("number").first()
     number = last.number + 1 if last else 1
     taken_at = timezone.now()
+    facts = answers.facts if answers else {"left_out": withheld_studies(board.keys)[0]}
+    about = {
+        "studies": board.keys,
+        "systems": systems_of(content),
+        "note": board.version_note,
+    }
     text = json.dumps(
         {
             "leaderboard": board.title,
             "version": number,
             "taken_at": taken_at.isoformat(timespec="seconds"),
-            "studies": keys,
-            "systems": systems,
-            "note": note,
+            **about,
+            "answers": facts,
             "content": content.plain(),
         },
         ensure_ascii=False,
@@ -76,23 +107,25 @@ def keep_version(board: Leaderboard, content: Content, note: str = "") -> Leader
         board=board,
         number=number,
         taken_at=taken_at,
-        studies=keys,
-        systems=systems,
-        note=note,
+        **about,
         text=text,
         digest=hashlib.sha256(text.encode()).hexdigest(),
+        answers=answers.packed if answers else None,
+        answers_facts=facts,
     )
 
 
 def forget_versions(study_key: str) -> None:
     """Deletes the files of versions with this study: ratings in them, or the study, are gone."""
     with_study = LeaderboardVersion.objects.filter(studies__contains=[study_key])
-    with_study.exclude(text="").update(text="", deleted_at=timezone.now())
+    kept = with_study.exclude(text="")
+    kept.update(text="", answers=None, answers_facts={}, deleted_at=timezone.now())
 
 
 def changes(board: Leaderboard) -> list[Change]:
     """All versions, the newest first, each with the systems that came and left."""
-    return list(_changes(list(board.versions.order_by("number"))))[::-1]
+    versions = board.versions.order_by("number").defer("text", "answers")
+    return list(_changes(list(versions)))[::-1]
 
 
 def _changes(versions: Sequence[LeaderboardVersion]) -> Iterator[Change]:
