@@ -240,6 +240,8 @@ class Leaderboard(models.Model):
         "listening.Project", models.CASCADE, null=True, related_name="leaderboards"
     )
     reference = models.CharField(max_length=120, blank=True)  # the system others are compared with
+    anchors = models.JSONField(default=list)  # names of systems that should not move
+    first_day = models.DateField(null=True)  # older answers are set apart
     created_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=7, choices=State, default=State.EMPTY)
     mark = models.CharField(max_length=64, blank=True)  # of all that the result was made of

@@ -146,8 +146,9 @@ UNREACHABLE = "the job queue is not reachable ({}); start it, then reload this p
 
 
 def board_mark(board: Leaderboard) -> str:
-    """A mark of all that a leaderboard is made of: its studies in their order, the reference."""
-    parts = [board.reference, *((key, study_mark(key)) for key in board.keys)]
+    """A mark of all that a leaderboard is made of: its studies in their order and its settings."""
+    parts: list[Any] = [board.reference, board.anchors, str(board.first_day)]
+    parts += ((key, study_mark(key)) for key in board.keys)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -181,7 +182,7 @@ def make_leaderboard(pk: int) -> None:
     mark = board_mark(board)
     ended = {"mark": mark, "made_at": timezone.now()}
     try:
-        content = leaderboard_content(board.keys, board.reference)
+        content = leaderboard_content(board)
         due = is_new_version(board, content)
         answers = public_answers(board) if due else None
     except (ValueError, KeyError) as error:
@@ -225,14 +226,27 @@ def public_answers(board: Leaderboard) -> AnswersFile | None:
 
     if len(withheld) == len(board.keys):
         return None
-    return answers_file([study_input(key) for key in board.keys], withheld, with_audio, pseudonym)
+    return answers_file(_inputs(board), withheld, with_audio, pseudonym)
 
 
-def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:
-    """The leaderboard of these studies, by each study's own rules of screening."""
+def leaderboard_content(board: Leaderboard) -> Content:
+    """The leaderboard as it is now, by each study's own rules of screening."""
+    from analysis.report.leaderboard.anchor_drift import Anchors
     from analysis.report.leaderboard.board import leaderboard
 
-    return leaderboard([study_input(key) for key in keys], reference)
+    days = board.versions.values_list("taken_at", flat=True)
+    anchors = Anchors(board.anchors, [day.date().isoformat() for day in days])
+    return leaderboard(_inputs(board), board.reference, anchors=anchors)
+
+
+def _inputs(board: Leaderboard) -> list[StudyInput]:
+    """Its studies, with older answers set apart where it says so."""
+    from analysis.report.leaderboard.gathering import set_apart
+
+    inputs = [study_input(key) for key in board.keys]
+    if board.first_day is None:
+        return inputs
+    return [set_apart(each, board.first_day.isoformat()) for each in inputs]
 
 
 def forget_boards(study_key: str) -> None:

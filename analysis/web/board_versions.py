@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from analysis.models import Leaderboard, LeaderboardVersion
-from analysis.report.content import Content
+from analysis.report.content import Content, content_from
 
 if TYPE_CHECKING:
     from analysis.report.leaderboard.answers_file import AnswersFile
@@ -39,9 +39,23 @@ class Entered:
     system: str
     first: datetime
     last: datetime | None  # the first version without it; None: it is there
+    note: str = ""  # of that version
 
 
-KEY = "leaderboard"  # with which the keys of tables of ranks begin
+@dataclass(frozen=True)
+class NextVersion:
+    """What would be in a version made now, beside the last one."""
+
+    number: int
+    entered: Sequence[str]
+    left: Sequence[str]
+    studies_entered: Sequence[str]
+    studies_left: Sequence[str]
+    answers: int
+    answers_before: int | None  # None: there is no earlier version, or its file was deleted
+
+
+KEY, STUDIES = "leaderboard", "studies"  # with which keys of tables begin
 
 
 def systems_of(content: Content) -> list[str]:
@@ -73,6 +87,29 @@ def withheld_studies(keys: Sequence[str]) -> tuple[dict[str, str], list[str]]:
         if terms["audio_licence"]:
             with_audio.append(key)
     return withheld, with_audio
+
+
+def next_version(board: Leaderboard, content: Content) -> NextVersion:
+    """What a version made now would change."""
+    last = board.versions.defer("answers").first()
+    systems, keys = systems_of(content), board.keys
+    before = last.systems if last else []
+    studies = last.studies if last else []
+    kept = content_from(json.loads(last.text)["content"]) if last and last.text else None
+    return NextVersion(
+        number=last.number + 1 if last else 1,
+        entered=[system for system in systems if system not in before],
+        left=[system for system in before if system not in systems],
+        studies_entered=[key for key in keys if key not in studies],
+        studies_left=[key for key in studies if key not in keys],
+        answers=_answers_in(content),
+        answers_before=_answers_in(kept) if kept else None,
+    )
+
+
+def _answers_in(content: Content) -> int:
+    tables = (table for table in content.tables if table.key.startswith(STUDIES))
+    return sum(int(row["ratings"]) for table in tables for row in table.rows)
 
 
 def keep_version(
@@ -140,10 +177,10 @@ def _changes(versions: Sequence[LeaderboardVersion]) -> Iterator[Change]:
 def ever_entered(changes: Sequence[Change]) -> list[Entered]:
     """Every system that any version has, those that left too, in alphabetical order."""
     first: dict[str, datetime] = {}
-    last: dict[str, datetime | None] = {}
+    last: dict[str, tuple[datetime | None, str]] = {}
     for change in reversed(changes):
         for system in change.entered:
             first.setdefault(system, change.version.taken_at)
-            last[system] = None
-        last |= dict.fromkeys(change.left, change.version.taken_at)
-    return [Entered(system, first[system], last[system]) for system in sorted(first)]
+            last[system] = (None, "")
+        last |= dict.fromkeys(change.left, (change.version.taken_at, change.version.note))
+    return [Entered(system, first[system], *last[system]) for system in sorted(first)]

@@ -21,6 +21,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_date
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
@@ -34,7 +35,7 @@ from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
 from analysis.web.board_jobs import ask_for_version, content_of, make_when_due
-from analysis.web.board_versions import changes, ever_entered, systems_of
+from analysis.web.board_versions import changes, ever_entered, next_version, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,
@@ -86,9 +87,12 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     make_when_due(board)
     link_to = _file_link(pk)
     context = {**shown_board(board, link_to), **_form(request, board)}
+    context["anchor_choices"] = sorted({*context.get("systems", ()), *board.anchors})
     context["links"] = board.links.select_related("made_by") if may_edit(request, board) else None
     context["may_edit"] = may_edit(request, board)
     context |= versions_of(board, link_to)
+    if context["may_edit"] and (content := content_of(board)):
+        context["next_version"] = next_version(board, content)
     return render(request, "analysis/leaderboard.html", context)
 
 
@@ -120,8 +124,8 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     board = board_for(request.user, pk)
     check_edit(request, board)
     if request.POST.get("do") == "version":
-        note = " ".join(request.POST.get("note", "").split())[:200] or "kept by hand"
-        ask_for_version(board, note)
+        ask_for_version(board, _note_in(request) or "by hand")
+        messages.success(request, "The version is being made. It appears under “Versions”.")
         return redirect(f"{reverse('leaderboard', args=[pk])}#versions-title")
     if request.POST.get("do") == "delete":
         board.delete()
@@ -132,6 +136,11 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     except BoardError as error:
         messages.error(request, str(error))
     return redirect("leaderboard", pk=pk)
+
+
+def _note_in(request: HttpRequest) -> str:
+    """What somebody says of the next version."""
+    return " ".join(request.POST.get("note", "").split())[:200]
 
 
 def _name_of(board: Leaderboard, table: Table, kind: str) -> str:
@@ -307,6 +316,12 @@ def _save_board(request: HttpRequest, board: Leaderboard) -> Leaderboard:
         raise BoardError("You are not a member of this project.")
     board.title, board.project_id = title, known.get(project)
     board.reference = request.POST.get("reference", "").strip()[:120]
+    board.anchors = sorted({name[:120] for name in request.POST.getlist("anchor")})
+    try:
+        board.first_day = parse_date(request.POST.get("first_day", ""))
+    except ValueError:
+        raise BoardError("There is no such day. Enter one as YYYY-MM-DD.") from None
+    board.version_note = _note_in(request) or board.version_note
     by, details = request.user.get_username(), {"options": f"leaderboard “{title}”"}
     with transaction.atomic():
         before = board.keys if board.pk else []

@@ -273,6 +273,36 @@ def test_a_version_is_kept_when_systems_come_or_leave(client, two):
 
 
 @pytest.mark.medium
+def test_the_owner_sees_what_a_version_would_change_before_making_it(client, two):
+    client.force_login(two[0].owner)
+    new(client, study=["one"])
+    made(client)
+    board = Leaderboard.objects.get()
+    again = {"title": "V", "study": ["one"], "anchor": ["cond-0"], "first_day": "2020-01-01"}
+    client.post(f"/leaderboards/{board.pk}/do/", again)
+    assert 'value="cond-0" checked' in made(client)
+    answer_all(arrive(two[0]))
+    client.post(f"/leaderboards/{board.pk}/do/", again | {"study": ["two"], "note": "moved on"})
+    board.refresh_from_db()
+    keep = board.version_note
+    Leaderboard.objects.update(version_note="")
+    page = client.get(f"/leaderboards/{board.pk}/").content.decode()
+    assert "Make version 2" not in page  # nothing is shown yet
+    Leaderboard.objects.update(version_note=keep)
+    page = made(client)
+    first = board.versions.first()
+    assert (first.number, first.note, first.studies) == (2, "moved on", ["two"])
+    assert "Make version 3" in page
+    assert re.search(r"<dt>Ratings</dt><dd>(\d+), \1 in the last version", page)
+    client.post(f"/leaderboards/{board.pk}/do/", again | {"first_day": "2999-12-31"})
+    page = made(client)
+    assert "answers before 2999-12-31, which are set apart" in page
+    assert "Left (UTC)" in page
+    wrong = client.post(f"/leaderboards/{board.pk}/do/", again | {"first_day": "2026-13-01"})
+    assert "There is no such day" in client.get(wrong["Location"]).content.decode()
+
+
+@pytest.mark.medium
 def test_versions_of_a_shared_leaderboard_go_with_ratings_but_not_their_digests(client, two):
     client.force_login(two[0].owner)
     new(client)

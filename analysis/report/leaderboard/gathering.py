@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,14 +13,21 @@ from analysis.formatting import enumerated
 from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.ratings.estimands import Estimand, estimand_of, estimand_of_method
 from analysis.ratings.table import rated
+from analysis.statistics.linking.linked_strengths import (
+    LinkedStrengths,
+    link_choices,
+    link_pairs,
+    link_rankings,
+)
 from analysis.statistics.linking.linked_studies import Clip, Same, same_systems
 from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
 from analysis.statistics.pairs.screens import screen_names
+from analysis.statistics.screening.screened import Exclusions
 
 if TYPE_CHECKING:
-    from analysis.statistics.screening.screened import Exclusions
     from listening.selectors import BoardFacts, BoardQuestion
 
+SET_APART = "set_apart"  # stands in left_out_by of answers before the first day that is used
 PROBABILITY = "pair_probability"
 
 
@@ -196,6 +203,42 @@ def _ratings(
     if LEFT_OUT_BY in rows:
         columns[LEFT_OUT_BY] = rows[LEFT_OUT_BY].to_list()
     return pd.DataFrame(columns)
+
+
+def linked_strengths(
+    question: Question, ratings: pd.DataFrame, units: Sequence[str]
+) -> LinkedStrengths:
+    """The strengths behind a question's comparisons, rankings or choices, unit by unit."""
+    if question.estimand.in_pairs:
+        return link_pairs(ratings, units)
+    link = link_choices if question.estimand.best_and_worst else link_rankings
+    return link(ratings, units)
+
+
+def set_apart(study: StudyInput, first_day: str) -> StudyInput:
+    """The study without its answers before a day (ISO date), which count as excluded."""
+    older = study.ratings["rated_at"].astype(str).str[:10] < first_day
+    if not older.any():
+        return study
+    rows = study.ratings[older]
+    excluded = rows.assign(**{LEFT_OUT_BY: SET_APART})
+    counted = Exclusions(
+        rule=SET_APART,
+        version="1",
+        what=f"answers before {first_day}, which are set apart",
+        ratings=len(rows),
+        ratings_told=len(rows),
+        ratings_only_here=len(rows),
+        raters=int(rows["rater"].nunique()),
+        blocks=len(rows[["task", "session", "block"]].drop_duplicates()),
+    )
+    every = excluded if study.excluded is None else pd.concat([study.excluded, excluded])
+    return replace(
+        study,
+        ratings=study.ratings[~older],
+        excluded=every,
+        exclusions=[*study.exclusions, counted],
+    )
 
 
 def _rated_clips(ratings: pd.DataFrame) -> pd.DataFrame:
