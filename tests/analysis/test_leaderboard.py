@@ -238,6 +238,15 @@ def test_differences_in_paired_studies_cover_the_truth_across_links(runs):
     assert np.mean(pairs["a", "c"]) > low
 
 
+def test_more_systems_than_letters_compare_are_said_with_a_remedy():
+    many = {f"s{n}": 3.0 for n in range(41)}
+    board = leaderboard([study("one", many, clips=2)])
+    table = next(table for table in board.tables if table.key == "leaderboard")
+    assert "Letters" not in {column.heading for column in table.columns}
+    assert "share a letter" not in table.note
+    assert "one rank 41 systems: letters are for 40 at most." in " ".join(board.warnings)
+
+
 def test_questions_that_prefer_no_system_are_left_out_by_name():
     board = leaderboard([study("one", {"x": 3, "y": 4}, method="abx")])
     assert not board.tables

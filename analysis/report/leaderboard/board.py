@@ -31,6 +31,7 @@ from analysis.report.leaderboard.gathering import (
     question_set,
 )
 from analysis.report.leaderboard.standings import (
+    MOST_COMPARED,
     Standing,
     difference_rows,
     score_rows,
@@ -216,6 +217,7 @@ def _scores(
 ) -> Table:
     rows: list[dict[str, Any]] = []
     decimals = scores.decimals
+    lettered = any(standing.letters for standing in standings)
     marked = [name for name in metrics.names if metrics.direction[name] is not None]
     lowest = [metrics.key(name) for name in marked if not metrics.direction[name]]
     for standing in standings:
@@ -233,7 +235,7 @@ def _scores(
         Column("system", "System"),
         Column("score", scores.heading, "number", decimals),
         Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
-        Column("letters", "Letters", "mark"),
+        *([Column("letters", "Letters", "mark")] if lettered else []),
         *(
             Column(metrics.key(name), _metric_heading(metrics, name), "number")
             for name in metrics.names
@@ -245,7 +247,7 @@ def _scores(
     ]
     metric_note = " Metrics: means over the clips that people rated." if metrics.names else ""
     title = f"Leaderboard: {question.title}"
-    note = f"{scores.note}{metric_note} {LETTERS} {LEGEND}"
+    note = " ".join([scores.note + metric_note, *[LETTERS] * lettered, LEGEND])
     group = "group" if any(row["group"] for row in rows) else ""
     about = question.title
     return Table(f"{KEY}{suffix}", title, columns, rows, note, about=about, group=group)
@@ -498,6 +500,12 @@ def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
             "system again in the other study."
         )
     for each in standings:
+        if len(each.order) > MOST_COMPARED:
+            yield (
+                f"{_units(each)} rank {len(each.order)} systems: letters are for {MOST_COMPARED} "
+                "at most. See the table of differences, or split the leaderboard. To compare "
+                "each system with one of your choice, set it under “Compare with”."
+            )
         heterogeneity = each.component.heterogeneity
         if heterogeneity is None:
             continue
