@@ -40,6 +40,7 @@ from .statistics.planning import components_from_pilot as components_from_pilot
 from .statistics.planning import plan_for_difference as plan_for_difference
 from .statistics.planning import plan_for_half_width as plan_for_half_width
 from .statistics.planning import preset as preset
+from .statistics.prediction_powered import ppi as ppi
 from .statistics.prediction_powered import prediction_powered as prediction_powered
 from .statistics.screening import default_rules as default_rules
 from .statistics.screening import rule_from as rule_from

@@ -240,6 +240,8 @@ class Leaderboard(models.Model):
         "listening.Project", models.CASCADE, null=True, related_name="leaderboards"
     )
     reference = models.CharField(max_length=120, blank=True)  # the system others are compared with
+    anchors = models.JSONField(default=list)  # names of systems that should not move
+    first_day = models.DateField(null=True)  # older answers are set apart
     created_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=7, choices=State, default=State.EMPTY)
     mark = models.CharField(max_length=64, blank=True)  # of all that the result was made of
@@ -247,6 +249,7 @@ class Leaderboard(models.Model):
     error = models.TextField(blank=True)
     asked_at = models.DateTimeField(null=True)
     made_at = models.DateTimeField(null=True)
+    version_note = models.CharField(max_length=200, blank=True)  # of the version that is asked for
 
     class Meta:
         ordering = ["title", "pk"]
@@ -288,6 +291,8 @@ class LeaderboardVersion(models.Model):
     note = models.CharField(max_length=200, blank=True)  # of who asked for it
     text = models.TextField(blank=True)  # the file; empty once it is deleted
     digest = models.CharField(max_length=64)  # SHA-256 of the file
+    answers = models.BinaryField(null=True)  # those that may be published: CSV, gzip
+    answers_facts = models.JSONField(default=dict)  # see AnswersFacts; in the file, too
     deleted_at = models.DateTimeField(null=True)
 
     class Meta:

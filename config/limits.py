@@ -156,7 +156,7 @@ LIMITS = (
     ANSWERING,
     Limit(
         "shared results of an address",
-        ("shared-results", "shared-leaderboard"),
+        ("shared-results", "shared-leaderboard", "shared-leaderboard-file"),
         120,
         60,
         client_network,

@@ -12,11 +12,13 @@ of `clustered_variance` for the residuals y - lambda x, plus lambda² var(x over
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from analysis.arrays import Floats
@@ -188,3 +190,47 @@ def _variance(row: Floats, residual: Clustered, n: int) -> tuple[float, float]:
     _, by_item, _ = clustered_parts(row, residual)
     more = (n - 1) ** 2 / (n * (n - 2)) - 1  # (n - 1) / (n - 2) in the place of n / (n - 1)
     return float(variance[0] + more * by_item[0]), float(min(df[0], n - 2))
+
+
+def ppi(ratings: Any, scores: Any, level: float = 0.95) -> list[Assisted]:
+    """Means and differences of conditions, helped by a metric that scored every clip.
+
+    Args:
+        ratings: a data frame or rows with condition, stimulus, rater and score, and item (what is
+            spoken; the stimulus where there is no such column). One criterion, no traps. The
+            column estimand says what scores are (without it, mos: 1 to 5, or more points).
+        scores: the same with condition, stimulus and value, of rated and of other clips.
+        level: of the intervals.
+
+    Returns the means, then all differences: see `prediction_powered`, whose conditions hold.
+    Raises ValueError where a column or a value is missing, or a clip has two values.
+    """
+    table = _frame(ratings, "ratings", ("condition", "stimulus", "rater", "score"))
+    known = _frame(scores, "scores", ("condition", "stimulus", "value"))
+    if twice := known["stimulus"][known["stimulus"].duplicated()].tolist():
+        raise ValueError(f"scores: the clip {twice[0]} is there twice. Give one metric's values.")
+    for name, of in (("score", table), ("value", known)):
+        of[name] = of[name].astype("float64")
+    if table["score"].isna().any():
+        raise ValueError("ratings: a score is missing. Leave such rows out.")
+    item = table["item"] if "item" in table else table["stimulus"]
+    rater, raters = coded_column(table["rater"])
+    items, item_names = coded_column(item)
+    estimand = str(table["estimand"].iloc[0]) if "estimand" in table and len(table) else "mos"
+    named = table.assign(versus_condition="")
+    family = Family(named, {}, estimand, rater, items, len(raters), len(item_names))
+    values = dict(zip(known["stimulus"], known["value"].tolist(), strict=True))
+    far = known[~known["stimulus"].isin(table["stimulus"])]
+    others = {
+        str(name): own["value"].to_numpy(dtype=np.float64) for name, own in far.groupby("condition")
+    }
+    return list(prediction_powered(family, values, others, level))
+
+
+def _frame(rows: Any, what: str, needed: Sequence[str]) -> pd.DataFrame:
+    frame = rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    absent = [name for name in needed if name not in frame]
+    if absent:
+        raise ValueError(f"{what}: no column {', '.join(absent)}. Give {', '.join(needed)}.")
+    names = [name for name in (*needed[:-1], "item") if name in frame]
+    return frame.reset_index(drop=True).astype(dict.fromkeys(names, "str"))

@@ -7,7 +7,8 @@ import json
 import logging
 import pickle
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,20 @@ from typing import TYPE_CHECKING, Any
 from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
-from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardVersion
+from analysis.models import Leaderboard, LeaderboardEntry
+from analysis.ratings.cells import LEFT_OUT_BY
+from analysis.ratings.published import STAY
 from analysis.report.content import Content, content_from
 from analysis.statistics.screening import rule_text
-from analysis.web.board_versions import forget_versions, keep_version
+from analysis.web.board_versions import (
+    forget_versions,
+    is_new_version,
+    keep_version,
+    withheld_studies,
+)
 from analysis.web.cache import code_mark, marks
 from analysis.web.study_tables import study_rules, study_spared
 from config.missing_packages import failure
@@ -30,24 +39,31 @@ from listening.models.requested_jobs import ask, requested_job
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.report.leaderboard.answers_file import AnswersFile
     from analysis.report.leaderboard.gathering import StudyInput
     from analysis.statistics.screening.screened import Exclusions
 
 
 KEPT_S = 7 * 86_400
 _RATINGS = ["task", "criterion", "stimulus", "versus_stimulus", "presented_first", "rater"]
-_RATINGS += ["score", "estimand", "trap", "rated_at"]
+_RATINGS += ["score", "estimand", "trap", "rated_at", "session", "block", "position"]
+_RATINGS += ["pair_probability"]
 _SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"]
 
 
 @dataclass(frozen=True)
 class Screened:
-    """A study's ratings after screening, what was excluded, and its metric scores."""
+    """A study's ratings after screening, what was excluded, and its metric scores.
+
+    The fields are those of `StudyInput`.
+    """
 
     ratings: pd.DataFrame
     scores: pd.DataFrame
-    scripted: int
+    scripted: frozenset[str]
     exclusions: Sequence[Exclusions]
+    excluded: pd.DataFrame
+    withheld: Mapping[str, int]
 
 
 def study_mark(key: str) -> str:
@@ -67,13 +83,7 @@ def study_input(key: str) -> StudyInput:
     if screened is None:
         screened = _read(key)
         _keep(key, mark, screened)
-    return StudyInput(
-        board_facts(key),
-        screened.ratings,
-        screened.scores,
-        screened.scripted,
-        screened.exclusions,
-    )
+    return StudyInput(board_facts(key), **vars(screened))
 
 
 def forget_input(key: str) -> None:
@@ -92,11 +102,19 @@ def _read(key: str) -> Screened:
     rules = study_rules(key)
     screened = screen(from_study(key), rules, study_spared(key))
     ratings = screened.kept(rules)
+    excluded = screened.excluded()
     scripted = scripted_raters(key) & set(ratings["rater"])
     scores = scores_from_rows(study_scores(key))
     used = [name for name in _SCORES if name in scores]
-    rows = rated(ratings)[_RATINGS]
-    return Screened(rows, scores[used], len(scripted), screened.counts())
+    stays = excluded["session_status"].astype(str).map(STAY).fillna("")
+    return Screened(
+        ratings=rated(ratings)[_RATINGS],
+        scores=scores[used],
+        scripted=frozenset(scripted),
+        exclusions=screened.counts(),
+        excluded=excluded[stays == ""][[*_RATINGS, LEFT_OUT_BY]],
+        withheld=Counter(stays[stays != ""].tolist()),
+    )
 
 
 def _cached_screening(key: str, mark: str) -> Screened | None:
@@ -128,8 +146,9 @@ UNREACHABLE = "the job queue is not reachable ({}); start it, then reload this p
 
 
 def board_mark(board: Leaderboard) -> str:
-    """A mark of all that a leaderboard is made of: its studies in their order, the reference."""
-    parts = [board.reference, *((key, study_mark(key)) for key in board.keys)]
+    """A mark of all that a leaderboard is made of: its studies in their order and its settings."""
+    parts: list[Any] = [board.reference, board.anchors, str(board.first_day)]
+    parts += ((key, study_mark(key)) for key in board.keys)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -163,7 +182,9 @@ def make_leaderboard(pk: int) -> None:
     mark = board_mark(board)
     ended = {"mark": mark, "made_at": timezone.now()}
     try:
-        content = leaderboard_content(board.keys, board.reference)
+        content = leaderboard_content(board)
+        due = is_new_version(board, content)
+        answers = public_answers(board) if due else None
     except (ValueError, KeyError) as error:
         boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
     except Exception as error:
@@ -179,22 +200,53 @@ def make_leaderboard(pk: int) -> None:
                 boards.update(state=State.EMPTY)
                 return
             boards.update(state=State.DONE, error="", result=text, **ended)
-            keep_version(row, content)
+            if due:
+                boards.filter(version_note=board.version_note).update(version_note="")
+                keep_version(board, content, answers)
 
 
-def keep_version_now(board: Leaderboard, note: str) -> LeaderboardVersion | None:
-    """A version of what the leaderboard shows now; None where it shows nothing."""
+def ask_for_version(board: Leaderboard, note: str) -> None:
+    """Have the leaderboard made of the answers so far and kept as a version, whatever changed."""
+    board.state, board.asked_at, board.version_note = State.WAITING, timezone.now(), note
     with transaction.atomic():
-        row = Leaderboard.objects.select_for_update().get(pk=board.pk)
-        content = content_of(row)
-        return None if content is None else keep_version(row, content, note)
+        board.save(update_fields=["state", "asked_at", "version_note"])
+        _queue(board.pk)
 
 
-def leaderboard_content(keys: Sequence[str], reference: str = "") -> Content:
-    """The leaderboard of these studies, by each study's own rules of screening."""
+def public_answers(board: Leaderboard) -> AnswersFile | None:
+    """The answers of its studies as a file, as far as they may be published."""
+    from analysis.report.leaderboard.answers_file import answers_file
+
+    withheld, with_audio = withheld_studies(board.keys)
+
+    def pseudonym(kind: str, name: str) -> str:
+        """A code that is the same on this leaderboard, and on no other."""
+        said = salted_hmac(f"leaderboard {board.pk} {kind}", name, algorithm="sha256").hexdigest()
+        return f"{kind}-{said[:12]}"
+
+    if len(withheld) == len(board.keys):
+        return None
+    return answers_file(_inputs(board), withheld, with_audio, pseudonym)
+
+
+def leaderboard_content(board: Leaderboard) -> Content:
+    """The leaderboard as it is now, by each study's own rules of screening."""
+    from analysis.report.leaderboard.anchor_drift import Anchors
     from analysis.report.leaderboard.board import leaderboard
 
-    return leaderboard([study_input(key) for key in keys], reference)
+    days = board.versions.values_list("taken_at", flat=True)
+    anchors = Anchors(board.anchors, [day.date().isoformat() for day in days])
+    return leaderboard(_inputs(board), board.reference, anchors=anchors)
+
+
+def _inputs(board: Leaderboard) -> list[StudyInput]:
+    """Its studies, with older answers set apart where it says so."""
+    from analysis.report.leaderboard.gathering import set_apart
+
+    inputs = [study_input(key) for key in board.keys]
+    if board.first_day is None:
+        return inputs
+    return [set_apart(each, board.first_day.isoformat()) for each in inputs]
 
 
 def forget_boards(study_key: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import logging
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -13,10 +16,12 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_date
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
@@ -29,8 +34,8 @@ from django.views.decorators.http import (
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
-from analysis.web.board_jobs import content_of, keep_version_now, make_when_due
-from analysis.web.board_versions import changes, ever_entered, systems_of
+from analysis.web.board_jobs import ask_for_version, content_of, make_when_due
+from analysis.web.board_versions import changes, ever_entered, next_version, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,
@@ -46,7 +51,9 @@ from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
 BIBTEX = "references.bib"
-VERSION = "version-"
+CSV, PIECE = "text/csv; charset=utf-8", 65_536
+VERSION, ANSWERS = "version-{}.json", "version-{}-answers.csv"
+VERSION_FILE = re.compile(r"version-(?P<number>[0-9]{1,9})(?P<part>\.json|-answers\.csv)")
 LONGEST_NAME = 120
 REFRESH_S = 2
 NO_SUCH = "You have no such leaderboard."
@@ -80,16 +87,19 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     make_when_due(board)
     link_to = _file_link(pk)
     context = {**shown_board(board, link_to), **_form(request, board)}
+    context["anchor_choices"] = sorted({*context.get("systems", ()), *board.anchors})
     context["links"] = board.links.select_related("made_by") if may_edit(request, board) else None
     context["may_edit"] = may_edit(request, board)
-    context |= versions_of(board, lambda number: link_to(f"version-{number}.json"))
+    context |= versions_of(board, link_to)
+    if context["may_edit"] and (content := content_of(board)):
+        context["next_version"] = next_version(board, content)
     return render(request, "analysis/leaderboard.html", context)
 
 
 @login_required
 @require_GET
-def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """One of its tables as CSV or LaTeX, a version, or what its methods cite."""
+def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
+    """One of its tables as CSV or LaTeX, a version or its answers, or what its methods cite."""
     from analysis.citations import works_in
 
     board = board_for(request.user, pk)
@@ -102,9 +112,8 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
         return _download(works, "text/plain; charset=utf-8", name)
-    number = stem.removeprefix(VERSION)
-    if stem.startswith(VERSION) and number.isdecimal() and kind == "json":
-        return _version_file(board, int(number))
+    if file := VERSION_FILE.fullmatch(name):
+        return _version_file(request, board, int(file["number"]), file["part"])
     raise Http404(f"There is no file {name}.")
 
 
@@ -115,9 +124,8 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     board = board_for(request.user, pk)
     check_edit(request, board)
     if request.POST.get("do") == "version":
-        note = " ".join(request.POST.get("note", "").split())[:200] or "kept by hand"
-        if keep_version_now(board, note) is None:
-            messages.error(request, "The leaderboard shows nothing yet. Wait until it is computed.")
+        ask_for_version(board, _note_in(request) or "by hand")
+        messages.success(request, "The version is being made. It appears under “Versions”.")
         return redirect(f"{reverse('leaderboard', args=[pk])}#versions-title")
     if request.POST.get("do") == "delete":
         board.delete()
@@ -128,6 +136,11 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     except BoardError as error:
         messages.error(request, str(error))
     return redirect("leaderboard", pk=pk)
+
+
+def _note_in(request: HttpRequest) -> str:
+    """What somebody says of the next version."""
+    return " ".join(request.POST.get("note", "").split())[:200]
 
 
 def _name_of(board: Leaderboard, table: Table, kind: str) -> str:
@@ -212,21 +225,40 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
     }
 
 
-def versions_of(board: Leaderboard, link: Callable[[int], str]) -> dict[str, Any]:
+def versions_of(board: Leaderboard, link: Callable[[str], str]) -> dict[str, Any]:
     """Its versions with links to their files, and every system that was ever on it."""
     every = changes(board)
+    numbers = [each.version.number for each in every]
     return {
-        "versions": [(each, link(each.version.number)) for each in every],
+        "versions": [
+            (each, link(VERSION.format(number)), link(ANSWERS.format(number)))
+            for each, number in zip(every, numbers, strict=True)
+        ],
+        "unpublished": every[0].version.answers_facts.get("left_out", {}) if every else {},
         "ever": ever_entered(every),
     }
 
 
-def _version_file(board: Leaderboard, number: int) -> HttpResponse:
-    """The file of a version, byte by byte as its digest was taken of it."""
-    kept = board.versions.exclude(text="")
-    version = get_object_or_404(kept, number=number)
-    name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-{VERSION}{number}.json"
-    return _download(version.text, "application/json; charset=utf-8", name)
+def _version_file(
+    request: HttpRequest, board: Leaderboard, number: int, part: str
+) -> HttpResponseBase:
+    """A file of a version, byte by byte as its digest was taken of it; streamed if large."""
+    version = get_object_or_404(board.versions.exclude(text=""), number=number)
+    name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-version-{number}{part}"
+    if part == ".json":
+        return _download(version.text, "application/json; charset=utf-8", name)
+    if version.answers is None:
+        raise Http404("No answers of this version may be published.")
+    response: HttpResponseBase
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        response = HttpResponse(version.answers, content_type=CSV)
+        response["Content-Encoding"] = "gzip"
+    else:
+        unpacked = gzip.GzipFile(fileobj=io.BytesIO(version.answers))
+        response = StreamingHttpResponse(iter(lambda: unpacked.read(PIECE), b""), content_type=CSV)
+    response["Vary"] = "Accept-Encoding"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 def _file_link(pk: int) -> Any:
@@ -247,7 +279,7 @@ def _table_file(board: Leaderboard, table: Table, kind: str) -> tuple[str, str]:
         return latex_table(NamedTable(table.key, table)), "application/x-tex; charset=utf-8"
     made_at = board.made_at.isoformat(timespec="seconds") if board.made_at else ""
     last = {"leaderboard": board.title, "made_at": made_at, "mark": board.mark}
-    return bare_table_csv(table, last), "text/csv; charset=utf-8"
+    return bare_table_csv(table, last), CSV
 
 
 # --- What is saved -------------------------------------------------------------------------------
@@ -284,6 +316,12 @@ def _save_board(request: HttpRequest, board: Leaderboard) -> Leaderboard:
         raise BoardError("You are not a member of this project.")
     board.title, board.project_id = title, known.get(project)
     board.reference = request.POST.get("reference", "").strip()[:120]
+    board.anchors = sorted({name[:120] for name in request.POST.getlist("anchor")})
+    try:
+        board.first_day = parse_date(request.POST.get("first_day", ""))
+    except ValueError:
+        raise BoardError("There is no such day. Enter one as YYYY-MM-DD.") from None
+    board.version_note = _note_in(request) or board.version_note
     by, details = request.user.get_username(), {"options": f"leaderboard “{title}”"}
     with transaction.atomic():
         before = board.keys if board.pk else []
@@ -381,18 +419,21 @@ def shared_board(request: HttpRequest, token: str) -> HttpResponse:
     count_opening(request, link)
     context = {**shown_board(link.board, lambda name: ""), "link": link}
     context |= versions_of(
-        link.board, lambda number: reverse("shared-leaderboard-version", args=[token, number])
+        link.board, lambda name: reverse("shared-leaderboard-file", args=[token, name])
     )
     return kept_by_nobody(render(request, "analysis/shared_leaderboard.html", context))
 
 
 @require_safe
-def shared_version(request: HttpRequest, token: str, number: int) -> HttpResponse:
-    """The file of a version, for who has a link to the leaderboard."""
+def shared_file(request: HttpRequest, token: str, name: str) -> HttpResponseBase:
+    """A version or its answers, for who has a link to the leaderboard."""
     link = _link_at(token)
     if link is None or not link.is_open:
         return over(request, link)
-    return kept_by_nobody(_version_file(link.board, number))
+    file = VERSION_FILE.fullmatch(name)
+    if file is None:
+        raise Http404(f"There is no file {name}.")
+    return kept_by_nobody(_version_file(request, link.board, int(file["number"]), file["part"]))
 
 
 def _link_at(token: str) -> LeaderboardLink | None:

@@ -67,9 +67,9 @@ urlpatterns = [
     path("leaderboards/<int:pk>/<str:name>", boards.board_file, name="leaderboard-file"),
     path("shared/leaderboards/<str:token>/", boards.shared_board, name="shared-leaderboard"),
     path(
-        "shared/leaderboards/<str:token>/version-<int:number>.json",
-        boards.shared_version,
-        name="shared-leaderboard-version",
+        "shared/leaderboards/<str:token>/<str:name>",
+        boards.shared_file,
+        name="shared-leaderboard-file",
     ),
     path("shared/<str:token>/", sharing.shared_results, name="shared-results"),
     path("shared/<str:token>/clips/<path:stimulus>", sharing.shared_clip, name="shared-clip"),

@@ -1,34 +1,59 @@
 """Leaderboards: who sees them, when they are made again, their files and read-only links."""
 
+import gzip
 import hashlib
+import io
 import json
 import re
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from django.core.cache import cache
 from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardLink
 from analysis.ratings import table
+from analysis.report.leaderboard.answers_file import ABOUT
+from analysis.statistics.linking.linked_strengths import link_pairs
+from analysis.statistics.linking.linked_studies import components_of
 from analysis.web.board_jobs import content_of, make_leaderboard
 from analysis.web.board_versions import changes
 from listening import studies as kept_studies
 from listening.common.signals import withdrawn
-from listening.models import Condition, Membership, Project, Rating, Stimulus, Study, StudyEvent
+from listening.models import (
+    Condition,
+    Membership,
+    Project,
+    Rater,
+    Rating,
+    Session,
+    Stimulus,
+    Study,
+    StudyEvent,
+)
+from listening.selectors import RATER_CODE
+from listening.sessions import lifecycle
 from listening.studies.analysis_rules import add_rule
-from tests.factories import answer_all, arrive, make_study, make_user
+from tests.factories import an_answer, answer_all, arrive, current, make_study, make_user
 from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def two():
+def same_audio():
     """Two studies of one owner, which share all their audio."""
     studies = [make_study(key=key, conditions=2, items=2) for key in ("one", "two")]
     for stimulus in Stimulus.objects.filter(study=studies[0]):
         same = Stimulus.objects.filter(study=studies[1], key=stimulus.key)
         assert same.update(sha256=stimulus.sha256)
+    return studies
+
+
+@pytest.fixture
+def two():
+    """Two such studies with all their answers."""
+    studies = same_audio()
     for study in studies:
         for _ in range(2):
             answer_all(arrive(study))
@@ -240,8 +265,41 @@ def test_a_version_is_kept_when_systems_come_or_leave(client, two):
         assert hashlib.sha256(file).hexdigest() == digest
         assert json.loads(file)["version"] == number
     client.post(f"/leaderboards/{board.pk}/do/", {"do": "version", "note": "as in the paper"})
+    made(client)
+    made(client)  # asked for once, kept once
+    assert board.versions.count() == 4
     assert board.versions.first().note == "as in the paper"
     assert client.get(f"/leaderboards/{board.pk}/version-9.json").status_code == 404
+
+
+@pytest.mark.medium
+def test_the_owner_sees_what_a_version_would_change_before_making_it(client, two):
+    client.force_login(two[0].owner)
+    new(client, study=["one"])
+    made(client)
+    board = Leaderboard.objects.get()
+    again = {"title": "V", "study": ["one"], "anchor": ["cond-0"], "first_day": "2020-01-01"}
+    client.post(f"/leaderboards/{board.pk}/do/", again)
+    assert 'value="cond-0" checked' in made(client)
+    answer_all(arrive(two[0]))
+    client.post(f"/leaderboards/{board.pk}/do/", again | {"study": ["two"], "note": "moved on"})
+    board.refresh_from_db()
+    keep = board.version_note
+    Leaderboard.objects.update(version_note="")
+    page = client.get(f"/leaderboards/{board.pk}/").content.decode()
+    assert "Make version 2" not in page  # nothing is shown yet
+    Leaderboard.objects.update(version_note=keep)
+    page = made(client)
+    first = board.versions.first()
+    assert (first.number, first.note, first.studies) == (2, "moved on", ["two"])
+    assert "Make version 3" in page
+    assert re.search(r"<dt>Ratings</dt><dd>(\d+), \1 in the last version", page)
+    client.post(f"/leaderboards/{board.pk}/do/", again | {"first_day": "2999-12-31"})
+    page = made(client)
+    assert "answers before 2999-12-31, which are set apart" in page
+    assert "Left (UTC)" in page
+    wrong = client.post(f"/leaderboards/{board.pk}/do/", again | {"first_day": "2026-13-01"})
+    assert "There is no such day" in client.get(wrong["Location"]).content.decode()
 
 
 @pytest.mark.medium
@@ -271,3 +329,118 @@ def test_a_leaderboard_tells_what_rules_left_out(client, two):
     new(client)
     page = made(client)
     assert "Each rating is counted at the first rule that leaves it out." in page
+
+
+COLUMNS = Path("docs/files-and-columns.md").read_text("utf-8")
+OPEN = {"ratings_licence": "CC-BY-4.0", "consent_covers_ratings": True}
+
+
+def shared_path(client, board):
+    page = client.post(f"/leaderboards/{board.pk}/links/", {"days": "9"}).content.decode()
+    return re.search(r"/shared/leaderboards/[^/\"<]+/", page)[0]
+
+
+def answers_of(client, path):
+    """The answers of version 1 as a table, after their digests were checked."""
+    response = client.get(f"{path}version-1-answers.csv")
+    text = b"".join(response.streaming_content)
+    facts = json.loads(client.get(f"{path}version-1.json").content)["answers"]
+    assert hashlib.sha256(text).hexdigest() == facts["sha256"]
+    packed = client.get(f"{path}version-1-answers.csv", headers={"accept-encoding": "gzip"})
+    assert gzip.decompress(packed.content) == text
+    answers = pd.read_csv(io.BytesIO(text), keep_default_na=False)
+    assert facts["answers"] == len(answers)
+    assert facts["counted"] == (answers["left_out_by"] == "").sum()
+    return answers, facts
+
+
+def answer_differently(study, raters):
+    """Raters who answer, and not the same to each clip."""
+    count = 0
+    for session in [arrive(study) for _ in range(raters)]:
+        while trial := current(session):
+            steps = trial.task.criteria.first().scale["steps"]
+            count += 1
+            label = steps[count * count % len(steps)]["label"]
+            lifecycle.record_answer(session, an_answer(trial, label))
+    assert count
+
+
+@pytest.mark.medium
+def test_scores_of_a_version_follow_from_its_public_answers_alone(client):
+    two = same_audio()
+    Study.objects.update(publication=OPEN)
+    Study.objects.filter(key="two").update(publication=OPEN | {"audio_licence": "CC0-1.0"})
+    add_rule(two[0], "answer_time:minimum_ms=3600000", "nobody may be so quick")
+    for study in two:
+        answer_differently(study, raters=2)
+    client.force_login(two[0].owner)
+    new(client)
+    board = Leaderboard.objects.get()
+    made(client)
+    stranger = Client()
+    answers, _ = answers_of(stranger, shared_path(client, board))
+    assert list(answers) == list(ABOUT)
+    assert all(f"| `{name}` | {about} |\n" in COLUMNS for name, about in ABOUT.items())
+    out = answers[answers["left_out_by"] != ""]
+    assert set(out["unit"]) == {"one"}
+    assert set(out["left_out_by"]) == {"answer_time"}
+    counted = answers[answers["left_out_by"] == ""]
+    (component,) = components_of(counted, ["two"], 4.0)
+    again = {name: component.score(at).value for at, name in enumerate(component.systems)}
+    rows = content_of(Leaderboard.objects.get()).tables[0].rows
+    assert again == pytest.approx({row["system"]: row["score"] for row in rows}, abs=1e-12)
+    hidden = re.compile("item-[0-9a-f]{12}")  # one study's audio has no licence
+    assert all(map(hidden.fullmatch, answers["item"]))
+
+
+@pytest.mark.medium
+def test_strengths_of_pairs_follow_from_public_answers(client):
+    study = make_study(key="pairs", task={"method": "ab"}, conditions=3, items=3)
+    Study.objects.update(publication=OPEN | {"audio_licence": "CC0-1.0"})
+    answer_differently(study, raters=4)
+    client.force_login(study.owner)
+    client.post("/leaderboards/", {"title": "Voices", "study": ["pairs"], "first": "pairs"})
+    board = Leaderboard.objects.get()
+    made(client)
+    answers, _ = answers_of(client, f"/leaderboards/{board.pk}/")
+    (component,) = link_pairs(answers[answers["left_out_by"] == ""], ["pairs"]).components
+    again = {name: component.score(at).value for at, name in enumerate(component.systems)}
+    rows = content_of(Leaderboard.objects.get()).tables[0].rows
+    assert again == pytest.approx({row["system"]: row["score"] for row in rows}, abs=1e-12)
+    assert set(answers["item"]) <= {f"pairs/item-{n}" for n in range(3)}
+
+
+@pytest.mark.medium
+def test_public_answers_hold_nothing_personal_and_no_study_without_consent(client, two):
+    Study.objects.filter(key="one").update(publication=OPEN)
+    rater = Rater.objects.filter(sessions__study=two[0]).first()
+    Rater.objects.filter(pk=rater.pk).update(external_id="5f0a1b2c3d4e5f6a7b8c9d0e")
+    rejected = Session.objects.filter(study=two[0]).last()
+    Session.objects.filter(pk=rejected.pk).update(status="rejected")
+    client.force_login(two[0].owner)
+    for title in ("Voices", "Others"):
+        new(client, title=title)
+    pages, codes = [], []
+    for board in Leaderboard.objects.order_by("pk"):
+        make_leaderboard(board.pk)
+        answers, facts = answers_of(client, f"/leaderboards/{board.pk}/")
+        pages.append(client.get(f"/leaderboards/{board.pk}/").content.decode())
+        codes.append(set(answers["rater"]))
+        assert set(answers["unit"]) == {"one"}
+        assert facts["withheld"] == {"of sessions that were rejected": 2}
+        text = answers.to_csv()
+        assert "5f0a1b2c3d4e5f6a7b8c9d0e" not in text
+        assert not RATER_CODE.search(text)
+        for clip in Stimulus.objects.all():
+            assert clip.sha256 not in text
+            assert clip.item.key not in set(answers["item"])
+        for session in Session.objects.all():
+            assert session.code not in text
+    assert len(codes[0]) == 1
+    assert not codes[0] & codes[1]
+    assert "two: study.toml names no licence of the ratings (ratings_licence)." in pages[0]
+    withdrawn.send(__name__, study_id=two[0].pk, study_key="one")
+    board = Leaderboard.objects.first()
+    assert board.versions.get().answers is None
+    assert client.get(f"/leaderboards/{board.pk}/version-1-answers.csv").status_code == 404

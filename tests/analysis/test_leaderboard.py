@@ -1,5 +1,6 @@
 """A leaderboard of several studies: what it links, marks, warns of, and keeps apart."""
 
+import gzip
 from dataclasses import replace
 from itertools import permutations
 
@@ -8,8 +9,10 @@ import pandas as pd
 import pytest
 
 from analysis.ratings.metric_scores import scores_from_rows
+from analysis.report.leaderboard.anchor_drift import Anchors, drift_of
+from analysis.report.leaderboard.answers_file import answers_file
 from analysis.report.leaderboard.board import leaderboard
-from analysis.report.leaderboard.gathering import StudyInput, question_set
+from analysis.report.leaderboard.gathering import StudyInput, question_set, set_apart
 from analysis.statistics.linking.heterogeneity import bounds
 from analysis.statistics.linking.linked_strengths import link_pairs
 from analysis.statistics.linking.linked_studies import Clip, same_systems
@@ -235,6 +238,15 @@ def test_differences_in_paired_studies_cover_the_truth_across_links(runs):
     assert np.mean(pairs["a", "c"]) > low
 
 
+def test_more_systems_than_letters_compare_are_said_with_a_remedy():
+    many = {f"s{n}": 3.0 for n in range(41)}
+    board = leaderboard([study("one", many, clips=2)])
+    table = next(table for table in board.tables if table.key == "leaderboard")
+    assert "Letters" not in {column.heading for column in table.columns}
+    assert "share a letter" not in table.note
+    assert "one rank 41 systems: letters are for 40 at most." in " ".join(board.warnings)
+
+
 def test_questions_that_prefer_no_system_are_left_out_by_name():
     board = leaderboard([study("one", {"x": 3, "y": 4}, method="abx")])
     assert not board.tables
@@ -328,6 +340,76 @@ def test_boards_of_pairs_control_for_the_length_of_clips_where_it_is_known():
     assert side["covariate"] == "Heard second"
     assert (effect["covariate"], effect["unit"]) == ("Length", "1 s")
     assert effect["points_low"] < 100 * (1 / (1 + np.exp(-0.7)) - 0.5) < effect["points_high"]
+
+
+def in_two_periods(method="mos", moved=0.0, seed=1):
+    """Two anchors before and after the day of a version; ``human`` moves by ``moved``."""
+    parts = []
+    for place, day in enumerate(("2026-11-02", "2026-11-20")):
+        rng = np.random.default_rng(2 * seed + place)
+        now = {"human": 1.0 + place * moved, "x": 0.3, "a": -0.3}
+        if method != "mos":
+            board = in_pairs("one", now, method, raters=20, seed=2 * seed + place)
+        else:
+            board = study("one", dict.fromkeys(now, 3.0), clips=10)
+            of_items = np.random.default_rng(seed).normal(0, 0.3, (3, 10))
+            rows = [
+                {"stimulus": f"{name}_{n}", "condition": name, "item": f"{n}", "rater": f"{rater}"}
+                | {"score": 3 + now[name] + bias + of_items[code, n] + rng.normal(0, 0.7)}
+                for rater, bias in enumerate(rng.normal(0, 0.4, 15))
+                for code, name in enumerate(now)
+                for n in rng.choice(10, 6, replace=False)
+            ]
+            told = {"task": "t", "criterion": "naturalness", "estimand": "mos", "trap": ""}
+            board = replace(board, ratings=pd.DataFrame(rows).assign(**told))
+        raters = board.ratings["rater"] + day
+        parts.append(board.ratings.assign(rated_at=f"{day}T10:00", rater=raters))
+    return replace(board, ratings=pd.concat(parts, ignore_index=True))
+
+
+ANCHORS = Anchors(["human", "x"], ["2026-11-10"])
+
+
+@pytest.mark.parametrize("method", ["mos", "ab"])
+def test_anchors_that_moved_are_shown_by_period_and_warned_of(method):
+    board = leaderboard([in_two_periods(method, moved=1.5)], anchors=ANCHORS)
+    rows = rows_of(board, "anchors")
+    assert [row["system"] for row in rows] == ["human", "human", "x", "x"]
+    assert rows[1]["period"] == "one, 2026-11-20 to 2026-11-20"
+    assert rows[1]["change_low"] > 0
+    assert rows[0]["change"] is None
+    assert "the anchors moved" in " ".join(board.warnings)
+    still = leaderboard([in_two_periods(method)], anchors=ANCHORS)
+    assert "anchors moved" not in " ".join(still.warnings)
+    alone = leaderboard([in_two_periods("ab")], anchors=replace(ANCHORS, systems=["x"]))
+    assert "mark two anchors or more" in " ".join(alone.warnings)
+
+
+@pytest.mark.medium
+@sizes(25, 400)
+def test_anchors_that_stay_are_seldom_found_to_move_and_changes_are_covered(runs):
+    found = [
+        drift_of(question_set([in_two_periods(seed=seed)]).questions[0], ANCHORS)
+        for seed in range(runs)
+    ]
+    low, high = within(0.93, 0.97, of=400, runs=runs)
+    assert low < np.mean([drift.p >= 0.05 for drift in found])
+    changes = [row for drift in found for row in drift.rows if row["change"] is not None]
+    assert low < np.mean([row["change_low"] < 0 < row["change_high"] for row in changes]) <= high
+
+
+def test_older_answers_are_set_apart_and_counted():
+    board = in_two_periods(moved=1.5)
+    ratings = board.ratings.assign(session=board.ratings["rater"], block="b")
+    board = set_apart(replace(board, ratings=ratings), "2026-11-10")
+    found = leaderboard([board])
+    assert sum(row["ratings"] for row in rows_of(found, "leaderboard")) == 270
+    (row,) = rows_of(found, "exclusions")
+    assert (row["what"], row["ratings"]) == ("answers before 2026-11-10, which are set apart", 270)
+    file = answers_file([board], {}, ["one"], lambda kind, name: f"{kind} {name}")
+    lines = gzip.decompress(file.packed).decode().splitlines()
+    assert sum(line.endswith(",set_apart") for line in lines) == 270
+    assert file.facts["counted"] == 270
 
 
 def test_graded_comparisons_take_covariates_too():

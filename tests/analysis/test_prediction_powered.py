@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+import earnest
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import from_rows
@@ -60,6 +61,27 @@ def test_estimates_are_those_of_an_independent_implementation(place):
             assert (one.high - one.low) / 2 == pytest.approx(half, rel=0.15)
         assert one.high - one.low <= one.classical_high - one.classical_low
     assert (found["A", ""].saved > 0.1) == (place == 0)
+
+
+def test_the_client_gives_the_same_from_plain_rows():
+    data = SETS[0]
+    table = ratings(data["y"], data["rater"])
+    scores = [
+        {"condition": "AB"[s], "stimulus": f"{'AB'[s]}{n}", "value": x}
+        for s in range(2)
+        for n, x in enumerate([*data["rated"][s], *data["others"][s]])
+    ]
+    rows = table[["condition", "stimulus", "item", "rater", "score"]].to_dict("records")
+    ours = {(one.condition, one.versus): one for one in earnest.ppi(rows, scores)}
+    for key, one in assisted(table, data["rated"], data["others"]).items():
+        assert ours[key].value == pytest.approx(one.value, abs=1e-12)
+        assert ours[key].saved == one.saved
+    value, _ = data["reference"]["0"]["plugin"]
+    assert ours["A", ""].value == pytest.approx(value, abs=1e-9)
+    with pytest.raises(ValueError, match=r"scores: no column value\. Give"):
+        earnest.ppi(rows, [{"condition": "A", "stimulus": "A0"}])
+    with pytest.raises(ValueError, match="the clip A0 is there twice"):
+        earnest.ppi(rows, scores + scores[:1])
 
 
 def test_the_scale_of_the_metric_does_not_matter_and_a_constant_gives_the_classical_interval():

@@ -110,7 +110,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip"),
     # about several studies: tests/analysis/test_boards.py
     *("leaderboards", "leaderboard", "leaderboard-do", "leaderboard-share", "leaderboard-unshare"),
-    *("leaderboard-file", "shared-leaderboard", "shared-leaderboard-version"),
+    *("leaderboard-file", "shared-leaderboard", "shared-leaderboard-file"),
     *("rest-reference", "tokens", "tokens-do"),
 }
 VALUES = {"key": "voices", "source": "panel", "form": "csv", "kind": "json", "name": "a.csv"}

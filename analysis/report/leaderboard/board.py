@@ -16,8 +16,22 @@ from analysis.formatting import counted, enumerated, listed, number, p_value
 from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.emphasis import LEGEND, with_best
-from analysis.report.leaderboard.gathering import Question, StudyInput, question_set
+from analysis.report.leaderboard.anchor_drift import (
+    NO_ANCHORS,
+    Anchors,
+    Drift,
+    drift_of,
+    drift_tables,
+    drift_warnings,
+)
+from analysis.report.leaderboard.gathering import (
+    Question,
+    StudyInput,
+    linked_strengths,
+    question_set,
+)
 from analysis.report.leaderboard.standings import (
+    MOST_COMPARED,
     Standing,
     difference_rows,
     score_rows,
@@ -28,13 +42,7 @@ from analysis.report.win_matrix import NOTE as WIN_NOTE
 from analysis.report.win_matrix import win_matrix, win_rows
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
-from analysis.statistics.linking.linked_strengths import (
-    PRIOR_SD,
-    LinkedStrengths,
-    link_choices,
-    link_pairs,
-    link_rankings,
-)
+from analysis.statistics.linking.linked_strengths import PRIOR_SD
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -64,16 +72,26 @@ LINKING_METHOD = (
     "contain the error of linking; those of systems that only one study rated, and the same, do "
     "not."
 )
+DRIFT_METHOD = (
+    "Anchors are systems whose audio stays the same. Their changes since the first period were "
+    f"tested together by an ANOVA-type statistic {cite('brunner1997')}, with variances clustered "
+    "by raters and items."
+)
 NOTE = "Scores are means over clips, each clip with the same weight."
 LETTERS = "Systems that share a letter do not differ significantly (all pairs, Holm)."
 
 
-def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float = 0.95) -> Content:
+def leaderboard(
+    studies: Sequence[StudyInput],
+    reference: str = "",
+    level: float = 0.95,
+    anchors: Anchors = NO_ANCHORS,
+) -> Content:
     """The leaderboard of these studies; scores are on the scale of the first one that it links."""
     collection = question_set(studies)
     several = len(collection.questions) > 1
     parts = [
-        _of_question(question, studies, reference, level, f"_{n + 1}" if several else "")
+        _of_question(question, studies, reference, level, anchors, f"_{n + 1}" if several else "")
         for n, question in enumerate(collection.questions)
     ]
     contents = together(parts)
@@ -92,7 +110,12 @@ def leaderboard(studies: Sequence[StudyInput], reference: str = "", level: float
 
 
 def _of_question(
-    question: Question, studies: Sequence[StudyInput], reference: str, level: float, suffix: str
+    question: Question,
+    studies: Sequence[StudyInput],
+    reference: str,
+    level: float,
+    anchors: Anchors,
+    suffix: str,
 ) -> Content:
     try:
         scores = _scores_of(question)
@@ -115,6 +138,8 @@ def _of_question(
         tables += style_tables(question, studies, standings, suffix)
     if sum(len(each.component.units) for each in standings) > 1:
         tables += _links(question, standings, suffix, shifts=scores.pairs is None)
+    drift = drift_of(question, anchors, level)
+    tables += drift_tables(question, drift, suffix)
     return Content(
         sentences=[f"{question.title}: {text}" for text in map(said_of, standings) if text],
         figures=figures,
@@ -126,18 +151,21 @@ def _of_question(
             ),
             *metrics.notes,
             *_absent(question, standings, reference),
+            *drift_warnings(question, drift, anchors),
         ],
-        methods=list(_methods(question, scores)),
+        methods=list(_methods(question, scores, drift)),
     )
 
 
-def _methods(question: Question, scores: _Scores) -> Iterator[str]:
+def _methods(question: Question, scores: _Scores, drift: Drift) -> Iterator[str]:
     linked = len(question.units) > 1
     if scores.pairs is not None:
         yield STRENGTHS_METHOD
     if linked:
         yield MEANS_METHOD if scores.pairs is None else LINKED_STRENGTHS_METHOD
         yield LINKING_METHOD
+    if drift.rows:
+        yield DRIFT_METHOD
 
 
 @dataclass(frozen=True)
@@ -157,7 +185,7 @@ class _Scores:
 def _scores_of(question: Question) -> _Scores:
     """The scores of a question's systems; Undefined where no study gives any."""
     if question.estimand.in_pairs or question.estimand.among_others:
-        linked = _linked_strengths(question)
+        linked = linked_strengths(question, question.ratings, question.units)
         note = f"Strengths: {linked.model}; {linked.scale}; the mean of all systems is 0."
         return _Scores(
             linked.components,
@@ -172,13 +200,6 @@ def _scores_of(question: Question) -> _Scores:
     components = components_of(question.ratings, question.units, width)
     estimand = question.estimand
     return _Scores(components, estimand.name, estimand.axis, NOTE, estimand.decimals, question.ends)
-
-
-def _linked_strengths(question: Question) -> LinkedStrengths:
-    if question.estimand.in_pairs:
-        return link_pairs(question.ratings, question.units)
-    link = link_choices if question.estimand.best_and_worst else link_rankings
-    return link(question.ratings, question.units)
 
 
 def _absent(question: Question, standings: Sequence[Standing], reference: str) -> Iterator[str]:
@@ -196,6 +217,7 @@ def _scores(
 ) -> Table:
     rows: list[dict[str, Any]] = []
     decimals = scores.decimals
+    lettered = any(standing.letters for standing in standings)
     marked = [name for name in metrics.names if metrics.direction[name] is not None]
     lowest = [metrics.key(name) for name in marked if not metrics.direction[name]]
     for standing in standings:
@@ -213,7 +235,7 @@ def _scores(
         Column("system", "System"),
         Column("score", scores.heading, "number", decimals),
         Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
-        Column("letters", "Letters", "mark"),
+        *([Column("letters", "Letters", "mark")] if lettered else []),
         *(
             Column(metrics.key(name), _metric_heading(metrics, name), "number")
             for name in metrics.names
@@ -225,7 +247,7 @@ def _scores(
     ]
     metric_note = " Metrics: means over the clips that people rated." if metrics.names else ""
     title = f"Leaderboard: {question.title}"
-    note = f"{scores.note}{metric_note} {LETTERS} {LEGEND}"
+    note = " ".join([scores.note + metric_note, *[LETTERS] * lettered, LEGEND])
     group = "group" if any(row["group"] for row in rows) else ""
     about = question.title
     return Table(f"{KEY}{suffix}", title, columns, rows, note, about=about, group=group)
@@ -478,6 +500,12 @@ def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
             "system again in the other study."
         )
     for each in standings:
+        if len(each.order) > MOST_COMPARED:
+            yield (
+                f"{_units(each)} rank {len(each.order)} systems: letters are for {MOST_COMPARED} "
+                "at most. See the table of differences, or split the leaderboard. To compare "
+                "each system with one of your choice, set it under “Compare with”."
+            )
         heterogeneity = each.component.heterogeneity
         if heterogeneity is None:
             continue

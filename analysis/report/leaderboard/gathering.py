@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from analysis.formatting import enumerated
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.ratings.estimands import Estimand, estimand_of, estimand_of_method
 from analysis.ratings.table import rated
+from analysis.statistics.linking.linked_strengths import (
+    LinkedStrengths,
+    link_choices,
+    link_pairs,
+    link_rankings,
+)
 from analysis.statistics.linking.linked_studies import Clip, Same, same_systems
 from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
 from analysis.statistics.pairs.screens import screen_names
+from analysis.statistics.screening.screened import Exclusions
 
 if TYPE_CHECKING:
-    from analysis.statistics.screening.screened import Exclusions
     from listening.selectors import BoardFacts, BoardQuestion
+
+SET_APART = "set_apart"  # stands in left_out_by of answers before the first day that is used
+PROBABILITY = "pair_probability"
 
 
 @dataclass(frozen=True)
 class StudyInput:
     """A study: its facts, its ratings after screening, its metric scores; programs among raters.
 
-    ``exclusions`` are what each rule of screening left out.
+    ``exclusions`` are what each rule of screening left out, ``excluded`` the ratings themselves
+    with the rules in ``left_out_by``, and ``withheld`` counts ratings that are never published.
     """
 
     facts: BoardFacts
     ratings: pd.DataFrame
     scores: pd.DataFrame
-    scripted: int = 0
+    scripted: frozenset[str] = frozenset()  # their codes
     exclusions: Sequence[Exclusions] = ()
+    excluded: pd.DataFrame | None = None
+    withheld: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ class Question:
 
     ``ratings`` are what `components_of` takes, or `link_pairs` where answers compare two clips.
     ``clips`` are the systems and clips that were rated. A unit is a study, or a task of a study
-    that asks the same in several.
+    that asks the same in several. ``excluded`` are ratings that count nowhere.
     """
 
     method: str
@@ -52,6 +65,7 @@ class Question:
     ratings: pd.DataFrame
     clips: pd.DataFrame
     notes: Sequence[str] = ()
+    excluded: pd.DataFrame | None = None
 
     @property
     def title(self) -> str:
@@ -120,13 +134,16 @@ def _question(
 ) -> Question | None:
     method, criterion, scale = key
     parts: dict[str, pd.DataFrame] = {}
+    excluded: list[pd.DataFrame] = []
     per_study = pd.Series([study.facts["key"] for study, _ in places]).value_counts()
     for study, question in places:
         name = study.facts["key"]
         unit = name if per_study[name] == 1 else f"{name} · {question['task']}"
-        rows = _ratings(study, question, unit, same)
+        rows = _ratings(study, study.ratings, question, unit, same)
         if len(rows):
             parts[unit] = rows
+        if study.excluded is not None:
+            excluded.append(_ratings(study, study.excluded, question, unit, same))
     if not parts:
         return None
     estimand = estimand_of(next(iter(parts.values()))["estimand"].iloc[0])
@@ -141,12 +158,15 @@ def _question(
         ratings=together,
         clips=_rated_clips(together),
         notes=list(_wording(places)),
+        excluded=pd.concat(excluded, ignore_index=True) if excluded else None,
     )
 
 
-def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) -> pd.DataFrame:
-    """The ratings of one question under the names that all studies share."""
-    ratings, key = study.ratings, study.facts["key"]
+def _ratings(
+    study: StudyInput, ratings: pd.DataFrame, question: BoardQuestion, unit: str, same: Same
+) -> pd.DataFrame:
+    """Those of the study's ratings that are of one question, under names that all studies share."""
+    key = study.facts["key"]
     mine = (ratings["task"] == question["task"]) & (ratings["criterion"] == question["criterion"])
     rows = rated(ratings[mine])
     clips = {clip["stimulus"]: clip for clip in study.facts["clips"]}
@@ -162,10 +182,12 @@ def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) 
         }
 
     columns: dict[str, Any] = {
+        "study": key,
         "unit": unit,
         **of_side("stimulus", "system", "clip"),
         "item": [same.items[key, clips[name]["item"]] for name in rows["stimulus"]],
         "rater": rows["rater"].astype(str).to_list(),
+        "simulated": rows["rater"].isin(list(study.scripted)).to_list(),
         "score": rows["score"].to_numpy(dtype="float64"),
         "estimand": rows["estimand"].astype(str).to_list(),
         "day": rows["rated_at"].astype(str).str[:10].to_list(),
@@ -176,7 +198,47 @@ def _ratings(study: StudyInput, question: BoardQuestion, unit: str, same: Same) 
         columns |= of_side("versus_stimulus", "versus", "versus_clip")
         columns["score"] = estimand.centred(columns["score"])
         columns["order"] = [HEARD_SECOND.get(first, 0.0) for first in rows["presented_first"]]
+        if PROBABILITY in rows:
+            columns[PROBABILITY] = rows[PROBABILITY].to_list()
+    if LEFT_OUT_BY in rows:
+        columns[LEFT_OUT_BY] = rows[LEFT_OUT_BY].to_list()
     return pd.DataFrame(columns)
+
+
+def linked_strengths(
+    question: Question, ratings: pd.DataFrame, units: Sequence[str]
+) -> LinkedStrengths:
+    """The strengths behind a question's comparisons, rankings or choices, unit by unit."""
+    if question.estimand.in_pairs:
+        return link_pairs(ratings, units)
+    link = link_choices if question.estimand.best_and_worst else link_rankings
+    return link(ratings, units)
+
+
+def set_apart(study: StudyInput, first_day: str) -> StudyInput:
+    """The study without its answers before a day (ISO date), which count as excluded."""
+    older = study.ratings["rated_at"].astype(str).str[:10] < first_day
+    if not older.any():
+        return study
+    rows = study.ratings[older]
+    excluded = rows.assign(**{LEFT_OUT_BY: SET_APART})
+    counted = Exclusions(
+        rule=SET_APART,
+        version="1",
+        what=f"answers before {first_day}, which are set apart",
+        ratings=len(rows),
+        ratings_told=len(rows),
+        ratings_only_here=len(rows),
+        raters=int(rows["rater"].nunique()),
+        blocks=len(rows[["task", "session", "block"]].drop_duplicates()),
+    )
+    every = excluded if study.excluded is None else pd.concat([study.excluded, excluded])
+    return replace(
+        study,
+        ratings=study.ratings[~older],
+        excluded=every,
+        exclusions=[*study.exclusions, counted],
+    )
 
 
 def _rated_clips(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +278,7 @@ def _about_studies(studies: Sequence[StudyInput]) -> Iterator[str]:
         if study.facts["open"]:
             yield f"The study {study.facts['key']} is still open: its numbers will move."
         if study.scripted:
-            yield f"{study.scripted} raters of the study {study.facts['key']} are programs."
+            yield f"{len(study.scripted)} raters of the study {study.facts['key']} are programs."
     if len(levels) > 1:
         listing = "; ".join(f"{level} in {enumerated(keys)}" for level, keys in levels.items())
         yield f"Clips were heard at different loudness: {listing}."

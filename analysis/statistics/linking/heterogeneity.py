@@ -69,19 +69,23 @@ def heterogeneity(residual: Residual, scale: float) -> Heterogeneity:
     tau = scale * special.stdtrit(PRIOR_DF, 0.5 + (np.arange(POINTS) + 0.5) / (2 * POINTS))
     log_weight = np.zeros(POINTS)
     statistic = p = None
-    whole = float(np.trace(residual.sampling)) if residual.contrasts else 0.0
-    if residual.contrasts and whole > _NEAR:
-        ratio, f, df = _of_tau(residual, 0.0)
-        statistic, p = ratio, float(stats.f.sf(ratio, f, df))
+    if residual.contrasts and float(np.trace(residual.sampling)) > _NEAR:
+        statistic, p = test_of(residual)
     if residual.contrasts:
         log_weight = log_weight + np.array([_log_density(residual, each) for each in tau])
     weight = np.exp(log_weight - log_weight.max())
     return Heterogeneity(tau, weight / weight.sum(), scale, residual.contrasts, statistic, p)
 
 
+def test_of(residual: Residual) -> tuple[float, float]:
+    """The statistic, and p of the hypothesis that all contrasts are 0, by sampling alone."""
+    ratio, f, df = _of_tau(residual, 0.0)
+    return ratio, float(stats.f.sf(ratio, f, df))
+
+
 def _of_tau(residual: Residual, tau: float) -> tuple[float, float, float]:
     """Q over its mean, and the two degrees of freedom, where the studies differ with SD tau."""
-    matrix = residual.sampling + tau**2 * residual.between
+    matrix = residual.sampling + (tau**2 * residual.between if tau else 0.0)
     trace = float(np.trace(matrix))
     f = trace**2 / float((matrix**2).sum())
     sampled = max(float(np.trace(residual.sampling)), _NEAR)

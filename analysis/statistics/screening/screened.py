@@ -68,6 +68,14 @@ class Screened:
             keep = keep & (self.reasons[rule] == "")
         return self.table[keep]
 
+    def excluded(self) -> pd.DataFrame:
+        """The rows that no estimate has, traps apart; ``left_out_by`` names the rules."""
+        why = np.full(len(self.table), "", dtype=object)
+        for rule, hit in self.hits(self.reasons).items():
+            why[hit] += f" {rule.name}"
+        table = self.table.assign(**{LEFT_OUT_BY: np.char.strip(why.astype(str))})
+        return table[table[LEFT_OUT_BY] != ""]
+
     def hits(self, rules: Iterable[Rule]) -> dict[Rule, NDArray[np.bool_]]:
         """For each of these rules, which rows (n,) it leaves out, traps apart."""
         rated = (self.table["trap"] == "").to_numpy(dtype=bool)
