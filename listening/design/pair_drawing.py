@@ -6,17 +6,18 @@ pair when a rater claims a block, from what is known by then.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, compress
 from math import ceil
 from random import Random
 from typing import Any, Protocol
 
 from listening.design.blocks import PlannedBlock, PlannedSlot
 from listening.methods import StimulusRef, method_named
-from listening.methods.paired import ADAPTIVE, ALL, SWISS, UNIFORM_SHARE, Pair, Paired
+from listening.methods.paired import ADAPTIVE, ALL, Pair, Paired
 
 SHARPNESS = 2  # the power of the information to which a probability is proportional
 MOST_OF_EVEN = 4  # a pair gets at most this many times its even share of comparisons
@@ -24,97 +25,96 @@ MOST_OF_EVEN = 4  # a pair gets at most this many times its even share of compar
 
 @dataclass(frozen=True)
 class PairFacts:
-    """One pair of systems: comparisons drawn so far, and what the last fit says of it.
+    """What the last fit says of a task's pairs, in lists (pairs,) of one order.
 
-    ``spread`` is the Fisher information of one answer, p (1 - p), and ``variance`` that of the
-    difference of the two strengths, with all comparisons that were drawn at the fit
-    (``drawn_at_fit``), answered or not. ``met`` is whether the current Swiss round pairs the two.
+    ``gain`` is the Fisher information of one answer, p (1 - p), times the variance of the
+    difference of the two strengths, with all comparisons that were ``drawn`` at the fit, answered
+    or not. ``met`` is whether the current Swiss round pairs the two.
     """
 
-    drawn: int = 0
-    drawn_at_fit: int = 0
-    spread: float = 0.25
-    variance: float = 1.0
-    met: bool = True
+    drawn: Sequence[int]
+    gain: Sequence[float]
+    met: Sequence[bool]
 
-    @property
-    def information(self) -> float:
-        """What one more answer tells: its Fisher information times the variance that is left."""
-        since = max(self.drawn - self.drawn_at_fit, 0)
-        gain = self.spread * self.variance
-        return gain / (1 + since * gain)
+    @classmethod
+    def before_answers(cls, pairs: int) -> PairFacts:
+        """Return what is known of so many pairs before the first fit: all are alike."""
+        return cls([0] * pairs, [0.25] * pairs, [True] * pairs)
 
-
-def pair_probabilities(
-    rule: str, facts: Sequence[PairFacts], uniform_share: float = UNIFORM_SHARE
-) -> list[float]:
-    """Return the probability of each pair, which sum to 1; ``uniform_share`` is spread evenly.
-
-    ``adaptive``: proportional to the information to the power of `SHARPNESS`. ``swiss``: the pairs
-    of the round that were drawn least since it began. ``random``: all alike.
-    """
-    return _with_uniform(_weights(rule, facts), uniform_share)
-
-
-def _with_uniform(weights: Sequence[float], share: float) -> list[float]:
-    n, total = len(weights), sum(weights)
-    if not total > 0:
-        return [1 / n] * n
-    return [share / n + (1 - share) * weight / total for weight in weights]
-
-
-def _weights(rule: str, facts: Sequence[PairFacts]) -> list[float]:
-    if rule == ADAPTIVE:
-        return [float(pair.information**SHARPNESS) for pair in facts]
-    if rule == SWISS:
-        since = [pair.drawn - pair.drawn_at_fit for pair in facts]
-        least = min((n for n, pair in zip(since, facts, strict=True) if pair.met), default=0)
-        return [float(pair.met and n == least) for n, pair in zip(since, facts, strict=True)]
-    return [1.0] * len(facts)
+    def information(self, drawn: Sequence[int]) -> list[float]:
+        """What one more answer tells, where the comparisons drawn since the fit tell theirs."""
+        return [
+            gain / (1 + (now - before) * gain if now > before else 1)
+            for gain, now, before in zip(self.gain, drawn, self.drawn, strict=True)
+        ]
 
 
 class PairDrawing:
-    """The draws of one claim: pairs, each with its probability, from counts that draws add to.
+    """The draws of one claim: pairs, by their places, from counts that draws add to.
 
-    A pair leaves the draw at ``most`` comparisons (`most_of_pair`), and for this rater once they
-    have met it ``most_met`` times (`most_of_rater`), unless no other pair is left.
+    ``adaptive``: the probability is proportional to the information to the power of `SHARPNESS`.
+    ``swiss``: the pairs of the round that were drawn least since it began. A ``share`` of the
+    probability is even over all pairs. A pair leaves the draw at ``most`` comparisons
+    (`most_of_pair`), and for this rater once they have ``met`` it ``most_met`` times
+    (`most_of_rater`), unless no other pair is left.
     """
 
     def __init__(
         self,
         rule: str,
-        facts: Mapping[Pair, PairFacts],
+        facts: PairFacts,
+        drawn: Sequence[int],
         share: float,
         *,
-        most: int,
-        met: Counter[Pair],
-        most_met: int,
+        most: float,
+        met: Counter[int],
+        most_met: float,
     ) -> None:
-        self.rule, self.facts, self.share = rule, dict(facts), share
-        self.most, self.met, self.most_met = most, met, most_met
-        self.weights = dict(zip(facts, _weights(rule, list(facts.values())), strict=True))
+        self.rule, self.facts, self.share = rule, facts, share
+        self.drawn, self.most, self.met, self.most_met = list(drawn), most, met, most_met
+        self.full = {place for place, n in enumerate(drawn) if n >= most}
+        self.met_enough = {place for place, n in met.items() if n >= most_met}
+        self.information = facts.information(drawn)
 
-    def draw(self, there: Collection[Pair], rng: Random) -> tuple[Pair, float]:
-        """Draw one of the pairs that are ``there``: the pair and its probability."""
-        few = [pair for pair in there if self.facts[pair].drawn < self.most] or list(there)
-        allowed = [pair for pair in few if self.met[pair] < self.most_met] or few
-        if self.rule == SWISS:  # the weights of all pairs change with each draw
-            chances = pair_probabilities(self.rule, [self.facts[p] for p in allowed], self.share)
-        else:
-            chances = _with_uniform([self.weights[p] for p in allowed], self.share)
-        place = draw_place(chances, rng)
-        pair = allowed[place]
-        self.met[pair] += 1
-        self.facts[pair] = replace(self.facts[pair], drawn=self.facts[pair].drawn + 1)
-        (self.weights[pair],) = _weights(self.rule, [self.facts[pair]])
-        return pair, chances[place]
+    def draw(self, there: Collection[int], rng: Random) -> tuple[int, float]:
+        """Draw one of the pairs that are ``there``: its place and its probability."""
+        allowed = _without(_without(there, self.full), self.met_enough)
+        chances = self.probabilities(allowed)
+        sums = list(accumulate(chances))
+        at = min(bisect(sums, rng.random() * sums[-1]), len(sums) - 1)
+        self._add(allowed[at])
+        return allowed[at], chances[at]
+
+    def probabilities(self, places: Sequence[int]) -> list[float]:
+        """The probabilities of these pairs, which sum to 1."""
+        weights = self._weights(places)
+        total = sum(weights)
+        if not total > 0:
+            return [1 / len(places)] * len(places)
+        even, factor = self.share / len(places), (1 - self.share) / total
+        return [even + factor * weight for weight in weights]
+
+    def _weights(self, places: Sequence[int]) -> list[float]:
+        if self.rule == ADAPTIVE:
+            return [self.information[place] ** SHARPNESS for place in places]
+        since = [self.drawn[place] - self.facts.drawn[place] for place in places]
+        met = [self.facts.met[place] for place in places]
+        least = min(compress(since, met), default=0)
+        return [float(of_round and n == least) for n, of_round in zip(since, met, strict=True)]
+
+    def _add(self, place: int) -> None:
+        self.drawn[place] += 1
+        self.met[place] += 1
+        if self.drawn[place] >= self.most:
+            self.full.add(place)
+        if self.met[place] >= self.most_met:
+            self.met_enough.add(place)
+        self.information[place] /= 1 + self.information[place]
 
 
-def draw_place(probabilities: Sequence[float], rng: Random) -> int:
-    """Return a place, drawn with these probabilities."""
-    sums = list(accumulate(probabilities))
-    at = rng.random() * sums[-1]
-    return next((n for n, upto in enumerate(sums) if at < upto), len(sums) - 1)
+def _without(places: Collection[int], closed: Set[int]) -> list[int]:
+    """The places that are not closed; all of them if none is left."""
+    return [place for place in places if place not in closed] or list(places)
 
 
 def swiss_round(

@@ -1,6 +1,7 @@
 """Pairs that are dealt ahead, or drawn with each claim from the answers so far."""
 
 from collections import Counter
+from math import inf
 from random import Random
 
 import numpy as np
@@ -15,7 +16,6 @@ from analysis.web.pair_fits import fit_pairs
 from listening.design.pair_drawing import (
     PairDrawing,
     PairFacts,
-    pair_probabilities,
     swiss_round,
 )
 from listening.methods import method_named
@@ -126,24 +126,30 @@ def test_many_raters_at_once_leave_exactly_n_of_each_item_and_both_orders_balanc
     assert all(t.pair_probability == t.slot.pair_probability for t in trials.select_related("slot"))
 
 
+def a_drawing(gain, drawn, *, share=0.2, most=inf, most_met=inf) -> PairDrawing:
+    facts = PairFacts([0] * len(gain), gain, [True] * len(gain))
+    return PairDrawing("adaptive", facts, drawn, share, most=most, met=Counter(), most_met=most_met)
+
+
 def test_information_draws_close_and_unknown_pairs_and_a_share_is_uniform():
-    close, apart, known = PairFacts(), PairFacts(spread=0.05), PairFacts(variance=0.1)
-    chances = pair_probabilities("adaptive", [close, apart, known], 0.3)
+    close, apart, known = 0.25, 0.05, 0.025
+    drawing = a_drawing([close, apart, known], [0, 0, 0], share=0.3)
+    chances = drawing.probabilities(range(3))
     assert sum(chances) == pytest.approx(1)
     assert chances[0] == pytest.approx(0.1 + 0.7 * 1 / (1 + 0.2**2 + 0.1**2))
     assert min(chances) > 0.1
-    outstanding = PairFacts(drawn=4)
-    assert outstanding.information == pytest.approx(0.25 / (1 + 4 * 0.25))
+    assert PairFacts.before_answers(1).information([4]) == [pytest.approx(0.25 / (1 + 4 * 0.25))]
+    for _ in range(3):
+        drawing.draw(range(3), Random(1))
+    assert drawing.information == pytest.approx(drawing.facts.information(drawing.drawn))
 
 
 def test_a_pair_leaves_the_draw_at_its_most_and_a_rater_meets_it_no_more_than_others():
-    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    facts = {pair: PairFacts(drawn=9 * (pair == pairs[0])) for pair in pairs}
-    drawing = PairDrawing("adaptive", facts, 0.2, most=9, met=Counter(), most_met=1)
-    drawn = [drawing.draw(pairs, Random(seed)) for seed in range(3)]
-    assert {pair for pair, _ in drawn[:2]} == set(pairs[1:])
+    drawing = a_drawing([0.25] * 3, [9, 0, 0], most=9, most_met=1)
+    drawn = [drawing.draw(range(3), Random(seed)) for seed in range(3)]
+    assert {pair for pair, _ in drawn[:2]} == {1, 2}
     assert [probability for _, probability in drawn[:2]] == [pytest.approx(0.5), pytest.approx(1)]
-    assert drawn[2][0] in pairs[1:]
+    assert drawn[2][0] in {1, 2}
 
 
 def test_a_swiss_round_pairs_neighbours_that_met_least_and_each_system_once():
