@@ -13,7 +13,8 @@ OF_DATASETS = {"baseline", "evaluate", "predict", "train"}  # parts of auto_att,
 # These write files for whoever asked, who says with a umask of their own who else may read them.
 FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
 FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
-FOR_PEOPLE |= {"export_dataset", "export_label_studio", "import_p808", "import_webmushra"}
+FOR_PEOPLE |= {"export_dataset", "export_label_studio", "export_training"}
+FOR_PEOPLE |= {"import_p808", "import_webmushra"}
 FOR_PEOPLE |= {"check_corpus", "judge_batch", "scan_audio", "score_files"}
 # What `earnest` leaves to the client of the API (a test compares with its own list).
 OF_THE_CLIENT = {
