@@ -78,6 +78,7 @@ docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in b
 	rm -rf build/site
 	$(VENV)/bin/python -m tools.docs build/docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
+	cd build/docs && find . -name '*.md' -o -name llms.txt | tar -cf - -T - | tar -xf - -C ../site
 
 gpu-kit: $(VENV)/dev.stamp  ## what a GPU machine without a network lacks for benchmarks/gpu, in build/gpu-kit
 	$(VENV)/bin/python -m benchmarks.gpu.kit build/gpu-kit

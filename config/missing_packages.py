@@ -30,6 +30,7 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     ),
     "paired": ("pesq", "visqol", "ai_edge_litert"),
     "phonemes": ("espeakng_loader",),
+    "mcp": ("mcp",),
 }
 NEEDED_FOR = {
     "analysis": "results, plans and exports",
@@ -37,6 +38,7 @@ NEEDED_FOR = {
     "metrics": "scores of audio",
     "paired": "PESQ and ViSQOL, which are built here by a C and a C++ compiler",
     "phonemes": "transcriptions that are scored in phonemes",
+    "mcp": "the server for agents",
 }
 NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."
 

@@ -22,6 +22,8 @@ def main(arguments: Sequence[str] | None = None, client: Client | None = None) -
     """The exit status: 0 where it was done, 1 where not, 2 for a command that is none."""
     args = parser().parse_args(arguments)
     try:
+        if args.command == _mcp:  # it makes its own clients
+            return _mcp(args)
         with nullcontext(client) if client else Client(args.url, args.token) as opened:
             command: Command = args.command
             return command(opened, args)
@@ -86,6 +88,14 @@ def add_commands(commands: Any) -> None:
         warned = f"{words} these audio warnings: codes, separated by commas, or any."
         scores.add_argument(f"--{name}", default="", metavar="CODES", help=warned)
     _out(scores)
+    mcp = _add(
+        commands,
+        "mcp",
+        _mcp,
+        "Serve agents by the Model Context Protocol: by stdio, or by HTTP with --port.",
+    )
+    mcp.add_argument("--port", type=int, help="Serve by HTTP. Each request brings its token.")
+    mcp.add_argument("--host", default="127.0.0.1", help="Address to listen on, with --port.")
 
 
 def _add_study(commands: Any) -> None:
@@ -119,7 +129,7 @@ def _add_study(commands: Any) -> None:
     _add_key(commands, "archive", _archive, "Archive a study.")
 
 
-def _add(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
+def _add(commands: Any, name: str, run: Callable[..., int], words: str) -> argparse.ArgumentParser:
     command_parser: argparse.ArgumentParser = commands.add_parser(
         name, help=words, description=words
     )
@@ -135,6 +145,21 @@ def _add_key(commands: Any, name: str, run: Command, words: str) -> argparse.Arg
 
 def _out(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", type=Path, help="CSV file. Default: the terminal.")
+
+
+def _mcp(args: argparse.Namespace) -> int:
+    try:
+        from earnest.mcp_server import serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        raise EarnestError(
+            f"The MCP server needs the package {error.name}: pip install 'earnest[mcp]', or in a "
+            "clone pip install -r requirements-mcp.txt"
+        ) from None
+    if args.port:
+        serve_http(args.url, args.host, args.port)
+    else:
+        serve_stdio(args.url, args.token)
+    return 0
 
 
 # --- Studies --------------------------------------------------------------------------------------

@@ -53,8 +53,9 @@ class Client:
             )
         if not (token.isascii() and token.isprintable() and " " not in token):
             raise EarnestError("This is no token: copy the whole of it, earnest_ and what follows.")
+        self.address = url.rstrip("/")
         http = httpx.Client(
-            base_url=f"{url.rstrip('/')}/api/v1/",
+            base_url=f"{self.address}/api/v1/",
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout_s,
             transport=transport,
@@ -142,6 +143,45 @@ class Client:
     def progress(self, key: str) -> Body:
         progress: Body = self._get(f"studies/{key}/progress")
         return progress
+
+    def preview(self, key: str) -> Body:
+        """Where the preview of a study is for some minutes: `url`; and its `tasks`."""
+        preview: Body = self._get(f"studies/{key}/preview")
+        return preview
+
+    def study_page(self, key: str) -> str:
+        """Where people look after a study in the browser."""
+        return f"{self.address}/studies/{key}/"
+
+    # --- Designs ----------------------------------------------------------------------------------
+
+    def methods(self) -> list[Body]:
+        methods: list[Body] = self._get("methods")
+        return methods
+
+    def presets(self) -> list[Body]:
+        presets: list[Body] = self._get("presets")
+        return presets
+
+    def preset(self, name: str) -> Body:
+        """The `study_toml` and `stimuli_csv` of a preset."""
+        preset: Body = self._get(f"presets/{name}")
+        return preset
+
+    def study_schema(self) -> Body:
+        """The JSON Schema of study.toml."""
+        schema: Body = plain(self.sender.ask("GET", f"{self.address}/schema/study.json"))
+        return schema
+
+    def docs(self, page: str = "") -> str:
+        """A page of the documentation as Markdown, such as methods; without a name, the list."""
+        path = f"help/{page}.md" if page else "llms.txt"
+        return self.sender.ask("GET", f"{self.address}/{path}").text
+
+    def plan(self, size: float, **asked: Any) -> Body:
+        """Raters, ratings and cost for a half-width, or with goal="difference" a difference."""
+        plan: Body = self._post("plans", {"size": size, **asked})
+        return plan
 
     # --- Sessions and ratings ---------------------------------------------------------------------
 

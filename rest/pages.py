@@ -25,6 +25,9 @@ from rest.tokens import TokenError
 MOST_SHOWN = 100
 again = reauthentication_required(app="allauth.account")
 GROUPS = {  # by what follows /api/v1/: a heading
+    "methods": "Methods and plans",
+    "presets": "Methods and plans",
+    "plans": "Methods and plans",
     "studies": "Studies",
     "validations": "Studies",
     "uploads": "Uploads",

@@ -327,3 +327,68 @@ class MadeWebhook(Webhook):
     """With the secret that signs, which is shown only now."""
 
     secret = serializers.CharField()
+
+
+class MethodShape(Shape):
+    """A test method."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    question = serializers.CharField(source="default_question", allow_blank=True)
+    standard = serializers.CharField(help_text="Where the procedure is defined.")
+    estimates = serializers.CharField(source="estimand.phrase", help_text="What the mean is.")
+
+
+class PresetShape(Shape):
+    """A ready-made study."""
+
+    name = serializers.CharField()
+    purpose = serializers.CharField()
+
+
+class PresetFiles(PresetShape):
+    """A ready-made study with its files; its sounds are those of the demo."""
+
+    study_toml = serializers.CharField()
+    stimuli_csv = serializers.CharField()
+
+
+class PlanAsked(Shape):
+    """A question about the size of a study; what is absent is as on the planning page."""
+
+    goal = choice(("half_width", "difference"), default="half_width")
+    size = serializers.FloatField(help_text="Half-width of the 95% CI, or true difference.")
+    of = choice(("mean", "difference"), default="difference")
+    assignment = choice(("within", "random", "between"), default="within")
+    source = choice(("att", "long_form", "lfs", "nvv"), default="long_form")  # type: ignore[assignment]  # Field.source
+    currency = serializers.CharField(max_length=8, default="GBP")
+    conditions = serializers.IntegerField(required=False)
+    items = serializers.IntegerField(required=False)
+    clips_per_rater = serializers.IntegerField(required=False)
+    ratings_per_stimulus = serializers.IntegerField(required=False)
+    comparisons = serializers.IntegerField(required=False)
+    traps = serializers.IntegerField(required=False)
+    power = serializers.FloatField(required=False, help_text="In percent.")
+    level = serializers.FloatField(required=False, help_text="In percent.")
+    seconds_per_clip = serializers.FloatField(required=False)
+    session_seconds = serializers.FloatField(required=False)
+    pay_per_hour = serializers.FloatField(required=False)
+    fee = serializers.FloatField(required=False, help_text="In percent.")
+    tax = serializers.FloatField(required=False, help_text="In percent of the fee.")
+    lost = serializers.FloatField(required=False, help_text="In percent.")
+    sd_rater = serializers.FloatField(required=False)
+    sd_rater_condition = serializers.FloatField(required=False)
+    sd_item = serializers.FloatField(required=False)
+    sd_stimulus = serializers.FloatField(required=False)
+    sd_residual = serializers.FloatField(required=False)
+
+
+class PreviewShape(Shape):
+    """Where a study's preview is, for some minutes and without a login."""
+
+    url = serializers.CharField()
+    expires_in_s = serializers.IntegerField()
+    tasks = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Add ?task=KEY to see one, #trial to skip its text.",
+    )

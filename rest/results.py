@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.models import AnalysisRun
+from analysis.name_spans import resolve
 from analysis.statistics.options import options_from
 from analysis.web.combining import check_versions
 from analysis.web.downloads import IN_UTF8, KINDS, file_of
@@ -39,7 +40,7 @@ class StudyResults(ApiView):
             {
                 "run": RunShape(finished).data if finished else None,
                 "newest": RunShape(newest).data if newest else None,
-                "report": json.loads(finished.result) if finished else None,
+                "report": json.loads(resolve(finished.result)) if finished else None,
             }
         )
 

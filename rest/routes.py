@@ -2,11 +2,15 @@
 
 from django.urls import path
 
-from rest import ratings, results, scores, sessions, studies, uploads, webhooks
+from rest import catalogue, ratings, results, scores, sessions, studies, uploads, webhooks
 
 V1 = "api/v1/"
 ONE = f"{V1}studies/<slug:key>/"
 api = [
+    path(f"{V1}methods", catalogue.Methods.as_view(), name="api-v1-methods"),
+    path(f"{V1}presets", catalogue.Presets.as_view(), name="api-v1-presets"),
+    path(f"{V1}presets/<str:name>", catalogue.OnePreset.as_view(), name="api-v1-preset"),
+    path(f"{V1}plans", catalogue.Plans.as_view(), name="api-v1-plans"),
     path(f"{V1}studies", studies.Studies.as_view(), name="api-v1-studies"),
     path(f"{V1}validations", studies.Validation.as_view(), name="api-v1-validations"),
     path(f"{V1}uploads", uploads.Uploads.as_view(), name="api-v1-uploads"),
@@ -16,6 +20,7 @@ api = [
     path(ONE[:-1], studies.OneStudy.as_view(), name="api-v1-study"),
     path(f"{ONE}state", studies.StudyState.as_view(), name="api-v1-state"),
     path(f"{ONE}findings", studies.StudyFindings.as_view(), name="api-v1-findings"),
+    path(f"{ONE}preview", studies.Preview.as_view(), name="api-v1-preview"),
     path(f"{ONE}copies", studies.StudyCopies.as_view(), name="api-v1-copies"),
     path(f"{ONE}progress", studies.Progress.as_view(), name="api-v1-progress"),
     path(f"{ONE}sessions", sessions.Sessions.as_view(), name="api-v1-sessions"),

@@ -16,6 +16,7 @@ from listening.drafts import folder
 from listening.models import Project, Study
 from listening.selectors.progress import forget_progress, page_progress
 from listening.studies.naming import filtered
+from listening.web.researcher.preview import LINK_S, preview_link
 from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.payloads import (
     Change,
@@ -24,6 +25,7 @@ from rest.payloads import (
     FindingShape,
     Made,
     Narrowing,
+    PreviewShape,
     StateChange,
     StudyPage,
     StudySent,
@@ -186,3 +188,13 @@ class Progress(ApiView):
         """
         study = self.study(key, LOOK)
         return Response({**page_progress(key), "link": link_of(study)})
+
+
+class Preview(ApiView):
+    @describe("Preview a study", PreviewShape)
+    def get(self, request: Request, key: str) -> Response:
+        """Return a link to the pages that raters will see. Nothing is stored there."""
+        study = self.study(key, LOOK)
+        tasks = list(study.tasks.order_by("order").values_list("key", flat=True))
+        url = preview_link(study, self.who)
+        return Response({"url": url, "expires_in_s": LINK_S, "tasks": tasks})

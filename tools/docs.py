@@ -24,6 +24,7 @@ METRICS = "docs/metrics-reference.md"
 COMMANDS = "docs/commands-reference.md"
 PYTHON = "docs/python-reference.md"
 GENERATED = (API, METRICS, COMMANDS, PYTHON)
+LLMS = "llms.txt"
 END_OF_HOME = "## Read on\n"  # its table is what the navigation says, too
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 
@@ -123,7 +124,25 @@ def main(arguments: list[str]) -> int:
         PYTHON: docs_reference.python_page(),
     }
     lay_out(Path(arguments[0]), generated)
+    write_llms(Path(arguments[0]))
     return 0
+
+
+def write_llms(folder: Path, root: Path = ROOT) -> None:
+    """Write llms.txt, which lists the pages' Markdown; `make docs` puts both beside the pages."""
+    from listening.web.researcher.help import llms_text
+
+    pages = {
+        part.title: [Path(page).with_suffix(".md").as_posix() for page in part.pages]
+        for part in navigation(root).parts
+    }
+    parts = [(title, [(_title(folder / each), each) for each in of]) for title, of in pages.items()]
+    (folder / LLMS).write_text(llms_text(parts), "utf-8")
+
+
+def _title(page: Path) -> str:
+    with page.open(encoding="utf-8") as lines:
+        return next(lines).removeprefix("#").strip()
 
 
 if __name__ == "__main__":

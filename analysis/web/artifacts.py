@@ -10,7 +10,7 @@ from typing import Any
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.report_schema import Report
 from analysis.web.combining import combined_rows, combined_state
-from analysis.web.study_tables import study_tables
+from analysis.web.study_tables import study_tables, study_training_files
 
 MOST_BYTES = 256 * 1024**2
 PAPER = "paper.zip"
@@ -72,6 +72,14 @@ def _bundle(run: AnalysisRun) -> bytes:
     )
 
 
+def _training(run: AnalysisRun) -> bytes:
+    from analysis.report.writers.bundle import zip_files
+    from analysis.statistics.options import options_from
+
+    files = study_training_files(run.study.key, options_from(run.parameters))
+    return zip_files((name, text.encode()) for name, text in files.texts.items())
+
+
 KINDS: tuple[Kind, ...] = (
     Kind(
         PAPER,
@@ -86,6 +94,13 @@ KINDS: tuple[Kind, ...] = (
         "Paper files, report, all tables (LaTeX, Markdown, CSV) and figures (PDF, SVG, PNG), and "
         "all numbers with their sources. Takes up to a minute.",
         _bundle,
+    ),
+    Kind(
+        "training.zip",
+        "Training files",
+        "Pairs for DPO and reward models, lists for MOS predictors (SSL-MOS, UTMOS, NISQA) and "
+        "score files of VERSA and ESPnet. The command export_training also writes the clips.",
+        _training,
     ),
 )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.report.part import PartInput
+    from analysis.report.writers.training_files import TrainingFiles
     from listening.selectors import RuleFacts, StudyFacts
 
 
@@ -104,6 +105,19 @@ def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.Dat
     from analysis.ratings.study_scores import study_scores
 
     return combined_table(study_key, options), scores_from_rows(study_scores(study_key))
+
+
+def study_training_files(study_key: str, options: Options | None = None) -> TrainingFiles:
+    """A study's files for training, of the ratings that its report rests on."""
+    from analysis.ratings.study_scores import study_scores
+    from analysis.report.writers.training_files import training_files
+    from analysis.statistics.screening import screen
+    from listening.selectors import study_clips
+
+    options = options or Options(rules=study_rules(study_key), spared=study_spared(study_key))
+    table = combined_table(study_key, options)
+    ratings = screen(table, options.rules, options.spared).kept(options.rules)
+    return training_files(study_key, ratings, study_clips(study_key), study_scores(study_key))
 
 
 class StudyTables(TypedDict):

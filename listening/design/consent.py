@@ -20,6 +20,7 @@ ETHICS = {  # field -> what it is, for the researcher
     "complaints": "Whom to complain to (ethics board, data protection officer)",
     "age": f"Least age (empty: {AGE})",
 }
+STANDARD_SENTENCE = "standard"  # in place of own words: the ready sentence on synthetic voices
 LONG = ("purpose", "risks", "data", "kept", "shared", "withdrawal")  # of more than a line
 
 

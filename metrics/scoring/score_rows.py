@@ -1,4 +1,4 @@
-"""Metric scores of a file, whatever wrote it: long, wide, lines of JSON; NISQA, DNSMOS, VERSA."""
+"""Metric scores of a file, whatever wrote it: long, wide, JSON; NISQA, DNSMOS, VERSA, ESPnet."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ NO_VALUE = "no value in the imported file"
 NOT_FINITE = "not finite in the imported file"
 MOST_VALUE = 1e100  # beyond it, means and deviations overflow
 TRUE, FALSE = ("1", "true", "yes", "higher"), ("0", "false", "no", "lower")
+ESPNET = re.compile(r"utt2([A-Za-z0-9_.:+-]+?)(\.txt)?")  # utt2pmos: the clip, a blank, the score
 _EMPTY = ("", "nan", "na", "none", "null")
 _LIKE_A_NUMBER = re.compile(r"[-+]?[.\d].*|[-+]?(inf|infinity)", re.IGNORECASE)
 _INDEX = re.compile(r"(unnamed: 0|index|column \d+)?", re.IGNORECASE)
@@ -141,6 +142,8 @@ def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
     if holds_json(text) or path.suffix.lower() in (".jsonl", ".json"):
         score_table.problems.unit = "line"
         records = list(_json_rows(text, score_table.problems))
+    elif espnet := ESPNET.fullmatch(path.name):
+        records = list(_espnet_rows(text, espnet[1], score_table.problems))
     else:
         table = read_table(text, short_rows=True)
         score_table.notes += table.notes
@@ -216,6 +219,17 @@ def _json_rows(text: str, problems: Problems) -> Iterator[tuple[int, dict[str, A
             problems.add(number, 'must be a JSON object, such as {"file": "a.wav"}')
         else:
             yield number, {str(name).strip(): value for name, value in record.items()}
+
+
+def _espnet_rows(
+    text: str, metric: str, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        match line.split():
+            case [key, value]:
+                yield number, {"key": key, "metric": metric, "value": value}
+            case [_, *_]:
+                problems.add(number, "must be a clip and its score, such as a_001 3.52")
 
 
 # --- Long rows ------------------------------------------------------------------------------------

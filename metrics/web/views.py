@@ -23,6 +23,7 @@ from metrics.scoring import runs
 from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningFilter, study_filter
 from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
 from metrics.scoring.presets import Choice, PresetError, preset
+from metrics.scoring.score_rows import ESPNET
 from metrics.scoring.study_material import NoStimuli
 from metrics.web import page, score_tables
 from metrics.web.page import remainder
@@ -138,12 +139,13 @@ def upload_scores(request: HttpRequest, key: str) -> HttpResponse:
     upload = request.FILES.get("file")
     if upload is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
-    suffix = Path(upload.name or "").suffix.lower()
-    if suffix not in SCORE_FILES:
-        wanted = f"Choose a file that ends in {', '.join(SCORE_FILES)}."
+    own_name = Path(upload.name or "").name
+    suffix, of_espnet = Path(own_name).suffix.lower(), ESPNET.fullmatch(own_name)
+    if suffix not in SCORE_FILES and not of_espnet:
+        wanted = f"Choose a file that ends in {', '.join(SCORE_FILES)}, or is called utt2METRIC."
         return _page(request, head, wanted, 400, title=NO_IMPORT)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file{suffix}"
+        path = Path(folder) / (own_name if of_espnet else f"file{suffix}")
         path.write_bytes(upload.read())
         prefix, name = request.POST.get("prefix", "").strip(), str(upload.name)
         notes: list[str] = []

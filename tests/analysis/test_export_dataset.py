@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -150,3 +153,33 @@ def test_a_clip_that_is_missing_leaves_no_half_dataset(allowed, tmp_path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(CommandError, match="not empty"):
         call_command("export_dataset", allowed.key, str(tmp_path))
+
+
+LOAD = """
+import json, sys
+from datasets import Audio, load_dataset
+ratings = load_dataset(sys.argv[1], "ratings", split="train")
+clips = load_dataset(sys.argv[1], "stimuli", split="train")
+assert isinstance(clips.features["audio"], Audio)
+first = clips.cast_column("audio", Audio(decode=False))[0]["audio"]["bytes"]
+print(json.dumps({"rows": ratings.num_rows, "clips": clips.num_rows, "begins": first.decode(),
+                  "score": ratings.features["score"].dtype}))
+"""
+
+
+@pytest.mark.slow
+def test_the_library_datasets_loads_the_folder_by_its_card(allowed, tmp_path, capsys):
+    options = ("--audio-licence", "CC0-1.0", "--format", "huggingface")
+    export(allowed, tmp_path / "out", capsys, *options)
+    words = [sys.executable, "-c", LOAD, str(tmp_path / "out")]
+    env = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    found = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    loaded = json.loads(found.stdout)
+    first = Stimulus.objects.filter(study=allowed).order_by("key").first()
+    assert loaded == {
+        "rows": 39,
+        "clips": Stimulus.objects.filter(study=allowed).count(),
+        "begins": f"{FLAC.decode()}{first.key}",
+        "score": "float64",
+    }

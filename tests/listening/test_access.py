@@ -99,9 +99,11 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("mfa_generate_recovery_codes", "openid_connect_login", "openid_connect_callback"),
     *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
     *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
-    *("help", "help-page", "help-image"),
+    *("help", "help-page", "help-image", "help-markdown", "llms"),
     "study-schema",
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
+    # a signed link, which ends when its maker's right does: tests/listening/test_preview.py
+    *("linked-preview", "linked-preview-clip", "linked-preview-sound"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
     *("shared-results", "shared-clip", "new-study"),
     *("api-comments", "api-loaded", "api-withdraw", "readyz", "metrics", "operations"),

@@ -2,10 +2,17 @@
 
 import pytest
 from django.test import Client
+from django.utils.translation import gettext, override
 
 from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Rater, Session, Study
-from listening.web.rater.endings import COMPLETE_URL, SUBMISSIONS_URL, end_facts, way_out
+from listening.web.rater.endings import (
+    COMPLETE_URL,
+    SUBMISSIONS_URL,
+    SYNTHETIC,
+    end_facts,
+    way_out,
+)
 from tests.factories import make_study
 from tests.listening.test_rater_doors import enter, post
 
@@ -43,6 +50,22 @@ def test_by_a_link_there_is_no_button_and_a_word_on_what_to_do(outcome):
 def test_no_two_outcomes_say_the_same_on_prolific():
     said = [way_out(each, code="X", from_prolific=True)["next"] for each in OUTCOMES]
     assert len(set(said)) == len(OUTCOMES)
+
+
+@pytest.mark.parametrize("outcome", ENDS)
+def test_all_who_heard_clips_are_told_that_voices_were_synthetic(outcome):
+    def said(**texts):
+        end = end_facts(outcome, texts, code="", from_prolific=False, commented=False)
+        return end["debrief"].split("\n\n")
+
+    about = ["About it."] if outcome == "complete" else []
+    with override("zh-hans"):
+        standard = [gettext(SYNTHETIC)]
+        told = said(debrief="About it.", synthetic_voices="standard")
+        assert told == ([""] if outcome == "screened_out" else [*about, *standard])
+    told = said(synthetic_voices="All voices were synthetic.")
+    assert told == ([""] if outcome == "screened_out" else ["All voices were synthetic."])
+    assert said(debrief="About it.") == (about or [""])
 
 
 def test_who_fails_a_check_is_not_told_to_be_the_wrong_listener():

@@ -1,6 +1,7 @@
 """The documentation as pages of the site: order, links, anchors, images; nothing outside docs/."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -47,3 +48,14 @@ def test_pages_and_images_are_served_to_those_who_are_logged_in(admin_client, cl
     assert admin_client.get("/help/architecture-of-nothing/").status_code == 404
     assert admin_client.get("/help/images/..%2Fconf.py").status_code == 404
     assert client.get("/help/").status_code == 302
+
+
+def test_pages_are_there_as_markdown_for_whoever_asks(client):
+    listed = client.get("/llms.txt").content.decode()
+    addresses = re.findall(r"\]\((\S+)\)", listed)
+    assert len(addresses) == len(PAGES)
+    for address in addresses:
+        page = client.get(urlsplit(address).path)
+        assert page["Content-Type"].startswith("text/markdown")
+        assert page.content.decode().startswith("# ")
+    assert client.get("/help/architecture-of-nothing.md").status_code == 404

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from urllib.parse import urlsplit
+
 import pytest
+from django.core import signing
 from django.test import Client
 
-from listening.models import Study
+from listening.models import Membership, Project, Study
+from listening.web.researcher.preview import LINK_S, preview_link
 from tests.factories import make_study, make_user
 from tests.listening.test_gallery import content_of, gallery_url
 
@@ -42,6 +47,28 @@ def test_who_is_not_logged_in_is_sent_to_the_log_in(client: Client, url: str) ->
 def test_another_researchers_study_is_not_there(researcher: Client, url: str) -> None:
     make_study(key="voices")
     assert researcher.get(url).status_code == 404
+
+
+def test_a_link_shows_a_preview_until_it_or_its_makers_right_ends(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(key="voices")
+    member = Membership.objects.create(
+        project=Project.objects.create(name="Lab"), user=make_user("ada"), role="viewer"
+    )
+    Study.objects.update(project=member.project)
+    link = urlsplit(preview_link(study, member.user)).path
+    begun = client.get(f"{link}?task=mos")
+    assert begun.status_code == 200
+    assert f"{link}clips/" in begun.content.decode()
+    assert client.get(f"{link[:-3]}x/").status_code == 404
+    later = time.time() + LINK_S + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(signing.time, "time", lambda: later)
+        assert client.get(link).status_code == 404
+    assert client.get(link).status_code == 200
+    member.delete()
+    assert client.get(link).status_code == 404
 
 
 @pytest.mark.parametrize("url", URLS)

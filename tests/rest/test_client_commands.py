@@ -59,6 +59,7 @@ def test_every_command_runs_its_own_function_whatever_its_options_are_called():
         "sessions": ["sessions", "k", "--out", "y"],
         "studies": ["studies", "-q", "x"],
         "progress": ["progress", "k"],
+        "mcp": ["mcp", "--port", "8100", "--host", "0.0.0.0"],
         "study": ["study", "create", "d", "--project", "1", "--replace", "k"],
     }
     assert set(lines) == OF_THE_CLIENT

@@ -26,6 +26,7 @@ TABLE = {  # route and method -> the token's scope, and its owner's right
     ("api-v1-study", "PATCH"): (WRITE, EDIT),
     ("api-v1-state", "POST"): (WRITE, EDIT),
     ("api-v1-findings", "GET"): (READ, LOOK),
+    ("api-v1-preview", "GET"): (READ, LOOK),
     ("api-v1-copies", "POST"): (WRITE, EDIT),
     ("api-v1-progress", "GET"): (READ, LOOK),
     ("api-v1-sessions", "GET"): (RATINGS, ANALYSE),
@@ -47,6 +48,10 @@ TABLE = {  # route and method -> the token's scope, and its owner's right
     ("api-v1-upload", "DELETE"): (WRITE, EDIT),
 }
 OF_ACCOUNT = {  # of what the token reaches, or of its account
+    ("api-v1-methods", "GET"): READ,
+    ("api-v1-presets", "GET"): READ,
+    ("api-v1-preset", "GET"): READ,
+    ("api-v1-plans", "POST"): READ,
     ("api-v1-studies", "GET"): READ,
     ("api-v1-studies", "POST"): WRITE,
     ("api-v1-validations", "POST"): WRITE,

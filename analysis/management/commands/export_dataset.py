@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import SystemRandom
@@ -13,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.http import Http404
 
 from analysis.management.bundle_options import note_export
+from analysis.management.whole_folder import check_new, whole_folder
 
 if TYPE_CHECKING:
     from analysis.ratings.published import PublishedRatings
@@ -59,24 +58,13 @@ class Command(BaseCommand):
         from analysis.report.writers.datasets import write_hugging_face, write_psych_ds
 
         folder: Path = arguments["folder"]
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise CommandError(f"{folder} is not empty. Name a new or an empty folder.")
-        terms = _terms(arguments)
-        dataset = _dataset(arguments, terms)
+        check_new(folder)
+        dataset = _dataset(arguments, _terms(arguments))
         writers = dict(zip(FORMATS, (write_hugging_face, write_psych_ds), strict=True))
         wanted = FORMATS if arguments["format"] == "both" else (arguments["format"],)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
+        with whole_folder(folder) as draft:
             for name in wanted:
-                writers[name](dataset, draft / name if len(wanted) > 1 else draft / "one")
-            if folder.exists():
-                folder.rmdir()
-            (draft if len(wanted) > 1 else draft / "one").rename(folder)
-        except OSError as error:
-            raise CommandError(f"The dataset was not written: {error}") from None
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+                writers[name](dataset, draft / name if len(wanted) > 1 else draft)
         note_export(arguments["study"], folder)
         self._tell(dataset, folder)
 

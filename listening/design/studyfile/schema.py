@@ -29,7 +29,7 @@ from pydantic_core import CoreSchema, core_schema
 from listening.checks import Check as SoundCheck
 from listening.checks.check import MOST_ATTEMPTS, MOST_TRIALS
 from listening.design.analysis_rules import LONGEST as LONGEST_RULE
-from listening.design.consent import ETHICS
+from listening.design.consent import ETHICS, STANDARD_SENTENCE
 from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
 from listening.design.questionnaires import READY_MADE
@@ -231,6 +231,13 @@ class Texts(Table):
         "what the study was about, shown below `end`",
         None,
     )
+    synthetic_voices: Annotated[str, text_of()] = declare(
+        WORDING,
+        "That voices were synthetic, said at the end",
+        "says at the end that voices were synthetic, to all who heard clips. "
+        f'`"{STANDARD_SENTENCE}"` is a ready sentence in the rater\'s language',
+        None,
+    )
     comment_prompt: Annotated[str, text_of()] = declare(
         WORDING,
         "Question above the box for comments (empty: no box)",
@@ -413,6 +420,9 @@ class TextWords(Table):
     end: Annotated[str, text_of()] = declare(WORDING, "At the end", "", "")
     contact: Annotated[str, text_of()] = declare(WORDING, "Whom raters write to", "", "")
     debrief: Annotated[str, text_of()] = declare(WORDING, "What the study was about", "", "")
+    synthetic_voices: Annotated[str, text_of()] = declare(
+        WORDING, "That voices were synthetic", "", ""
+    )
     comment_prompt: Annotated[str, text_of()] = declare(WORDING, "Question for comments", "", "")
 
 

@@ -5,13 +5,14 @@ The same for the last page of a session and for a door that lets nobody in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from listening.design.consent import STANDARD_SENTENCE
 from listening.recruitment import connecting
 
 SUBMISSIONS_URL = connecting.pages_of_participants() + "/submissions"
@@ -38,6 +39,11 @@ HAPPENED = {
     ),
     "withdrawn": gettext_noop("All your answers have been deleted."),
 }
+HEARD_CLIPS = ("complete", "needs_review", "partial", "withdrawn")
+SYNTHETIC = gettext_noop(
+    "This study used synthetic audio: a computer generated or changed some or all of what you "
+    "heard."
+)
 WITH_CODE = {  # on Prolific, where the button carries the code of this outcome
     "complete": gettext_noop(
         "This last step tells Prolific that you are done. Without it you may not be paid."
@@ -157,7 +163,7 @@ def end_facts(
         "code": code if own else "",
         "text": text or _(happened),
         **out,
-        "debrief": texts.get("debrief", "") if outcome == "complete" else "",
+        "debrief": "\n\n".join(_debriefing(outcome, texts)),
         "comment_prompt": texts.get("comment_prompt", ""),
         "comment": bool(texts.get("comment_prompt"))
         and outcome in ("complete", "partial", "needs_review")
@@ -165,3 +171,14 @@ def end_facts(
         and own,
         "withdrawable": own and outcome != "withdrawn",
     }
+
+
+def _debriefing(outcome: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """What the study was about, to who completed it; that voices were synthetic, to who heard any.
+
+    Disclosure of synthetic audio: EU AI Act, Article 50.
+    """
+    if outcome == "complete" and texts.get("debrief"):
+        yield texts["debrief"].strip()
+    if outcome in HEARD_CLIPS and (sentence := texts.get("synthetic_voices")):
+        yield _(SYNTHETIC) if sentence == STANDARD_SENTENCE else sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -19,12 +19,15 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
+from listening.common.addresses import public_route
+
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 IMAGES = DOCS / "images"
 TYPES = {".png": "image/png", ".webp": "image/webp"}
+ABOUT = "Crowdsourced listening tests of speech: studies, raters, metrics and statistics."
 PAGE_LINK = re.compile(r"([\w-]+)\.md(#.*)?")
 NOT_IN_A_SLUG = re.compile(r"[^\w\- ]")
 
@@ -50,6 +53,35 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404(f"The documentation has no page “{name}”.")
     title, html = rendered_page(name)
     return render(request, "researcher/help_page.html", {"title": title, "html": html})
+
+
+@require_GET
+def markdown(request: HttpRequest, name: str) -> HttpResponse:
+    """Return a page as it is written, for whoever asks: language models do not log in."""
+    if name not in _names():
+        raise Http404(f"The documentation has no page “{name}”.")
+    text = (DOCS / f"{name}.md").read_text("utf-8")
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+@require_GET
+def llms(request: HttpRequest) -> HttpResponse:
+    """Return the list of all pages, after llmstxt.org."""
+    parts = [
+        (title, [(each.title, public_route("help-markdown", each.name)) for each in pages])
+        for title, pages in help_parts()
+    ]
+    return HttpResponse(llms_text(parts), content_type="text/plain; charset=utf-8")
+
+
+def llms_text(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
+    """Return llms.txt of parts, each with the titles and addresses of its pages."""
+    sections = [
+        f"## {title}\n\n" + "\n".join(f"- [{name}]({address})" for name, address in pages)
+        for title, pages in parts
+        if pages
+    ]
+    return "\n\n".join([f"# Earnest\n\n> {ABOUT}", *sections]) + "\n"
 
 
 @login_required

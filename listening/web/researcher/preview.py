@@ -12,7 +12,9 @@ from typing import Any, Protocol
 
 from csp.constants import SELF
 from csp.decorators import csp_replace
+from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import login_required
+from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,6 +26,7 @@ from django.views.decorators.http import require_GET
 from listening.access.rights import LOOK, draft_for, study_for
 from listening.audio import AudioError
 from listening.audio.links import flac_response
+from listening.common.addresses import public_route
 from listening.common.languages import page_words, speaking, study_words
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
@@ -40,6 +43,7 @@ from listening.methods.error_spans import shifted_label
 from listening.methods.marking import spans_in_words
 from listening.methods.method import ALTERNATIVES, QUESTION
 from listening.methods.transcript_scores import SpokenText
+from listening.models import Study
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import InWords, parts_of
@@ -57,6 +61,7 @@ from listening.web.researcher.preview_studies import (
 
 CODE = "PREVIEW"  # in the place of the completion code
 PARTS = ("task", "check", "questionnaire")
+LINKED, LINK_S = "preview", 15 * 60
 SEED = re.compile(r"[0-9a-f]{32}")
 CACHE_S = 3600
 
@@ -379,6 +384,44 @@ def draft_sound(
 
 def _draft(request: HttpRequest, code: str) -> Source:
     return folder_source(folder_of(draft_for(request.user, code, LOOK)))
+
+
+def preview_link(study: Study, user: Any) -> str:
+    """An address that shows the preview of a study for `LINK_S` without a login."""
+    return public_route("linked-preview", signing.dumps([study.pk, user.pk], salt=LINKED))
+
+
+@never_cache
+@require_GET
+def linked_preview(request: HttpRequest, signed: str) -> HttpResponse:
+    source = _linked(signed)
+    back = (reverse("study", args=[source.study.key]), "To the study")
+    return _page(request, source, _Addresses("linked", signed), back)
+
+
+@require_GET
+def linked_clip(request: HttpRequest, signed: str, stimulus: str) -> HttpResponseBase:
+    return _clip(request, _linked(signed), stimulus)
+
+
+@require_GET
+def linked_sound(
+    request: HttpRequest, signed: str, check: str, seed: str, place: int
+) -> HttpResponseBase:
+    return _sound(_linked(signed), check, seed, place)
+
+
+def _linked(signed: str) -> StoredSource:
+    """The study of a link; Http404 where it is over, or its maker may see the study no more."""
+    try:
+        study_pk, user_pk = signing.loads(signed, salt=LINKED, max_age=LINK_S)
+    except signing.BadSignature:
+        raise Http404("This link has expired.") from None
+    user = get_user_model().objects.filter(pk=user_pk, is_active=True).first()
+    study = Study.objects.filter(pk=study_pk).first()
+    if user is None or study is None:
+        raise Http404("This link has expired.")
+    return StoredSource(study_for(user, study.key, LOOK))
 
 
 @login_required

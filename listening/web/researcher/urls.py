@@ -109,6 +109,17 @@ urlpatterns = [
     path("drafts/<slug:code>/do/", draft_requests.act, name="draft-do"),
     path("drafts/<slug:code>/folder.zip", draft_requests.download, name="draft-folder"),
     path("drafts/<slug:code>/clips/<path:name>", draft_requests.clip, name="draft-clip"),
+    path("preview/links/<str:signed>/", preview.linked_preview, name="linked-preview"),
+    path(
+        "preview/links/<str:signed>/clips/<path:stimulus>",
+        preview.linked_clip,
+        name="linked-preview-clip",
+    ),
+    path(
+        "preview/links/<str:signed>/checks/<str:check>/<str:seed>/<int:place>",
+        preview.linked_sound,
+        name="linked-preview-sound",
+    ),
     path("preview/drafts/<slug:code>/", preview.draft_preview, name="draft-preview"),
     path(
         "preview/drafts/<slug:code>/clips/<path:stimulus>",
@@ -123,6 +134,8 @@ urlpatterns = [
     path("gallery/", gallery.gallery, name="gallery"),
     path("help/", help.index, name="help"),
     path("help/<slug:name>/", help.page, name="help-page"),
+    path("help/<slug:name>.md", help.markdown, name="help-markdown"),
+    path("llms.txt", help.llms, name="llms"),
     path("help/images/<str:name>", help.image, name="help-image"),
     path("preview/examples/<slug:name>/", preview.example_preview, name="example-preview"),
     path(

@@ -17,7 +17,7 @@ class Command(BaseCommand):
         "Import metric scores of a study's clips from a CSV or JSON lines file. Needs a column "
         "stimulus, sha256, file, path or key, and either metric and value (optionally version, "
         "higher_is_better, unit) or one column per metric. Reads tables of NISQA, DNSMOS and "
-        "VERSA as they are. Stores all rows or none."
+        "VERSA as they are, and files utt2METRIC of ESPnet. Stores all rows or none."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -407,7 +407,9 @@ async function open() {
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
   const api = new PreviewApi(state);
-  new SessionPage(api.now, api, `preview-${Math.random()}`).start();
+  const page = new SessionPage(api.now, api, `preview-${Math.random()}`);
+  if (location.hash === "#trial") state.tasks.forEach((_, task) => page.memory.begin(task)); // no instructions
+  page.start();
 }
 
 open();
