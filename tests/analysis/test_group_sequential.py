@@ -128,6 +128,24 @@ def test_the_adjusted_estimate_is_median_unbiased_and_covers(runs):
         assert (tails < 0.5).mean() == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
 
 
+@pytest.mark.slow
+@sizes(200, 4000)
+def test_systems_that_stop_alone_keep_the_error_and_the_coverage(runs):
+    """Raters and items crossed, exclusions after the look, raters in session when a system stops.
+
+    The differences of systems that stop earlier than others are covered and median-unbiased, too.
+    """
+    from benchmarks.simulate_stopping import KINDS, simulate
+
+    kind = next(each for each in KINDS if each.late and each.effects == (2.0, 0.0, 0.0))
+    row = simulate(kind, runs)
+    margin = 3 * (0.05 * 0.95 / runs) ** 0.5
+    assert row["false"] <= 0.05 + margin
+    assert 0.94 - margin < row["held"] < 0.97 + margin
+    assert row["below"] == pytest.approx(0.5, abs=4 * 0.5 / runs**0.5)
+    assert row["ratings"] < row["raters"] < 1
+
+
 def test_interval_and_p_agree_with_the_tail():
     bounds = efficacy_bounds((0.2, 0.4))
     half = 1.96 * 0.1

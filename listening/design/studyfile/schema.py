@@ -1396,8 +1396,8 @@ class Stop(Table):
     act: Annotated[str, one_of(*ACTS)] = declare(
         PLAN,
         "When it applies",
-        '`"close"`: the study closes by itself; `"ask"`: you are notified and decide on the '
-        "study's page",
+        '`"close"`: the study closes by itself, and with `planned_looks` a system that is decided '
+        'receives no more raters before; `"ask"`: you are notified and decide on the study\'s page',
         "close",
     )
     looks: Annotated[int | list[float], LOOKS] = declare(
