@@ -241,10 +241,12 @@ def chosen_options(
     screening: Sequence[Rule] = DEFAULT,
     undone: Sequence[Spared] = (),
     hypotheses: Sequence[str] = (),
+    covariates: Sequence[str] = (),
 ) -> Options:
     """The options of a command line, with those rules unless it names some; or CommandError.
 
-    ``undone`` are a study's exclusions that were undone, ``hypotheses`` those it declared.
+    ``undone`` are a study's exclusions that were undone, ``hypotheses`` and ``covariates`` those
+    it declared.
     """
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
     parameters = {name: arguments[name] for name in (*same, "chains", "draws")}
@@ -253,6 +255,7 @@ def chosen_options(
     parameters["rules"] = [rule_text(rule) for rule in screening]
     parameters |= {"spared": list(map("/".join, undone))} if undone else {}
     parameters |= {"hypotheses": list(hypotheses)} if hypotheses else {}
+    parameters |= {"covariates": list(covariates)} if covariates else {}
     for name, key in (
         ("by", "by"),
         ("interval", "intervals"),

@@ -11,7 +11,12 @@ from analysis.models import AnalysisRun
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Review
 from analysis.web.jobs import asked_run
-from analysis.web.study_tables import study_hypotheses, study_rules, study_spared
+from analysis.web.study_tables import (
+    study_covariates,
+    study_hypotheses,
+    study_rules,
+    study_spared,
+)
 
 GROWN = 1.1  # as many ratings as before, from which an open study is analysed again
 LOCK = 0x6561726E  # of PostgreSQL's advisory locks: this module's own
@@ -48,6 +53,7 @@ def default_options(study_key: str) -> Options:
         rules=study_rules(study_key),
         spared=study_spared(study_key),
         hypotheses=study_hypotheses(study_key),
+        covariates=study_covariates(study_key),
     )
 
 

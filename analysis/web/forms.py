@@ -12,7 +12,12 @@ from analysis.report import catalogue
 from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
 from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.offered import offered_rules
-from analysis.web.study_tables import study_hypotheses, study_rules, study_spared
+from analysis.web.study_tables import (
+    study_covariates,
+    study_hypotheses,
+    study_rules,
+    study_spared,
+)
 
 LEVELS = ("0.9", "0.95", "0.99")
 IN_WORDS = {
@@ -80,6 +85,8 @@ def options_of(form: QueryDict, study_key: str) -> Options:
         raise OptionsError(f"The report {parameters['preset']} does not exist.")
     tested = study_hypotheses(study_key)
     parameters |= {"hypotheses": list(tested)} if tested else {}
+    covariates = study_covariates(study_key)
+    parameters |= {"covariates": list(covariates)} if covariates else {}
     return options_from(parameters | _breakdowns(form) | _screening(form, study_key))
 
 

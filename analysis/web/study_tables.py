@@ -71,6 +71,13 @@ def study_hypotheses(study_key: str) -> tuple[str, ...]:
     return tuple(text for text in texts if can_be_tested(text))
 
 
+def study_covariates(study_key: str) -> tuple[str, ...]:
+    """The covariates of clips that the study declared."""
+    from listening.selectors import declared_covariates
+
+    return tuple(declared_covariates(study_key))
+
+
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:
     """A study's ratings table and its report, with the metric scores that are stored."""
     from analysis.report.build import report_of

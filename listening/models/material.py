@@ -172,6 +172,32 @@ def clip_facts(study: str) -> dict[str, ClipFacts]:
     }
 
 
+def declared_covariates(study: str) -> list[str]:
+    """The names of the covariates that a study declares."""
+    names = Study.objects.filter(key=study).values_list("covariates", flat=True).first()
+    return list(names or ())
+
+
+def covariate_values(study: str) -> dict[str, dict[str, str]]:
+    """By covariate that the study declares and clip: the value in stimuli.csv, or the voice.
+
+    Covariates that a metric or the order gives have no values here.
+    """
+    names = declared_covariates(study)
+    if not names:
+        return {}
+    rows = Stimulus.objects.filter(study__key=study, trap="").order_by("pk")
+    clips = list(rows.values_list("key", "attributes", "condition__voice"))
+    values = {
+        name: {
+            key: str(own.get(name) or (voice if name == "voice" else ""))
+            for key, own, voice in clips
+        }
+        for name in names
+    }
+    return {name: known for name, known in values.items() if any(known.values())}
+
+
 def _system_facts(attributes: Mapping[str, Any]) -> SystemFacts:
     group, architecture, rtf = (
         str(attributes.get(name, "")) for name in ("group", "architecture", "rtf")

@@ -64,6 +64,7 @@ class Study(models.Model):
     publication = models.JSONField(default=dict)  # licences, and what the consent lets leave
     ethics = models.JSONField(default=dict)  # what a board asks: see listening.design.consent
     payment = models.JSONField(default=dict)  # by whom, per_hour, currency; {}: not said
+    covariates = models.JSONField(default=list)  # names, of clips
     stop = models.JSONField(default=dict)  # see listening.design.stop_rule; {}: no rule
     look_problem = models.JSONField(default=dict, db_default={})  # see studies.stopping; {}: none
     completion_codes = models.JSONField(default=dict)  # outcome -> code shown at the end

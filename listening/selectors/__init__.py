@@ -3,7 +3,14 @@
 from listening.audio.store import bring as bring_audio
 from listening.audio.store import is_remote as audio_is_remote
 from listening.models.codes import RATER_CODE
-from listening.models.material import LINE, TRAP, ClipFacts, clip_facts, only_lines
+from listening.models.material import (
+    LINE,
+    TRAP,
+    ClipFacts,
+    clip_facts,
+    declared_covariates,
+    only_lines,
+)
 from listening.selectors.analysis_rules import (
     DecidedFacts,
     Declared,
@@ -208,6 +215,7 @@ __all__ = [
     "codes_to_suggest",
     "condition_labels",
     "criterion_places",
+    "declared_covariates",
     "declared_state",
     "definition_files",
     "draft_folder",

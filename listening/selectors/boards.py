@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from listening.access.rights import ANALYSE, projects_of, visible_studies
 from listening.models import Criterion, Project, Stimulus, Study
+from listening.models.material import covariate_values
 from listening.selectors.studies import still_open
 
 
@@ -51,6 +52,7 @@ class BoardFacts(TypedDict):
     loudness: str  # to what its clips were brought, in words
     questions: list[BoardQuestion]
     clips: list[BoardClip]
+    covariates: NotRequired[dict[str, dict[str, str]]]  # declared ones by name and clip
 
 
 def board_facts(study: str) -> BoardFacts:
@@ -64,6 +66,7 @@ def board_facts(study: str) -> BoardFacts:
         loudness="as they came" if level is None else f"{level:g} LUFS",
         questions=_questions(row),
         clips=_clips(row),
+        covariates=covariate_values(study),
     )
 
 

@@ -26,6 +26,7 @@ from listening.methods import Scale, method_named
 from listening.methods.paired import Paired, rule_in_words
 from listening.methods.transcription import spelling_rules
 from listening.models import LedgerEntry, Recruitment, Study, Task
+from listening.models.material import covariate_values
 from listening.recruitment.plan import Plan, whole_minor
 from listening.recruitment.terms import terms_of
 from listening.selectors.analysis_rules import (
@@ -283,6 +284,7 @@ class StudyFacts(TypedDict):
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
+    covariates: NotRequired[dict[str, dict[str, str]]]  # by name and clip, as declared
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
     transcriptions: NotRequired[list[TranscriptionFacts]]
     vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
@@ -363,6 +365,7 @@ def method_facts(study: str) -> StudyFacts:
             rules=analysis_rules(study),
             spared=spared_raters(study),
             hypotheses=hypotheses(study),
+            covariates=covariate_values(study),
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),

@@ -299,6 +299,7 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "publication": file.publication,
         "ethics": file.ethics,
         "payment": file.payment,
+        "covariates": list(file.covariates),
         "stop": file.stop,
     }
 

@@ -45,6 +45,7 @@ def study_as_file(study: Study) -> StudyFile:
         settings=tuple(study.settings),
         sources=tuple(study.sources),
         hypotheses=hypotheses_as_declared(study),
+        covariates=tuple(study.covariates),
         analysis_rules=rules_as_declared(study),
         stop=dict(study.stop),
         conditions=tuple(

@@ -342,6 +342,17 @@ def test_boards_of_pairs_control_for_the_length_of_clips_where_it_is_known():
     assert effect["points_low"] < 100 * (1 / (1 + np.exp(-0.7)) - 0.5) < effect["points_high"]
 
 
+def test_boards_of_pairs_use_covariates_that_studies_declare():
+    board = in_pairs("one", {"human": 0.8, "x": 0.0, "y": 0.0}, "ab", raters=24, each=40)
+    clips = [clip["stimulus"] for clip in board.facts["clips"]]
+    voices = {clip: ("anna", "ben")[n % 3 == 0] for n, clip in enumerate(clips)}
+    systems = {clip: clip[0] for clip in clips}  # which strengths explain
+    facts = board.facts | {"covariates": {"voice": voices, "system": systems}}
+    _, effect = rows_of(leaderboard([replace(board, facts=facts)]), "covariates")
+    assert (effect["covariate"], effect["unit"]) == ("voice: ben instead of anna", "this value")
+    assert effect["points_low"] < 0 < effect["points_high"]
+
+
 def in_two_periods(method="mos", moved=0.0, seed=1):
     """Two anchors before and after the day of a version; ``human`` moves by ``moved``."""
     parts = []

@@ -13,8 +13,9 @@ from analysis.report.parts.pair_covariates import PairCovariates
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.options import Options, command_line, options_from
 from analysis.statistics.pairs.covariates import SIDE, fit_covariates
-from analysis.statistics.pairs.pair_ratings import PairRatings
+from analysis.statistics.pairs.pair_ratings import PairRatings, pairs_of
 from analysis.statistics.pairs.win_models import bradley_terry
+from listening.common.covariate_levels import coded_values
 from tests.analysis.part_of import given_of
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.simulation import bounds
@@ -198,6 +199,56 @@ def test_a_report_shows_strengths_with_and_without_covariates_only_if_asked():
     assert PairCovariates.asked_by(Options(covariates=("side",)))
     with pytest.raises(ValueError, match="no covariate pitch; there are side and length_s"):
         shown(table, scores, "pitch")
+
+
+@pytest.mark.medium
+def test_words_such_as_voices_get_an_effect_for_each_against_the_most_frequent():
+    table, scores = compared()
+    stimuli = sorted({*table["stimulus"], *table["versus_stimulus"]})
+    voices = {
+        clip: ("anna", "ben", "anna", "cleo", "anna")[n % 7 % 5] for n, clip in enumerate(stimuli)
+    }
+    options = Options(rules=(), covariates=("side", "voice", "noise"))
+    noise = {clip: f"{n % 11}" for n, clip in enumerate(stimuli)}
+    facts = {"covariates": {"voice": voices, "noise": noise}}
+    given = replace(given_of(table, options), scores=scores, facts=facts)
+    found = PairCovariates().make(given)
+    _, ben, cleo, number = found.tables[0].rows
+    assert [row["name"] for row in (ben, cleo)] == [
+        "voice: ben instead of anna",
+        "voice: cleo instead of anna",
+    ]
+    assert {ben["unit"], cleo["unit"]} == {"this value"}
+    assert (number["name"], number["unit"]) == ("noise", "1")
+    sides = [table[side].map(voices) for side in ("stimulus", "versus_stimulus")]
+    terms = {
+        name: ((sides[0] == name) * 1.0 - (sides[1] == name)).to_numpy() for name in ("ben", "cleo")
+    }
+    sides = [table[side].map(noise).astype(float) for side in ("stimulus", "versus_stimulus")]
+    terms["noise"] = (sides[0] - sides[1]).to_numpy()
+    model = fit_covariates(pairs_of(table), terms)
+    assert [one.value for one in model.effects[1:]] == pytest.approx(
+        [row["value"] for row in (ben, cleo, number)]
+    )
+    with pytest.raises(ValueError, match="the covariate noise has 40 different words"):
+        coded_values("noise", {f"{n}": f"word {n}" for n in range(40)})
+    by_system = replace(given, facts={"covariates": {"voice": dict.fromkeys(stimuli, "anna")}})
+    told = PairCovariates().make(
+        replace(by_system, options=replace(options, covariates=("voice",)))
+    )
+    assert (
+        "cannot be told from strengths" in told.warnings[0]
+        or "no covariate differs" in told.warnings[0]
+    )
+
+
+def test_a_declared_metric_that_is_not_scored_yet_is_named_and_the_rest_is_shown():
+    table, _ = compared()
+    options = Options(rules=(), covariates=("side", "length_s"))
+    given = replace(given_of(table, options), facts={})
+    found = PairCovariates().make(given)
+    assert [row["name"] for row in found.tables[0].rows] == ["Heard second"]
+    assert "Without length_s: score the clips with these metrics." in found.warnings
 
 
 def test_covariates_are_an_option_of_the_command_that_makes_the_numbers_again():

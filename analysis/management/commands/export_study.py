@@ -50,6 +50,7 @@ class Command(BaseCommand):
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
         from analysis.web.study_tables import (
+            study_covariates,
             study_hypotheses,
             study_report,
             study_rules,
@@ -60,9 +61,8 @@ class Command(BaseCommand):
         key = arguments["study"]
         if words := no_study(key):
             raise CommandError(words)
-        options = chosen_options(
-            arguments, study_rules(key), study_spared(key), study_hypotheses(key)
-        )
+        declared = (study_hypotheses(key), study_covariates(key))
+        options = chosen_options(arguments, study_rules(key), study_spared(key), *declared)
         options = replace(options, versions=tuple(arguments["combine_with"]))
         try:
             table, report = study_report(key, options)

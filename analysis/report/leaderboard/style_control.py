@@ -1,10 +1,12 @@
-"""Strengths on a leaderboard of pairs, controlled for the length and loudness of clips."""
+"""Strengths on a leaderboard of pairs, controlled for length, loudness and declared covariates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from scipy import special
 
@@ -14,14 +16,16 @@ from analysis.report.leaderboard.gathering import Question, StudyInput
 from analysis.report.leaderboard.standings import Standing, score_rows, standing_of
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
-from analysis.statistics.linking.linked_strengths import LinkedStrengths, link_pairs
+from analysis.statistics.linking.linked_strengths import LinkedStrengths, link_pairs, pairs_in_unit
 from analysis.statistics.pairs.ability_fit import AbilityFit, Term
+from analysis.statistics.pairs.covariates import identified
 from analysis.statistics.pairs.win_models import LOG_ODDS, ORDER
+from listening.common.covariate_levels import INSTEAD, coded_values
 
 COVARIATES = {"length_s": ("Length", "1 s"), "loudness_lufs": ("Loudness", "1 LU")}
 SIDE = ("Heard second", "second place")
 STRENGTHS_NOTE = (
-    "The same model with the differences of both clips in length and loudness as terms. Ranks stay "
+    "The same model with the differences of both clips in covariates as terms. Ranks stay "
     "those of the leaderboard."
 )
 EFFECTS_NOTE = (
@@ -73,7 +77,7 @@ def style_tables(
             f"covariates{suffix}",
             f"What moves a preference: {about}",
             effects,
-            list(_effect_rows(adjusted, level)),
+            list(_effect_rows(adjusted, names, level)),
             EFFECTS_NOTE,
             about=about,
             folded=True,
@@ -88,12 +92,20 @@ def _with_differences(
     values = _values_by_audio(studies)
     table = ratings
     names: list[str] = []
-    for name in COVARIATES:
-        known = values.get(name, {})
+    for name, known in values.items():
         difference = ratings["clip"].map(known) - ratings["versus_clip"].map(known)
         if difference.notna().all() and float(difference.abs().max()) > 0:
             table, names = table.assign(**{name: difference.astype("float64")}), [*names, name]
-    return table, names
+    return table, _estimable(table, names)
+
+
+def _estimable(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The covariates that every study tells from strengths and from one another."""
+    left = list(names)
+    for _, own in table.groupby("unit", sort=False):
+        columns = {name: own[name].to_numpy(dtype=np.float64) for name in left}
+        left, _ = identified(pairs_in_unit(own), columns, with_side=True)
+    return left
 
 
 def _values_by_audio(studies: Sequence[StudyInput]) -> dict[str, dict[str, float]]:
@@ -108,7 +120,22 @@ def _values_by_audio(studies: Sequence[StudyInput]) -> dict[str, dict[str, float
         ):
             if stimulus in audio:
                 values[str(metric)][audio[stimulus]] = float(value)
-    return values
+    return values | _declared(studies)
+
+
+def _declared(studies: Sequence[StudyInput]) -> dict[str, dict[str, float]]:
+    """The covariates that studies declare, by what they are called and clip (SHA-256)."""
+    texts: dict[str, dict[str, str]] = {}
+    for study in studies:
+        audio = {clip["stimulus"]: clip["sha256"] for clip in study.facts["clips"]}
+        for name, own in study.facts.get("covariates", {}).items():
+            known = texts.setdefault(name, {})
+            known |= {audio[clip]: text for clip, text in own.items() if clip in audio}
+    columns: dict[str, dict[str, float]] = {}
+    for name, known in texts.items():
+        with suppress(ValueError):  # more words than can be told apart, in several studies
+            columns |= coded_values(name, known)
+    return columns
 
 
 def _strength_rows(standings: Sequence[Standing], adjusted: LinkedStrengths) -> Iterator[Row]:
@@ -128,12 +155,13 @@ def _strength_rows(standings: Sequence[Standing], adjusted: LinkedStrengths) -> 
             }
 
 
-def _effect_rows(adjusted: LinkedStrengths, level: float) -> Iterator[Row]:
+def _effect_rows(adjusted: LinkedStrengths, names: Sequence[str], level: float) -> Iterator[Row]:
     chance = special.expit if adjusted.scale == LOG_ODDS else special.ndtr
     for unit, fit in adjusted.fits:
         for term in fit.terms:
-            if term.name in (ORDER, *COVARIATES):
-                title, per = COVARIATES.get(term.name, SIDE)
+            if term.name in (ORDER, *names):
+                other = (term.name, "this value" if INSTEAD in term.name else "1")
+                title, per = SIDE if term.name == ORDER else COVARIATES.get(term.name, other)
                 points = [
                     None if each is None else 100 * (float(chance(each)) - 0.5)
                     for each in (term.value, *_bounds(fit, term, level))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ from analysis.statistics.pairs.covariates import (
     fit_covariates,
 )
 from analysis.statistics.pairs.pair_ratings import PairRatings, pairs_of
+from listening.common.covariate_levels import INSTEAD, coded_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,19 +102,28 @@ class PairCovariates(FamilyPart):
         return [each for each in super().families(inputs) if estimand_of(each.estimand).prefers]
 
     def make(self, inputs: PartInput) -> Content:
-        known = _values_by_metric(inputs)
+        known = _covariates(inputs)
         unknown = [name for name in inputs.options.covariates if name not in {SIDE, *known}]
-        if unknown:
+        waiting = [name for name in unknown if name in USUAL and inputs.facts is not None]
+        if set(unknown) - set(waiting):
             there = enumerated([SIDE, *known])
             raise ValueError(
                 f"no covariate {enumerated(unknown)}; there are {there}. Score the clips with the "
-                "metric, or give its scores (--scores)"
+                "metric, give its scores (--scores), or declare the column of stimuli.csv under "
+                "covariates in study.toml"
             )
-        return super().make(inputs)
+        content = super().make(inputs)
+        said = f"Without {enumerated(waiting)}: score the clips with these metrics."
+        return replace(content, warnings=[*content.warnings, *[said] * bool(waiting)])
 
     def of_family(self, each: FamilyInput) -> Content:
-        asked, known = each.inputs.options.covariates, _values_by_metric(each.inputs)
-        names = [name for name in asked or USUAL if name in known]
+        asked, covariates = each.inputs.options.covariates, _covariates(each.inputs)
+        known = {
+            name: one
+            for covariate in asked or USUAL
+            for name, one in covariates.get(covariate, {}).items()
+        }
+        names = list(known)
         table = each.family.table
         alone = (table["versus_condition"] == "") | (
             table["condition"] == table["versus_condition"]
@@ -132,10 +142,34 @@ class PairCovariates(FamilyPart):
 
 @dataclass(frozen=True)
 class _Known:
-    """A metric's newest values by stimulus, and what it is called."""
+    """The values of a covariate by stimulus, and what it is called."""
 
     values: Mapping[str, float]
     title: str
+
+
+def _covariates(inputs: PartInput) -> dict[str, dict[str, _Known]]:
+    """By name the terms of each covariate: outputs of metrics, voices, what the study declared."""
+    texts = {"voice": _voices(inputs.ratings)}
+    texts |= inputs.facts.get("covariates", {}) if inputs.facts else {}
+    coded = {
+        name: {term: _Known(own, term) for term, own in coded_values(name, values).items()}
+        for name, values in texts.items()
+        if any(values.values()) and (name in inputs.options.covariates)
+    }
+    return {name: {name: one} for name, one in _values_by_metric(inputs).items()} | coded
+
+
+def _voices(ratings: pd.DataFrame) -> dict[str, str]:
+    """The voice of each clip by its condition."""
+    voices = dict(zip(ratings["condition"].astype(str), ratings["voice"].astype(str), strict=True))
+    sides = (("stimulus", "condition"), ("versus_stimulus", "versus_condition"))
+    return {
+        str(clip): voices.get(str(condition), "")
+        for side, of in sides
+        for clip, condition in zip(ratings[side], ratings[of], strict=True)
+        if clip
+    }
 
 
 def _values_by_metric(inputs: PartInput) -> dict[str, _Known]:
@@ -230,7 +264,9 @@ def _abilities(fit: AbilityFit, level: float) -> dict[str, Ability]:
 
 
 def _effect_row(one: CovariateEffect, title: str) -> EffectRow:
-    unit = "second place" if one.name == SIDE else UNITS.get(one.name.rpartition("_")[2], "1")
+    unit = UNITS.get(one.name.rpartition("_")[2], "1")
+    if one.name == SIDE or INSTEAD in one.name:
+        unit = "second place" if one.name == SIDE else "this value"
     return EffectRow(
         name=title,
         unit=unit,
@@ -257,7 +293,7 @@ def _effects_sentence(rows: Iterable[EffectRow], each: FamilyInput) -> str:
         ends = ""
         if row.points_low is not None and row.points_high is not None:
             ends = f" {interval_text(row.points_low, row.points_high, None, 1)}"
-        per = "" if row.unit == "second place" else f" per {row.unit}"
+        per = "" if row.unit in ("second place", "this value") else f" per {row.unit}"
         phrases.append(f"{row.name} {number(row.points, True, 1)} points{per}{ends}")
     return f"A preference of 50 % moves by: {'; '.join(phrases)}."
 

@@ -89,7 +89,7 @@ def link_pairs(
     def part_of(rows: pd.DataFrame, group: Sequence[str]) -> tuple[AbilityFit, pd.DataFrame]:
         own = rows[rows["system"].isin(group)]
         pairs = replace(
-            _pairs(own),
+            pairs_in_unit(own),
             covariates=own[list(covariates)].to_numpy(dtype=np.float64),
             covariate_names=tuple(covariates),
         )
@@ -140,7 +140,8 @@ def _model(scores: Floats) -> tuple[Fit, float]:
     return lambda pairs: bradley_terry(pairs, order=True, bias_reduced=True), LOGISTIC_SD
 
 
-def _pairs(use: pd.DataFrame) -> PairRatings:
+def pairs_in_unit(use: pd.DataFrame) -> PairRatings:
+    """Rows of ratings of pairs as `link_pairs` takes them, as codes."""
     return pair_ratings(
         use["system"].tolist(),
         use["versus"].tolist(),
@@ -165,7 +166,7 @@ def _linked(
         met = pairs[pairs["unit"] == unit] if len(pairs) else pairs
         if not len(met):
             continue
-        groups = connection(_pairs(met)).components
+        groups = connection(pairs_in_unit(met)).components
         if len(groups) > 1:
             listing = " | ".join(map(", ".join, groups))
             notes.append(f"{unit}: groups that were never compared with one another: {listing}.")
@@ -182,7 +183,7 @@ def _linked(
     components = [_component(group, prior) for group in _linked_parts(parts)]
     first = parts[0].fit
     fits = [(part.unit, part.fit) for part in parts]
-    return LinkedStrengths(components, first.model, first.scale, _pairs(pairs), notes, fits)
+    return LinkedStrengths(components, first.model, first.scale, pairs_in_unit(pairs), notes, fits)
 
 
 def _heard(rows: pd.DataFrame, group: Sequence[str]) -> pd.DataFrame:

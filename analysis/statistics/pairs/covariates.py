@@ -79,7 +79,7 @@ def fit_covariates(
     if not len(use.y):
         raise Undefined("no rating has values of all covariates")
     with_side = side and use.orders_known
-    names, confounded = _identified(use, dict(zip(covariates, table.T, strict=True)), with_side)
+    names, confounded = identified(use, dict(zip(covariates, table.T, strict=True)), with_side)
     if not names and not with_side:
         raise Undefined("no covariate differs within pairs in a way that strengths do not explain")
     columns = table[:, [list(covariates).index(name) for name in names]]
@@ -156,7 +156,7 @@ def _jackknife(x: Floats, weight: Floats, scores: Floats, group: Codes, centre: 
     return np.asarray(changes.T @ changes, dtype=np.float64)
 
 
-def _identified(
+def identified(
     ratings: PairRatings, covariates: Mapping[str, Floats], with_side: bool
 ) -> tuple[list[str], list[str]]:
     """The covariates that vary beyond what strengths, the side and those before explain; others."""

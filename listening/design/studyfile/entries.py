@@ -130,6 +130,7 @@ class StudyFile:
     settings: tuple[dict[str, Any], ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
     hypotheses: tuple[str, ...] = ()  # what is expected, a sentence each
+    covariates: tuple[str, ...] = ()  # of clips in the model of comparisons
     analysis_rules: tuple[dict[str, str], ...] = ()  # rule, why: what analyses leave out
     stop: dict[str, Any] = field(default_factory=dict)  # see listening.design.stop_rule
     conditions: tuple[ConditionEntry, ...] = ()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from config.missing_packages import sentence
+from listening.design.studyfile.covariates import check_covariates
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
 from listening.design.studyfile.entries import ItemEntry, StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
@@ -72,6 +73,7 @@ def check_fit(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
         return  # why there are none is said already
     _check_conditions(study, rows, notes)
     _check_traps_used(study, rows, notes)
+    check_covariates(study, rows, notes)
     numbers = {s.key: row.number for s, row in zip(study.stimuli, rows, strict=True)}
     whole, settings_wrong = _with_settings(study, numbers, notes)
     own = {c.key for c in study.conditions}

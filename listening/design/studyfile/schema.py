@@ -563,6 +563,15 @@ class Study(Table):
         (),
         "none",
     )
+    covariates: Annotated[list[str], texts_of(80)] = declare(
+        PLAN,
+        "Covariates",
+        "of the clips in the model of comparisons, in reports and on leaderboards: `side` (heard "
+        "second), `length_s` and `loudness_lufs` (score the clips with these metrics), `voice`, or "
+        "a column of your own in stimuli.csv, with numbers or with up to 8 different words",
+        (),
+        "none",
+    )
     texts: Annotated[Texts, NESTED] = declare(WORDING, "Texts", "", {})
     translations: Annotated[dict[str, StudyWords], NESTED] = declare(
         None, "Further languages", "by language tag: what the study says in it", {}

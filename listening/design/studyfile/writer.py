@@ -29,6 +29,7 @@ def toml_text(study: StudyFile) -> str:
         "erase_reasons": study.erase_reasons or None,
         "ends": study.ends if AS_IS in (study.ends, usual_ends(study)) else None,
         "hypotheses": list(study.hypotheses),
+        "covariates": list(study.covariates),
         "checks": list(study.checks),
     }
     tables = {

@@ -1,0 +1,11 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """A study may declare covariates of its clips."""
+
+    dependencies = [("listening", "0049_study_stop")]
+
+    operations = [
+        migrations.AddField("study", "covariates", models.JSONField(default=list)),
+    ]
