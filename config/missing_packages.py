@@ -19,8 +19,8 @@ from listening.common.command_name import IN_A_CLONE
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
     "analysis": (
-        *("arviz_stats", "fontpkg_noto_sans_devanagari", "fontpkg_noto_sans_thai", "matplotlib"),
-        *("noto_cjk_sans_otc", "pandas", "pyarrow", "scipy", "threadpoolctl"),
+        *("arviz_stats", "fontpkg_noto_sans_devanagari", "fontpkg_noto_sans_thai", "fsspec"),
+        *("matplotlib", "noto_cjk_sans_otc", "pandas", "pyarrow", "scipy", "threadpoolctl"),
     ),
     "bayes": ("arviz", "nutpie", "pymc"),
     "metrics": (

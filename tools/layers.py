@@ -43,7 +43,8 @@ BETWEEN = {
     "analysis": (
         *("listening.common", "listening.methods", "listening.models", "listening.selectors"),
         *("listening.design.analysis_rules", "listening.design.pasted_texts"),
-        *("listening.design.scanning", "metrics.scoring", "config.missing_packages"),
+        *("listening.design.scanning", "listening.design.studyfile.writer"),
+        *("listening.notifications.posting", "metrics.scoring", "config.missing_packages"),
     ),
 }
 

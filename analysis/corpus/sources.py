@@ -191,6 +191,9 @@ def _named_columns(names: Iterable[str]) -> dict[str, str]:
 
 def _is_without_header(text: str) -> bool:
     """Whether the first line is a clip already, as in LJSpeech's table."""
+    first = text.lstrip().partition("\n")[0]
+    if first.count("|") == 2 and len({*first.strip().split("|")}) == 2:
+        return True  # the text and its normalized form are the same, which no header has
     layout = layout_of(text)
     narrow = len(layout.names) in (2, 3) and layout.delimiter in ("|", "\t")
     return narrow and not _named_columns(layout.names)

@@ -157,7 +157,7 @@ READING = (
     *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),
     *("new_study", "import_p808", "import_webmushra", "export_label_studio", "auto_att"),
     *("list_studies", "study_status", "score_progress", "schema", "check_corpus"),
-    "export_training",
+    *("export_training", "fetch_audio"),
     *("find_turns", "word_list"),
 )
 IN_STEPS = (

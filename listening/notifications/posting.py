@@ -1,4 +1,4 @@
-"""POST to an address that was checked, until a deadline.
+"""POST to an address that was checked, or fetch a file from one, until a deadline.
 
 A connection goes to one of the addresses that `outward` let through, and to nothing else; jobs
 import this when they send, as the library for it is heavy.
@@ -9,13 +9,17 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpcore
 
 from listening.notifications import outward
 from listening.notifications.outward import Answer, NotReached
 
+MOST_REDIRECTS = 5
+REDIRECTS = (301, 302, 303, 307, 308)
 READ_BYTES = 2000  # of the answer; the rest is not waited for
 
 
@@ -96,6 +100,46 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
             raise NotReached(f"No whole answer within {outward.TIMEOUT_S:g} seconds.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise NotReached(f"No answer: {error or type(error).__name__}") from None
+
+
+def download(url: str, target: Path, most_bytes: int, timeout_s: float) -> None:
+    """Fetch a file; ValueError says why an address is not called, OSError why no file came.
+
+    Redirects are followed, each address being checked as the first one is.
+    """
+    deadline = time.monotonic() + timeout_s
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)}
+    for _ in range(MOST_REDIRECTS):
+        *_, plain = outward.host_of(outward.checked_url(url))
+        with httpcore.ConnectionPool(
+            ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
+        ) as pool:
+            try:
+                sent = _raw({"User-Agent": "Earnest", "Accept": "*/*"})
+                with pool.stream("GET", url, headers=sent, extensions=timeouts) as reply:
+                    headers = {name.lower(): value for name, value in reply.headers}
+                    if reply.status in REDIRECTS and b"location" in headers:
+                        url = urljoin(url, headers[b"location"].decode("latin-1"))
+                        continue
+                    if reply.status != 200:
+                        raise OSError(f"the server answered {reply.status}")
+                    _save(reply, target, most_bytes)
+                    return
+            except httpcore.TimeoutException:
+                raise OSError(f"no whole answer within {timeout_s:.0f} seconds") from None
+            except (httpcore.NetworkError, httpcore.ProtocolError, NotReached) as error:
+                raise OSError(f"no answer: {error or type(error).__name__}") from None
+    raise OSError(f"more than {MOST_REDIRECTS} redirects")
+
+
+def _save(reply: httpcore.Response, target: Path, most_bytes: int) -> None:
+    size = 0
+    with target.open("wb") as file:
+        for part in reply.iter_stream():
+            size += len(part)
+            if size > most_bytes:
+                raise OSError(f"larger than {most_bytes // 1024**2:,} MB")
+            file.write(part)
 
 
 def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

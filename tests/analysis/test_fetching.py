@@ -1,0 +1,190 @@
+"""Clips are brought from where they lie: bounded, resumable, with their sources and hashes."""
+
+import csv
+import hashlib
+import io
+import json
+import tarfile
+from ipaddress import ip_network
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from analysis.corpus.fetching import without_secrets
+from listening.design.studyfile import read_folder
+from listening.notifications import posting
+from tests.listening.folders import CONDITIONS, STUDY, TASK
+from tests.local_server import LocalServer
+from tools.locks import ROOT
+
+CLIPS = {path.stem: path.read_bytes() for path in sorted(ROOT.glob("demo/audio/flite-*_s08*"))[:4]}
+FIRST, *_ = CLIPS
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def fetch(source, folder, *options):
+    call_command("fetch_audio", str(source), str(folder), *options)
+    return rows(folder / "stimuli.csv")
+
+
+def check(folder, contents):
+    """All files are there as they were, with their hashes."""
+    listed = rows(folder / "sources.csv")
+    assert sorted((folder / each["file"]).read_bytes() for each in listed) == sorted(contents)
+    for each in listed:
+        content = (folder / each["file"]).read_bytes()
+        assert each["sha256"] == hashlib.sha256(content).hexdigest()
+    return listed
+
+
+@pytest.fixture
+def server(settings):
+    settings.EARNEST_WEBHOOK_NETWORKS = (ip_network("127.0.0.1/32"),)
+    with LocalServer({f"/{name}.flac": data for name, data in CLIPS.items()}) as running:
+        yield running
+
+
+@pytest.fixture
+def addresses(server, tmp_path):
+    path = tmp_path / "urls.txt"
+    path.write_text("".join(f"{server.url}/{name}.flac?key=secret\n" for name in CLIPS))
+    return path
+
+
+def test_a_list_of_addresses_is_brought_once_and_a_run_goes_on(addresses, server, tmp_path):
+    folder = tmp_path / "study"
+    with pytest.raises(CommandError, match=r"3 files were brought.*Run it again"):
+        fetch(addresses, folder, "--most-files", "3")
+    assert not (folder / "stimuli.csv").exists()
+    found = fetch(addresses, folder, "--condition", "sys-a")
+    assert len(server.asked) == len(CLIPS)
+    assert [row["stimulus"] for row in found] == list(CLIPS)
+    assert {row["condition"] for row in found} == {"sys-a"}
+    listed = check(folder, CLIPS.values())
+    assert not any("secret" in each["source"] for each in listed)
+    fetch(addresses, folder, "--force")
+    assert len(server.asked) == len(CLIPS)
+    (folder / listed[0]["file"]).write_bytes(b"cut off")  # such a file is brought again
+    fetch(addresses, folder, "--force")
+    check(folder, CLIPS.values())
+
+
+def test_what_was_brought_is_a_study_folder(addresses, tmp_path):
+    folder = tmp_path / "study"
+    fetch(addresses, folder, "--condition", "sys-a")
+    one = CONDITIONS.split("\n\n")[0]
+    (folder / "study.toml").write_text(f"{STUDY}\n{one}\n{TASK}")
+    reading = read_folder(folder)
+    assert [str(each) for each in reading.problems] == []
+    sources = {stimulus.attributes["source"] for stimulus in reading.study.stimuli}
+    assert sources == {each["source"] for each in rows(folder / "sources.csv")}
+
+
+def test_addresses_within_a_private_network_are_not_called(server, settings, tmp_path):
+    inside = tmp_path / "inside.txt"
+    server.redirects["/away"] = "http://169.254.169.254/latest/meta-data"
+    inside.write_text(f"{server.url}/away\n")
+    with pytest.raises(CommandError, match=r"169\.254\.169\.254 is in a private network"):
+        fetch(inside, tmp_path / "a")
+    settings.EARNEST_WEBHOOK_NETWORKS = ()
+    inside.write_text(f"{server.url}/{FIRST}.flac\n")
+    with pytest.raises(CommandError, match="is in a private network"):
+        fetch(inside, tmp_path / "b")
+    assert server.asked == ["/away"]
+
+
+def test_a_file_that_is_too_large_or_missing_is_named(server, tmp_path):
+    with pytest.raises(OSError, match="larger than 0 MB"):
+        posting.download(f"{server.url}/{FIRST}.flac", tmp_path / "x", 1000, 10)
+    missing = tmp_path / "missing.txt"
+    missing.write_text(f"{server.url}/nothing.flac\n")
+    with pytest.raises(CommandError, match=r"nothing\.flac: the server answered 404"):
+        fetch(missing, tmp_path / "c")
+    assert [path.name for path in (tmp_path / "c" / "audio").iterdir()] == []
+
+
+def test_parquet_with_an_audio_column_has_its_texts_and_systems(tmp_path):
+    audio = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    table = pa.table(
+        {
+            "sentence": [f"Text of {name}" for name in CLIPS],
+            "system": ["a", "a", "b", "b"],
+            "audio": pa.array(
+                [{"bytes": data, "path": f"{name}.flac"} for name, data in CLIPS.items()], audio
+            ),
+        }
+    )
+    (tmp_path / "data").mkdir()
+    pq.write_table(table, tmp_path / "data" / "train-00000.parquet")
+    found = fetch(tmp_path / "data", tmp_path / "study", "--language", "en")
+    assert [row["text"] for row in found] == [f"Text of {name}" for name in CLIPS]
+    assert [row["condition"] for row in found] == ["a", "a", "b", "b"]
+    check(tmp_path / "study", CLIPS.values())
+
+
+def shard():
+    """A shard of WebDataset: a sound, its text and its facts stand together."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, data in CLIPS.items():
+            facts = json.dumps({"speaker": 1}).encode()
+            for ending, part in (
+                ("flac", data),
+                ("txt", f"Text of {name}".encode()),
+                ("json", facts),
+            ):
+                member = tarfile.TarInfo(f"{name}.{ending}")
+                member.size = len(part)
+                archive.addfile(member, io.BytesIO(part))
+    return content.getvalue()
+
+
+def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/bucket/shards/00000.tar", shard())
+    for name, data in CLIPS.items():
+        memory.pipe(f"/bucket/clips/{name}.flac", data)
+    found = fetch("memory://bucket/shards/*.tar", tmp_path / "shards")
+    assert [row["text"] for row in found] == [f"Text of {name}" for name in CLIPS]
+    check(tmp_path / "shards", CLIPS.values())
+    fetch("memory://bucket/clips", tmp_path / "clips")
+    listed = check(tmp_path / "clips", CLIPS.values())
+    assert listed[0]["source"] == f"memory://bucket/clips/{FIRST}.flac"
+    with pytest.raises(CommandError, match="no audio files; check the address"):
+        fetch("memory://bucket/nothing", tmp_path / "nothing")
+
+
+def test_wav_scp_and_the_table_of_ljspeech_name_local_files(tmp_path):
+    wavs = tmp_path / "corpus" / "wavs"
+    wavs.mkdir(parents=True)
+    for name, data in CLIPS.items():
+        (wavs / f"{name}.flac").write_bytes(data)
+    (tmp_path / "corpus" / "metadata.csv").write_text(
+        "".join(f"{name}|Text of {name}|Text of {name}\n" for name in CLIPS)
+    )
+    found = fetch(tmp_path / "corpus" / "metadata.csv", tmp_path / "lj")
+    assert [row["text"] for row in found] == [f"Text of {name}" for name in CLIPS]
+    scp = tmp_path / "data"
+    scp.mkdir()
+    (scp / "wav.scp").write_text("".join(f"utt_{n} {wavs}/{n}.flac\n" for n in CLIPS))
+    (scp / "text").write_text("".join(f"utt_{name} Text of {name}\n" for name in CLIPS))
+    again = fetch(scp / "wav.scp", tmp_path / "kaldi", "--condition", "tts")
+    assert [row["text"] for row in again] == [row["text"] for row in found]
+    assert [row["stimulus"] for row in again] == [f"utt_{name}" for name in CLIPS]
+    assert {row["condition"] for row in again} == {"tts"}
+    check(tmp_path / "kaldi", CLIPS.values())
+
+
+def test_secrets_of_addresses_are_not_written_down():
+    address = "https://me:word@host.org/a/b.wav?X-Amz-Signature=1#x"
+    assert without_secrets(address) == "https://host.org/a/b.wav"
+    assert without_secrets("s3://bucket/a?b.wav") == "s3://bucket/a?b.wav"
