@@ -59,7 +59,7 @@ def _planned(stop: StopFacts, level: float) -> list[str]:
     if stop["stops_systems"]:
         sentences.append(
             f"A system receives no more raters when its comparisons are significant{futile}, where "
-            "the design allows it."
+            f"the design allows it{'' if stop['act'] == 'close' else ' and a person agrees'}."
         )
     return [*sentences, f"Recruiting stops when every comparison is significant{futile}."]
 

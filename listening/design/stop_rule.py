@@ -39,8 +39,8 @@ class StopRule:
 
     @property
     def stops_systems(self) -> bool:
-        """Whether a system that is decided receives no more raters, before the study ends."""
-        return self.rule == PLANNED_LOOKS and self.act == CLOSE
+        """Whether a system that is decided may receive no more raters, before the study ends."""
+        return self.rule == PLANNED_LOOKS
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> StopRule | None:
@@ -82,8 +82,9 @@ class StopRule:
         }[self.rule]
         act = "The study then closes." if self.act == CLOSE else "You then decide."
         alone = (
-            "Before that, a system whose comparisons are all decided receives no more raters, if "
-            "raters hear one system at a time."
+            "Before that, a system whose comparisons are all decided receives no more raters"
+            f"{'' if self.act == CLOSE else ' if you agree'}. This needs raters who hear one "
+            "system at a time."
         )
         return [when, act, *([alone] if self.stops_systems else [])]
 

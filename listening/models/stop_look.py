@@ -6,7 +6,10 @@ from listening.models.study import Study
 
 
 class StopLook(models.Model):
-    """A look: what was counted, what it showed, and what was decided. Rows are never changed."""
+    """A look: what was counted, what it showed, and what was decided.
+
+    Rows are never changed, except that a person may stop the systems that a look proposes.
+    """
 
     class Decision(models.TextChoices):
         GO_ON = "go_on", "Continue"
@@ -25,7 +28,8 @@ class StopLook(models.Model):
     decision = models.CharField(max_length=5, choices=Decision)
     act = models.CharField(max_length=5)  # of the rule: close, or ask
     separable = models.JSONField(default=list)  # keys of tasks in which a system may stop alone
-    stopped = models.JSONField(default=list)  # by this look: see studies.stopped_systems
+    # By this look, or with `is_proposed` for a person to stop: see studies.stopped_systems
+    stopped = models.JSONField(default=list)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

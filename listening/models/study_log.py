@@ -28,6 +28,7 @@ SAID = {
     "paused": "Paused",
     "closed": "Closed permanently",
     "looked": "Look of the stop rule",
+    "systems_stopped": "No more raters for systems",
     "look_failed": "Look of the stop rule failed",
     "renamed": "Renamed",
     "tagged": "Tags changed",

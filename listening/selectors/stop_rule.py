@@ -47,6 +47,7 @@ class LookFacts(TypedDict):
     why: str
     separable: list[str]  # tasks in which a system may stop alone
     stopped: list[dict[str, str]]  # by this look: task, condition and, of a pair, versus
+    proposed: list[dict[str, str]]  # the same, for a person to stop
 
 
 class StopFacts(TypedDict):
@@ -207,5 +208,6 @@ def look_facts(look: StopLook) -> LookFacts:
         decision_in_words=StopLook.Decision(look.decision).label,
         why=look.why,
         separable=list(look.separable),
-        stopped=list(look.stopped),
+        stopped=[system for system in look.stopped if "is_proposed" not in system],
+        proposed=[system for system in look.stopped if "is_proposed" in system],
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.db import transaction
 
@@ -61,6 +61,7 @@ class StoppedSystem(TypedDict):
     task: str
     condition: str
     versus: str
+    is_proposed: NotRequired[bool]  # a person may stop it
 
 
 def separable_tasks(study: Study) -> list[str]:
@@ -88,9 +89,9 @@ def stop_systems(study: Study, systems: Sequence[StoppedSystem]) -> list[Stopped
     return stopped
 
 
-def words_of_system(system: StoppedSystem) -> str:
-    """The condition, or both of a pair."""
-    return " versus ".join(filter(None, (system["condition"], system["versus"])))
+def words_of_systems(systems: Sequence[StoppedSystem]) -> str:
+    """Their conditions, or both of each pair."""
+    return ", ".join(" versus ".join(filter(None, (s["condition"], s["versus"]))) for s in systems)
 
 
 class _WouldEmptyBlocks(Exception):

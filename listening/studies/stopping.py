@@ -11,12 +11,13 @@ from listening.common.statements import rows_of
 from listening.design.stop_rule import BUDGET, CLOSE, StopRule
 from listening.models import Session, StopLook, Study
 from listening.models.study_log import note
+from listening.studies.findings import StudyError
 from listening.studies.states import close_study
 from listening.studies.stopped_systems import (
     StoppedSystem,
     separable_tasks,
     stop_systems,
-    words_of_system,
+    words_of_systems,
 )
 
 BY, LONGEST_PROBLEM = "stop rule", 300
@@ -55,9 +56,12 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             return False
         separable = separable_tasks(study) if rule.stops_systems else []
         systems = [system for system in look["stopped"] if system["task"] in separable]
-        look["stopped"] = stop_systems(study, systems)
+        stopped: list[StoppedSystem] = []
+        if rule.act == CLOSE:
+            look["stopped"] = stopped = stop_systems(study, systems)
+        else:
+            look["stopped"] = [{**system, "is_proposed": True} for system in systems]
         StopLook.objects.create(study=study, act=rule.act, separable=separable, **look)
-        stopped = [words_of_system(system) for system in look["stopped"]]
         note(
             study,
             "looked",
@@ -67,12 +71,29 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
             decision=StopLook.Decision(look["decision"]).label,
             why=look["why"],
             ratings_sha256=look["data_sha256"],
-            **({"no_more_raters": ", ".join(stopped)} if stopped else {}),
+            **({"no_more_raters": words_of_systems(stopped)} if stopped else {}),
         )
         Study.objects.filter(pk=study_id).update(look_problem={})
         if look["decision"] in ENDS and rule.act == CLOSE:
             close_study(study, by=BY)
     return True
+
+
+def stop_proposed(study: Study, *, by: str) -> list[StoppedSystem]:
+    """Stop the systems that the last look proposes; StudyError where there is nothing to stop."""
+    with transaction.atomic():
+        row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        look = row.looks.order_by("-number").first()
+        systems = [system for system in look.stopped if "is_proposed" in system] if look else []
+        if look is None or not systems or row.state not in RUNNING:
+            raise StudyError("No system can be stopped now. Reload the page.")
+        for system in systems:
+            system.pop("is_proposed")
+        if not stop_systems(row, systems):
+            raise StudyError("Some blocks hold only these systems, so they go on.")
+        look.save(update_fields=["stopped"])
+        note(row, "systems_stopped", by, look=look.number, no_more_raters=words_of_systems(systems))
+    return systems
 
 
 def note_failed_look(study_id: int, number: int, what: str, **_signal: Any) -> None:

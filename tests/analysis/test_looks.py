@@ -141,6 +141,29 @@ def test_a_system_that_is_decided_receives_no_more_raters(db, client):
 
 
 @pytest.mark.slow
+def test_a_person_may_be_asked_whether_a_system_stops(db, client):
+    stop = {"rule": "planned_looks", "looks": [0.6, 0.8, 1.0], "futility": False, "act": "ask"}
+    study = planned(stop, raters=10, conditions=3, items=8)
+    rate(study, 6, {"cond-0": 1.2, "cond-1": 3.4, "cond-2": 3.5})
+    make_looks()
+    assert arrive(study).trials.count() == 3 * 8  # nothing stops unless somebody agrees
+    client.force_login(study.owner)
+    url = reverse("study", args=[study.key])
+    assert "All comparisons of cond-0 are decided." in client.get(url).content.decode()
+    state = reverse("study-state", args=[study.key])
+    page = client.post(state, {"to": "stop-systems"}, follow=True).content.decode()
+    assert "No more raters for cond-0." in page
+    assert "are decided. If you stop" not in page
+    assert arrive(study).trials.count() == 2 * 8
+    (look,) = stop_facts(study.key)["made"]
+    assert look["stopped"] == [{"task": "mos", "condition": "cond-0", "versus": ""}]
+    event = StudyEvent.objects.get(study_id=study.pk, what="systems_stopped")
+    assert (event.by, event.details["no_more_raters"]) == (study.owner.username, "cond-0")
+    page = client.post(state, {"to": "stop-systems"}, follow=True).content.decode()
+    assert "No system can be stopped now." in page
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "separable"),
     [

@@ -1406,7 +1406,7 @@ class Stop(Table):
         PLAN,
         "When it applies",
         '`"close"`: the study closes by itself, and with `planned_looks` a system that is decided '
-        'receives no more raters before; `"ask"`: you are notified and decide on the study\'s page',
+        'receives no more raters before; `"ask"`: you decide on both on the study\'s page',
         "close",
     )
     looks: Annotated[int | list[float], LOOKS] = declare(

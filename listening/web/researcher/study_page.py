@@ -46,11 +46,14 @@ from listening.studies import (
     study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
+from listening.studies.stopped_systems import words_of_systems
+from listening.studies.stopping import stop_proposed
 from listening.web.researcher.checks_and_traps import beforehand
 from listening.web.researcher.preview_studies import what_it_is
 from listening.web.researcher.raters_table import described, rows_of
 from listening.web.researcher.shown_findings import findings_of_study, lines_of
 
+STOP_SYSTEMS = "stop-systems"  # as the page asks for it
 MOST_BARS = 60
 SPARK_BARS = 32
 FEWEST_BARS = 12  # the first rating has empty bars before it where it is not long ago
@@ -184,8 +187,15 @@ def _stop_rule(study: Study) -> dict[str, Any]:
     applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON
     is_asking = rule.act == ASK and applies and study.state != Study.State.CLOSED
     words = rule.words(facts["planned"], facts["currency"])
-    late = overdue_look(study)
-    return {"stop": facts, "stop_words": words, "stop_asks": is_asking, "late_look": late}
+    runs = study.state in (Study.State.OPEN, Study.State.PAUSED)
+    proposed = facts["made"][-1]["proposed"] if facts["made"] and runs and not is_asking else []
+    return {
+        "stop": facts,
+        "stop_words": words,
+        "stop_asks": is_asking,
+        "stop_proposed": proposed,
+        "late_look": overdue_look(study),
+    }
 
 
 # --- One study -----------------------------------------------------------------------------------
@@ -280,6 +290,8 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
     """Open, pause or close; a study that is not ready says what is missing instead."""
     mine = study_for(request.user, key, EDIT)
     to = request.POST.get("to", "")
+    if to == STOP_SYSTEMS:
+        return _stop_systems(request, mine)
     try:
         studies.change_state(mine, to, anyway="anyway" in request.POST, by=who(request))
     except StudyError as error:
@@ -289,6 +301,18 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
         forget_progress(key)
         messages.success(request, STATE_MESSAGES[Study.State(to)])
     return redirect("study", key=key)
+
+
+def _stop_systems(request: HttpRequest, mine: Study) -> HttpResponse:
+    """Stop the systems that the last look of the stop rule proposes."""
+    try:
+        stopped = stop_proposed(mine, by=who(request))
+    except StudyError as error:
+        messages.error(request, str(error))
+    else:
+        forget_progress(mine.key)
+        messages.success(request, f"No more raters for {words_of_systems(stopped)}.")
+    return redirect("study", key=mine.key)
 
 
 @login_required
