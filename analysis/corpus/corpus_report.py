@@ -74,6 +74,7 @@ EXPLAINED = {
         f"IP addresses, user names and web addresses with one. {NOT_FOUND}"
     ),
 }
+Cells = Mapping[tuple[str, ...], Sequence[Cell]]  # by one column, or two that are crossed
 FILES = ("findings.csv", "clips.csv", "balance.csv")
 FINDING_COLUMNS = (
     Column("place", "Where"),
@@ -132,14 +133,16 @@ def check_corpus(
     findings += personal_data(corpus)
     rated = corpus.rated()
     columns = balance.category_columns(rated)
+    names = [*((column,) for column in columns), *balance.crossed_pairs(rated, columns)]
+    cells = {each: balance.counts(rated, each) for each in names}
     by_section = {
-        "balance": _balance(rated, columns),
-        "lengths": _lengths(rated, columns),
+        "balance": _balance(rated, cells),
+        "lengths": _lengths(rated, cells),
         **_findings(findings, corpus, audio=audio),
     }
     contents = {"summary": _summary(corpus, findings, audio=audio), **by_section}
     problems = sum(each.kind != "version" for each in findings)
-    files = _files(corpus, rated, columns, findings)
+    files = _files(corpus, cells, findings)
     return CorpusReport(corpus.name, len(corpus.clips), problems, contents, files)
 
 
@@ -186,8 +189,8 @@ def _summary(corpus: Corpus, findings: Sequence[Finding], *, audio: bool) -> Con
 # --- Balance --------------------------------------------------------------------------------------
 
 
-def _balance(corpus: Corpus, columns: Sequence[str]) -> Content:
-    if not columns:
+def _balance(corpus: Corpus, cells_of: Cells) -> Content:
+    if not cells_of:
         nothing = (
             "There is no column with several categories: name conditions, languages or types in "
             "the table to see their balance."
@@ -196,8 +199,7 @@ def _balance(corpus: Corpus, columns: Sequence[str]) -> Content:
     words: list[str] = []
     warnings: list[str] = []
     figures, tables = [], []
-    for column in columns:
-        cells = balance.counts(corpus, [column])
+    for (column, *_), cells in _of(cells_of, 1):
         uneven = balance.is_uneven(cells)
         (warnings if uneven else words).append(balance.balance_sentence(column, cells))
         rows = [_cell_row(cell, [column], len(corpus.clips)) for cell in cells]
@@ -206,8 +208,7 @@ def _balance(corpus: Corpus, columns: Sequence[str]) -> Content:
         figures.append(Figure(key, f"Clips per {column}", "bars", bars, x="Clips"))
         title = f"Clips per {column}"
         tables.append(Table(key, title, (Column(column, column), *CELL_NUMBERS), rows, folded=True))
-    for pair in balance.crossed_pairs(corpus, columns):
-        cells = balance.counts(corpus, pair)
+    for pair, cells in _of(cells_of, 2):
         empty = [" × ".join(cell.names) for cell in cells if not cell.clips]
         if empty:
             more = f" and {len(empty) - MOST_EMPTY:,} more" if len(empty) > MOST_EMPTY else ""
@@ -217,6 +218,11 @@ def _balance(corpus: Corpus, columns: Sequence[str]) -> Content:
     if not words:
         words = ["Categories of different size are named below."]
     return Content(words, figures, tables, warnings)
+
+
+def _of(cells_of: Cells, columns: int) -> list[tuple[tuple[str, ...], Sequence[Cell]]]:
+    """The counts of single columns (1) or of crossed pairs (2)."""
+    return [(names, cells) for names, cells in cells_of.items() if len(names) == columns]
 
 
 def _cell_row(cell: Cell, columns: Sequence[str], clips: int) -> dict[str, Any]:
@@ -229,7 +235,7 @@ def _cell_row(cell: Cell, columns: Sequence[str], clips: int) -> dict[str, Any]:
     }
 
 
-def _cross_table(pair: tuple[str, str], cells: Sequence[Cell]) -> Table:
+def _cross_table(pair: Sequence[str], cells: Sequence[Cell]) -> Table:
     across = list(dict.fromkeys(cell.names[1] for cell in cells))
     rows: dict[str, dict[str, Any]] = {}
     for cell in cells:
@@ -243,13 +249,12 @@ def _cross_table(pair: tuple[str, str], cells: Sequence[Cell]) -> Table:
 # --- Lengths --------------------------------------------------------------------------------------
 
 
-def _lengths(corpus: Corpus, columns: Sequence[str]) -> Content:
+def _lengths(corpus: Corpus, cells_of: Cells) -> Content:
     shown: list[tuple[str, str, str, list[Lengths]]] = []
     types = [
         column
-        for column in columns
-        if column not in (balance.CONDITION, balance.LANGUAGE)
-        and len(balance.counts(corpus, [column])) <= balance.MOST_PANELS
+        for (column, *_), cells in _of(cells_of, 1)
+        if column not in (balance.CONDITION, balance.LANGUAGE) and len(cells) <= balance.MOST_PANELS
     ]
     for column in (balance.LANGUAGE, *types[:2]):
         lengths = balance.text_lengths(corpus, column)
@@ -390,19 +395,13 @@ def _finding_row(each: Finding, most: int | None = None) -> dict[str, Any]:
 # --- Files ----------------------------------------------------------------------------------------
 
 
-def _files(
-    corpus: Corpus, rated: Corpus, columns: Sequence[str], findings: Sequence[Finding]
-) -> Mapping[str, str]:
+def _files(corpus: Corpus, cells_of: Cells, findings: Sequence[Finding]) -> Mapping[str, str]:
     of_clip: dict[str, list[str]] = {}
     for each in findings:
         for clip in (each.clip, *each.others):
             of_clip.setdefault(clip.where, []).append(each.kind)
     clips = [_clip_row(clip, of_clip.get(clip.where, ())) for clip in corpus.clips]
-    cells = []
-    for names in ([c] for c in columns):
-        cells += [_long_row(cell, names) for cell in balance.counts(rated, names)]
-    for pair in balance.crossed_pairs(rated, columns):
-        cells += [_long_row(cell, pair) for cell in balance.counts(rated, pair)]
+    cells = [_long_row(cell, names) for names, own in cells_of.items() for cell in own]
     rows = ([_finding_row(each) for each in findings], clips, cells)
     tables = (bare_table_csv(Table("", "", (), each), {}) for each in rows)
     return dict(zip(FILES, tables, strict=True))

@@ -73,6 +73,7 @@ FACTS = (
 HASHED_WHERE_FILLED = frozenset(
     {"correct_answer", "alternatives", "recruitment_source", "pair_probability"}
 )  # tables of 0.1 lack them
+LATER = HASHED_WHERE_FILLED | {"role", "version"}  # columns that older exports lack
 INTEGERS = frozenset({"position", "latency_ms", "plays"})
 REALS = frozenset({"score", "heard_fraction", "pair_probability"})
 TRUTHS = frozenset({"trap_passed", "paid", "counts", "headphones"})

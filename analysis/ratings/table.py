@@ -39,6 +39,7 @@ from analysis.ratings.cells import (
     COLUMNS,
     HASHED_WHERE_FILLED,
     INTEGERS,
+    LATER,
     LEFT_OUT_BY,
     REALS,
     TRAP,
@@ -919,13 +920,6 @@ __all__ = [
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
-# Columns that older exports do not have
-LATER = frozenset(
-    {
-        *("role", "version", "correct_answer", "alternatives", "recruitment_source"),
-        "pair_probability",
-    }
-)
 
 
 @dataclass(frozen=True)

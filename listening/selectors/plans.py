@@ -16,7 +16,7 @@ from listening.drafts.figures import reading_of, whole
 from listening.methods import Scale, method_named
 from listening.methods.paired import Paired
 from listening.models import Study, Task
-from listening.sessions.allocation import material_of
+from listening.sessions.allocation import count_conditions
 from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 
@@ -102,7 +102,7 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
         clip_s=round(clip_s, 2),
         seconds_per_trial=round(float(guess if seconds is None else seconds), 1),
         is_measured=seconds is not None,
-        systems=len({ref.condition for ref in material_of(task)}) if prefers else 0,
+        systems=count_conditions(task) if prefers else 0,
     )
 
 

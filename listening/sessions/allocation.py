@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from listening.common.statements import rows_of
 from listening.design.blocks import PlannedBlock, plan_blocks
@@ -42,13 +43,8 @@ COPY_BATCH = 2000  # blocks written at a time
 MOST_IN_BLOCK = 1000  # of `block_size`
 
 
-def material_of(task: Task) -> list[StimulusRef]:
-    """The stimuli that a task rates: its conditions and dimensions, or what was drawn of them.
-
-    Never traps, and of several runs of the synthesis the first.
-
-    What settings make of lines is rated where a task names it.
-    """
+def _before_draws(task: Task) -> QuerySet[Stimulus]:
+    """The stimuli of a task's conditions and dimensions; see `material_of`."""
     stimuli = Stimulus.objects.filter(study=task.study_id, trap="", run=1)
     if conditions := task.material.get("conditions"):
         stimuli = stimuli.filter(condition__key__in=conditions)
@@ -56,13 +52,30 @@ def material_of(task: Task) -> list[StimulusRef]:
         stimuli = stimuli.filter(derived=False)
     if dimensions := task.material.get("dimensions"):
         stimuli = stimuli.filter(item__dimension__in=dimensions)
+    return stimuli
+
+
+def material_of(task: Task) -> list[StimulusRef]:
+    """The stimuli that a task rates: its conditions and dimensions, or what was drawn of them.
+
+    Never traps, and of several runs of the synthesis the first.
+
+    What settings make of lines is rated where a task names it.
+    """
     drawn = drawn_clips(task.material.get("draw", {}))
     fields = ("pk", "item_id", "condition__key", "condition__role", "item__key", "key")
     return [
         StimulusRef(pk, item, condition, role)
-        for pk, item, condition, role, item_key, key in stimuli.values_list(*fields)
+        for pk, item, condition, role, item_key, key in _before_draws(task).values_list(*fields)
         if drawn(item_key, condition, key)
     ]
+
+
+def count_conditions(task: Task) -> int:
+    """Return how many conditions a task rates; its clips are read only where some were drawn."""
+    if task.material.get("draw"):
+        return len({ref.condition for ref in material_of(task)})
+    return _before_draws(task).values("condition").distinct().count()
 
 
 def trials_of(task: Task) -> list[PlannedTrial]:
