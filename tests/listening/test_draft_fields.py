@@ -41,6 +41,9 @@ def table() -> dict[str, Any]:
         ("study.ethics.approval", "17/26"),
         ("study.hypotheses", "A is ahead of B.\nB is ahead of C."),
         ("tasks.0.reasons", "optional"),
+        ("tasks.0.comparisons", "adaptive"),
+        ("tasks.0.comparisons", "with human"),
+        ("tasks.0.options.uniform_share", "0.3"),
         ("tasks.0.options.names.5", "Excellent"),
         ("tasks.0.translations.zh-Hans.criteria.naturalness.names.5", "很好"),
         ("study.translations.zh-Hans.texts.welcome", "您好"),
@@ -53,6 +56,31 @@ def test_a_field_shows_what_was_put_and_is_gone_when_taken_back(name: str, value
     assert field_value(top, name) == value
     put(top, name, "usual" if name.endswith("reasons") else type(value)())
     assert field_value(top, name) == before[1]
+
+
+def test_the_pairs_of_a_comparison_are_chosen_and_named_pairs_stay_until_then() -> None:
+    named = [["a", "b"]]
+    top = table() | {"tasks": [{"key": "ab", "method": "ab", "options": {"pairs": named}}]}
+    rows = [{"condition": key, "item": "i1"} for key in "abc"]
+
+    def offered() -> dict[str, bool]:
+        (task,) = question_fields(top, rows)
+        return {value: chosen for value, _, chosen in task["comparisons"]}
+
+    assert offered()["named"]
+    put(top, "tasks.0.comparisons", "named")
+    assert top["tasks"][0]["options"] == {"pairs": named}
+    put(top, "tasks.0.comparisons", "adaptive")
+    put(top, "tasks.0.options.uniform_share", "0.3")
+    assert top["tasks"][0]["options"] == {"pairs": "adaptive", "uniform_share": 0.3}
+    assert offered()["adaptive"]
+    assert "named" not in offered()
+    put(top, "tasks.0.comparisons", "with b")
+    assert top["tasks"][0]["options"] == {"versus": "b"}
+    assert offered()["with b"]
+    put(top, "tasks.0.comparisons", "all")
+    assert top["tasks"][0]["options"] == {}
+    assert "adaptive" not in dict(question_fields(table(), rows)[0]["comparisons"])
 
 
 def test_who_is_screened_out_is_asked() -> None:
