@@ -19,12 +19,14 @@ from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
 from listening.design.spoken_languages import THIS_LANGUAGE
-from listening.design.stop_rule import RULES, takes
+from listening.design.stop_rule import RULES as STOP_RULES
+from listening.design.stop_rule import takes
 from listening.design.studyfile.reader import fields_of
+from listening.methods.paired import ALL, AT_CLAIM, RULES
 
 FORM = "about-you"  # the questionnaire that ticked questions go into
 KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
-REASON = re.compile(r"tasks\.(\d+)\.reasons")
+OF_TASK = re.compile(r"tasks\.(\d+)\.(reasons|comparisons)")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 
@@ -286,8 +288,9 @@ def put(top: Table, name: str, value: Any) -> None:
     if name in TICKS:
         TICKS[name].put(top, value)
         return
-    if match := REASON.fullmatch(name):
-        return _put_reasons(_inside(top, ("tasks", match[1]), name), str(value))
+    if match := OF_TASK.fullmatch(name):
+        put_choice = {"reasons": _put_reasons, "comparisons": _put_comparisons}[match[2]]
+        return put_choice(_inside(top, ("tasks", match[1]), name), str(value))
     field = editor_field(name)
     if field is None:
         raise UnknownField(name)
@@ -306,8 +309,9 @@ def field_value(top: Table, name: str) -> Any:
     """The value of a field as its page has it: words, or whether it is ticked."""
     if name in TICKS:
         return TICKS[name].shown(top)
-    if match := REASON.fullmatch(name):
-        return reasons_of(value_at(top, ("tasks", match[1])) or {})
+    if match := OF_TASK.fullmatch(name):
+        choice_of = {"reasons": reasons_of, "comparisons": comparisons_of}[match[2]]
+        return choice_of(value_at(top, ("tasks", match[1])) or {})
     value = value_at(top, _way(name))
     if isinstance(value, bool):
         return value
@@ -365,13 +369,39 @@ def _put_reasons(task: Table, wanted: str) -> None:
 
 def choose_stop_rule(top: Table, rule: str) -> bool:
     """A stop rule, with what the one before said that this one takes, too; "": none."""
-    if rule and rule not in RULES:
+    if rule and rule not in STOP_RULES:
         return False
     before = top.pop("stop", {})
     if rule:
         own = {name: value for name, value in before.items() if takes(rule, name)}
         top["stop"] = own | {"rule": rule}
     return True
+
+
+# --- Which systems are compared: two options that exclude each other ------------------------------
+
+NAMED, WITH = "named", "with "
+
+
+def comparisons_of(task: Mapping[str, Any]) -> str:
+    """A rule of `RULES`; the pairs ``named`` in study.toml; or ``with`` one system."""
+    options = task.get("options", {})
+    pairs = options.get("pairs", ALL)
+    if pairs not in RULES:
+        return NAMED
+    return WITH + str(options["versus"]) if pairs == ALL and "versus" in options else str(pairs)
+
+
+def _put_comparisons(task: Table, wanted: str) -> None:
+    if wanted == comparisons_of(task):
+        return
+    options = task.setdefault("options", {})
+    for name in ("pairs", "versus", *(() if wanted in AT_CLAIM else ("uniform_share",))):
+        options.pop(name, None)
+    if wanted.startswith(WITH):
+        options["versus"] = wanted.removeprefix(WITH)
+    elif wanted in RULES and wanted != ALL:
+        options["pairs"] = wanted
 
 
 def add_source(top: Table, kind: str) -> bool:

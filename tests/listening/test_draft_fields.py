@@ -45,6 +45,9 @@ def table() -> dict[str, Any]:
         ("study.ethics.approval", "17/26"),
         ("study.hypotheses", "A is ahead of B.\nB is ahead of C."),
         ("tasks.0.reasons", "optional"),
+        ("tasks.0.comparisons", "adaptive"),
+        ("tasks.0.comparisons", "with human"),
+        ("tasks.0.options.uniform_share", "0.3"),
         ("tasks.0.options.names.5", "Excellent"),
         ("tasks.0.translations.zh-Hans.criteria.naturalness.names.5", "很好"),
         ("study.translations.zh-Hans.texts.welcome", "您好"),
@@ -116,6 +119,31 @@ def test_a_stop_rule_is_chosen_on_the_page_with_its_raters_beside(ada: Client, t
     assert "half_width" in choose("half_width")
     assert "needs the field target" in ada.get(page).content.decode()
     assert 'data-field="stop.act"' not in choose("")
+
+
+def test_the_pairs_of_a_comparison_are_chosen_and_named_pairs_stay_until_then() -> None:
+    named = [["a", "b"]]
+    top = table() | {"tasks": [{"key": "ab", "method": "ab", "options": {"pairs": named}}]}
+    rows = [{"condition": key, "item": "i1"} for key in "abc"]
+
+    def offered() -> dict[str, bool]:
+        (task,) = question_fields(top, rows)
+        return {value: chosen for value, _, chosen in task["comparisons"]}
+
+    assert offered()["named"]
+    put(top, "tasks.0.comparisons", "named")
+    assert top["tasks"][0]["options"] == {"pairs": named}
+    put(top, "tasks.0.comparisons", "adaptive")
+    put(top, "tasks.0.options.uniform_share", "0.3")
+    assert top["tasks"][0]["options"] == {"pairs": "adaptive", "uniform_share": 0.3}
+    assert offered()["adaptive"]
+    assert "named" not in offered()
+    put(top, "tasks.0.comparisons", "with b")
+    assert top["tasks"][0]["options"] == {"versus": "b"}
+    assert offered()["with b"]
+    put(top, "tasks.0.comparisons", "all")
+    assert top["tasks"][0]["options"] == {}
+    assert "adaptive" not in dict(question_fields(table(), rows)[0]["comparisons"])
 
 
 def test_who_is_screened_out_is_asked() -> None:

@@ -1106,8 +1106,19 @@ class Options(Table):
     versus: Annotated[str, KEPT] = declare(
         MEASURED, "Compare", "the condition that all others are compared with", None, "every pair"
     )
-    pairs: Annotated[list[list[str]], KEPT] = declare(
-        MEASURED, "Compare", "pairs of conditions", None, "every pair"
+    pairs: Annotated[list[list[str]] | str, KEPT] = declare(
+        MEASURED,
+        "Compare",
+        'pairs of conditions, or the rule that draws them: `"random"`, `"swiss"` or `"adaptive"`',
+        None,
+        "every pair",
+    )
+    uniform_share: Annotated[float, KEPT] = declare(
+        MEASURED,
+        "Even share",
+        "share of the probability that is even over all pairs, above 0 and up to 1",
+        None,
+        "`0.2`",
     )
     reference: Annotated[str, KEPT] = declare(
         MEASURED,

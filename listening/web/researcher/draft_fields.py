@@ -14,7 +14,9 @@ from listening.common.languages import name_of, speaking
 from listening.design.consent import LONG, composed
 from listening.design.draft_fields import (
     SCREEN_OUTS,
+    WITH,
     EditorField,
+    comparisons_of,
     editor_field,
     field_value,
     fields_of_table,
@@ -27,7 +29,8 @@ from listening.design.sources import KINDS
 from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
-from listening.methods.paired import Paired
+from listening.methods.estimand import PREFERENCE
+from listening.methods.paired import ADAPTIVE, ALL, RANDOM, SWISS, Paired
 from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.draft_places import further_fields, has_control
 from listening.web.researcher.gallery import purpose_of
@@ -48,6 +51,11 @@ STOP_RULES = {
     BUDGET: "when the budget is spent",
 }
 STOP_FURTHER = ("stop.futility", "stop.compare", "stop.criteria")  # folded
+DRAWN_PAIRS = [
+    (RANDOM, "random pairs, equally often"),
+    (SWISS, "pairs of similar strength (Swiss)"),
+    (ADAPTIVE, "informative pairs (adaptive)"),
+]
 USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
 
 
@@ -78,7 +86,7 @@ def _task(
         "purpose": purpose_of(type(method)) if method else "",
         "steps": steps,
         "criteria": criteria,
-        "paired": isinstance(method, Paired),
+        "comparisons": _comparisons(method, task, conditions),
         "conditions": conditions,
         "reference": [c for c in conditions if role.get(c) == "reference"],
         "may_open_reference": "open_reference" in option_names,
@@ -93,6 +101,22 @@ def _task(
         "reasons": _reasons(task, method),
         "languages": [_task_words(tag, place, task, steps, criteria) for tag in languages_of(top)],
     }
+
+
+def _comparisons(
+    method: Method | None, task: Mapping[str, Any], conditions: Sequence[str]
+) -> list[tuple[str, str, bool]]:
+    """Which systems a task may compare, in words, and whether it does; empty: no choice."""
+    if not isinstance(method, Paired) or len(conditions) < 2:
+        return []
+    offered = [(ALL, "all pairs of systems")]
+    if method.estimand.comparison == PREFERENCE:
+        offered += DRAWN_PAIRS
+    offered += [(WITH + key, f"all with {key}") for key in conditions]
+    chosen = comparisons_of(task)
+    if chosen not in dict(offered):
+        offered.append((chosen, "pairs named in study.toml"))
+    return [(value, words, value == chosen) for value, words in offered]
 
 
 def _options_of(method: Method | None) -> tuple[str, ...]:
@@ -232,6 +256,11 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
             for name in SCREEN_OUTS
         ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
+        "draw_pairs": [
+            n
+            for n, task in enumerate(top.get("tasks", []))
+            if comparisons_of(task) in dict(DRAWN_PAIRS)
+        ],
         "ethics": [
             {"name": key, "words": label, "long": key in LONG}
             | {"value": study.get("ethics", {}).get(key, "")}
