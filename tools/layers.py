@@ -43,7 +43,7 @@ BETWEEN = {
     "analysis": (
         *("listening.common", "listening.methods", "listening.models", "listening.selectors"),
         *("listening.design.analysis_rules", "listening.design.pasted_texts"),
-        *("listening.design.scanning", "listening.design.studyfile.writer"),
+        *("listening.design.scanning", "listening.audio.fetching"),
         *("listening.notifications.posting", "metrics.scoring", "config.missing_packages"),
     ),
 }

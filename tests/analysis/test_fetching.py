@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from analysis.corpus.fetching import without_secrets
+from listening.audio.fetching import without_secrets
 from listening.design.studyfile import read_folder
 from listening.notifications import posting
 from tests.listening.folders import CONDITIONS, STUDY, TASK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from hashlib import sha256
+from ipaddress import ip_network
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from listening import audio
 from listening.audio import long_sounds
 from listening.audio.degradations import FLAWS, flawed, low_passed
 from listening.common.reading_process import ServerBusy
-from listening.drafts import files
+from listening.drafts import fetched, files
 from listening.drafts.figures import reading_of
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -27,6 +28,7 @@ from tests.listening.encoded import chirp, encode
 from tests.listening.folders import write_sound
 from tests.listening.test_drafts import begun, fill, send, sound
 from tests.listening.test_studies import media  # noqa: F401
+from tests.local_server import LocalServer
 
 RATE_HZ = 16_000
 
@@ -385,3 +387,46 @@ def test_archives_that_are_unpacked_at_once_leave_each_other_alone(ada, tmp_path
     monkeypatch.setattr(files, "unpack_upload", with_another_meanwhile)
     assert send(ada, draft, "a.zip", zipped("a.wav", data)).json() == {"done": True, "problem": ""}
     assert set(files.uploaded(draft)) == {"a.wav", "b.wav"}
+
+
+# --- Files of other servers -----------------------------------------------------------------------
+
+
+@pytest.mark.medium
+def test_files_are_fetched_from_addresses_some_at_a_time(
+    ada: Client, settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.EARNEST_WEBHOOK_NETWORKS = (ip_network("127.0.0.1/32"),)
+    clips = {}
+    for number, name in enumerate(f"/set/{system}/s{n}.wav" for system in "ab" for n in range(3)):
+        write_sound(tmp_path / "one.wav", number)
+        clips[name] = (tmp_path / "one.wav").read_bytes()
+    draft = begun(ada)
+    with LocalServer(clips) as server:
+        lines = "\n".join(f"{server.url}{name}?key=secret" for name in clips)
+        monkeypatch.setattr(fetched, "FETCHED_AT_ONCE_S", 0.0)
+        answer = press(ada, draft, "fetch", addresses=lines, step="1").json()
+        assert answer == {"left": 6, "total": 6}  # no time at all: nothing is begun
+        monkeypatch.setattr(fetched, "FETCHED_AT_ONCE_S", 60.0)
+        answer = press(ada, draft, "fetch", addresses=lines, step="1").json()
+        assert answer == {"left": 0, "total": 6}
+        press(ada, draft, "fetch", addresses=lines)
+        assert len(server.asked) == len(clips)
+        rows = {row["file"]: row for row in rows_of(draft)}
+        assert len(rows) == len(clips)
+        for name, content in clips.items():
+            row = rows[f"audio{name.removeprefix('/set')}"]
+            assert (row["condition"], row["item"]) == (name[5], name[7:9])
+            assert row["source"] == f"{server.url}{name}"
+            assert (folder_of(draft) / row["file"]).read_bytes() == content
+        page = page_of(ada, draft)
+        assert "Fetch from web addresses" in page
+        assert "sources.csv" not in page
+    for lines, problem in (
+        ("", "Enter the addresses"),
+        ("ftp://host.org/a.wav", "is not a web address"),
+        ("https://10.0.0.1/a.wav", "is in a private network"),
+    ):
+        answer = press(ada, draft, "fetch", addresses=lines, step="1")
+        assert answer.status_code == 422
+        assert problem in answer.json()["problem"]

@@ -40,23 +40,24 @@ class Command(BaseCommand):
         parser.add_argument("--force", action="store_true", help="Replace stimuli.csv.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.corpus.fetching import (
+        from analysis.corpus.remote_clips import clips_of
+        from analysis.corpus.sources import CorpusError
+        from listening.audio.fetching import (
             STIMULI,
             LimitReached,
             Limits,
-            clips_of,
+            NotFetched,
             fetch_into,
             write_stimuli,
         )
-        from analysis.corpus.sources import CorpusError
         from listening.notifications.posting import download
 
         folder: Path = options["folder"]
         if (folder / STIMULI).exists() and not options["force"]:
             raise CommandError(f"{folder / STIMULI} exists. --force replaces it.")
-        limits = Limits(
-            options["most_files"], int(options["most_gb"] * 1e9), options["minutes"] * 60
-        )
+        seconds = options["minutes"] * 60
+        size = int(options["most_gb"] * 1e9)
+        limits = Limits(options["most_files"], size, seconds, seconds)
         clips = clips_of(
             options["source"], condition=options["condition"], language=options["language"]
         )
@@ -66,7 +67,7 @@ class Command(BaseCommand):
             rows = fetch_into(folder, clips, download, limits=limits, progress=self._progress)
         except LimitReached as reached:
             raise CommandError(f"{reached}. {self._so_far()} Run it again to continue.") from None
-        except CorpusError as error:
+        except (CorpusError, NotFetched) as error:
             raise CommandError(f"{error}\n{self._so_far()} Run it again to continue.") from None
         write_stimuli(folder, rows)
         self.stdout.write(f"{folder}: {len(rows):,} clips. {self._so_far()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from math import inf
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
@@ -26,6 +27,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
+from listening.audio.fetching import NotFetched
 from listening.audio.links import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
@@ -37,7 +39,7 @@ from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.values import Wrong
-from listening.drafts import anchors_and_traps, folder, making, merging, sounds
+from listening.drafts import anchors_and_traps, fetched, folder, making, merging, sounds
 from listening.drafts import files as received
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
@@ -366,6 +368,8 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             return JsonResponse({"left": received.measure_some(draft)})
         if do == "make-sounds":
             return make_sounds(request, draft)
+        if do == "fetch":
+            return _fetch(request, draft)
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
         if do == "move":
@@ -408,6 +412,34 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
 
     seen = form.get("revision", "")
     folder.change(draft, make, whole_number(seen))
+
+
+def _fetch(request: HttpRequest, draft: Draft) -> HttpResponse:
+    """Fetch some files and say how many are left, for a page that asks again; or all at once."""
+    from listening.notifications.posting import download  # its library is heavy
+
+    step = "step" in request.POST
+    seconds = fetched.FETCHED_AT_ONCE_S if step else inf
+    try:
+        lines = request.POST.get("addresses", "")
+        left, total = fetched.fetch_some(draft, lines, download, seconds)
+    except NotFetched as problem:
+        if step:
+            return JsonResponse({"problem": str(problem)}, status=422)
+        messages.error(request, str(problem))
+        return _back(draft, "arrange", "")
+    if left == 0:
+        messages.success(request, f"{total:,} file{pluralize(total)} fetched.")
+        with suppress(UnclearNames):  # the page asks how they are named
+            _arrange(request, draft)
+
+        def note(top: Table, rows: folder.Rows) -> None:
+            fetched.note_sources(draft, rows)
+
+        folder.change(draft, note, draft.revision, anyway=True)
+    if step:
+        return JsonResponse({"left": left, "total": total})
+    return _back(draft, "arrange", "")
 
 
 def _arrange(request: HttpRequest, draft: Draft) -> None:

@@ -157,7 +157,7 @@ async function make(making, pressed) {
       if (!answer.left) return next.length > 0 ? undefined : location.reload(); // what was dropped meanwhile is sent first
       running = true;
       bar.value = 1 - answer.left / (answer.total ?? answer.left);
-      words.textContent = `${answer.left.toLocaleString("en")} clips left to create.`;
+      words.textContent = `${answer.left.toLocaleString("en")} ${making.dataset.left ?? "clips left to create."}`;
     }
   } catch (error) {
     words.textContent = `Stopped: ${error instanceof Error ? error.message : error} Press the button again to resume.`;

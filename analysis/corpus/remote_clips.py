@@ -1,0 +1,171 @@
+"""The clips of a source: addresses, tables, corpora, Parquet files and shards, wherever they lie.
+
+A source is a list of addresses, a table with a column of files or addresses, Kaldi's ``wav.scp``,
+LJSpeech's table, a folder (`analysis.corpus.sources`), Parquet files with an audio column as the
+library ``datasets`` writes them, WebDataset shards (.tar), or an address of fsspec of any of the
+last two or of a folder of audio files (``s3://bucket/clips``, ``hf://datasets/…/*.parquet``).
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from analysis.corpus.sources import COLUMNS, CorpusError, read_corpus
+from listening.audio.fetching import ADDRESS, EXTENSIONS, WEB, RemoteClip, opened
+from listening.common.input_limits import CLIP_BYTES
+from listening.common.spreadsheets import decoded, raw_bytes
+
+OF_CLIPS = ("wav", "wavs", "audio", "clips")  # names of folders that are no conditions
+
+
+def clips_of(source: str, *, condition: str = "", language: str = "") -> Iterator[RemoteClip]:
+    """Yield the clips of a source, with ``condition`` and ``language`` where they have none.
+
+    Raises CorpusError where it cannot be read.
+    """
+    for clip in _clips_of(source, language):
+        yield replace(
+            clip, condition=clip.condition or condition, language=clip.language or language
+        )
+
+
+def _clips_of(source: str, language: str) -> Iterator[RemoteClip]:
+    if source.startswith(WEB):
+        raise CorpusError(f"{source}: write web addresses into a file, one a line")
+    if ADDRESS.match(source):
+        places = _listed(source)
+    else:
+        path = Path(source)
+        inside = sorted(path.glob("**/*.parquet")) if path.is_dir() else []
+        places = [str(each) for each in inside] or [source]
+    for place in places:
+        if place.endswith(".parquet"):
+            yield from _of_parquet(place)
+        elif place.endswith((".tar", ".tar.gz", ".tgz")):
+            yield from _of_shard(place)
+        elif ADDRESS.match(place):
+            yield RemoteClip(PurePosixPath(place).stem, place)
+        else:
+            yield from _of_corpus(Path(place), language)
+
+
+def _listed(address: str) -> list[str]:
+    """The files of an address of fsspec: itself, those of a pattern, or audio below a folder."""
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(address)
+        if "*" in path:
+            found = system.glob(path)
+        elif system.isfile(path):
+            found = [path]
+        else:
+            found = [each for each in system.find(path) if Path(each).suffix.lower() in EXTENSIONS]
+    except ImportError as error:
+        raise CorpusError(f"{address}: {error}") from None
+    except Exception as error:  # each system of files has its own
+        raise CorpusError(f"{address}: cannot be read ({error})") from None
+    if not found:
+        raise CorpusError(f"{address}: no audio files; check the address")
+    protocol = address.partition("://")[0]
+    return [f"{protocol}://{each.removeprefix('/')}" for each in sorted(found)]
+
+
+def _of_corpus(path: Path, language: str) -> Iterator[RemoteClip]:
+    if addresses := _addresses(path):
+        for address in addresses:
+            yield RemoteClip(PurePosixPath(urlsplit(address).path).stem or address, address)
+        return
+    for clip in read_corpus(path, language=language).clips:
+        source = clip.file if ADDRESS.match(clip.file) else clip.path
+        if not source:
+            raise CorpusError(f"{clip.where}: names no file")
+        stimulus = PurePosixPath(urlsplit(clip.stimulus).path).name if (
+            ADDRESS.match(clip.stimulus)
+        ) else clip.stimulus  # fmt: skip
+        condition = "" if clip.condition in OF_CLIPS else clip.condition
+        yield RemoteClip(stimulus, source, clip.text, condition, clip.item, clip.language)
+
+
+def _addresses(path: Path) -> list[str]:
+    """The lines of a file that holds nothing but addresses."""
+    if not path.is_file() or path.suffix.lower() not in (".txt", ".lst", ".list"):
+        return []
+    lines = [line.strip() for line in decoded(raw_bytes(path))[0].splitlines() if line.strip()]
+    return lines if all(map(ADDRESS.match, lines)) else []
+
+
+def _of_parquet(place: str) -> Iterator[RemoteClip]:
+    """Rows with an audio column: a struct of ``bytes`` and ``path``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with opened(place) as file:
+        table = pq.ParquetFile(file)
+        audio = next(
+            (
+                each.name
+                for each in table.schema_arrow
+                if pa.types.is_struct(each.type) and each.type.get_field_index("bytes") >= 0
+            ),
+            None,
+        )
+        if audio is None:
+            raise CorpusError(f"{place}: no column of audio, with bytes and path")
+        names = {name.casefold(): name for name in table.schema_arrow.names if name != audio}
+        ours = {
+            key: next((names[each] for each in others if each in names), None)
+            for key, others in COLUMNS.items()
+            if key != "file"
+        }
+        number = 0
+        for batch in table.iter_batches(batch_size=16):
+            for row in batch.to_pylist():
+                sound = row[audio] or {}
+                if not sound.get("bytes"):
+                    raise CorpusError(f"{place}, row {number}: no audio in it")
+                cells = {key: str(row[name] or "") for key, name in ours.items() if name}
+                path = PurePosixPath(sound.get("path") or f"{PurePosixPath(place).stem}_{number}")
+                yield RemoteClip(
+                    cells.get("stimulus") or path.stem,
+                    f"{place}#{number}/{path.name}",
+                    cells.get("text") or cells.get("transcript", ""),
+                    cells.get("condition", ""),
+                    cells.get("item", ""),
+                    cells.get("language", ""),
+                    sound["bytes"],
+                )
+                number += 1
+
+
+def _of_shard(place: str) -> Iterator[RemoteClip]:
+    """Members of one key stand together: ``key.flac``, ``key.txt``, ``key.json``."""
+    with opened(place) as file, tarfile.open(fileobj=file, mode="r|*") as shard:
+        key, parts = "", dict[str, bytes]()
+        for member in shard:
+            if not member.isfile():
+                continue
+            name = PurePosixPath(member.name)
+            first, _, ending = name.name.partition(".")
+            if member.size > CLIP_BYTES:
+                raise CorpusError(f"{place}, {name}: is larger than {CLIP_BYTES // 1024**2} MB")
+            content = shard.extractfile(member)
+            stem = str(name.parent / first)
+            if stem != key:
+                yield from _of_sample(place, key, parts)
+                key, parts = stem, {}
+            parts[f".{ending.lower()}"] = content.read() if content else b""
+        yield from _of_sample(place, key, parts)
+
+
+def _of_sample(place: str, key: str, parts: dict[str, bytes]) -> Iterator[RemoteClip]:
+    ending = next((each for each in parts if each in EXTENSIONS), None)
+    if ending is None:
+        return
+    text = decoded(parts[".txt"])[0].strip() if ".txt" in parts else ""
+    source = f"{place}#{key}{ending}"
+    yield RemoteClip(PurePosixPath(key).name, source, text, content=parts[ending])

@@ -1,0 +1,214 @@
+"""Files brought from other places into a study folder, with the source and hash of each.
+
+What is there already is not brought again, so a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from listening.common.input_limits import CLIP_BYTES, WEB_FILES
+from listening.common.sound_files import EXTENSIONS as ENDINGS
+from listening.common.whole_files import write_whole
+from listening.design.studyfile.writer import rows_text
+
+STIMULI, SOURCES, AUDIO = "stimuli.csv", "sources.csv", "audio"
+SOURCE_COLUMNS = ("file", "source", "sha256", "bytes")
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+WEB = ("http://", "https://")
+BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
+EXTENSIONS = frozenset(f".{ending}" for ending in ENDINGS)
+PIECE_BYTES = 1024**2
+Download = Callable[[str, Path, int, float], None]  # address, target, most bytes, seconds
+Say = Callable[[int, int], None]  # files and bytes so far
+
+
+@dataclass(frozen=True)
+class RemoteClip:
+    """A clip and where it lies; ``content`` are its bytes where the source holds them."""
+
+    stimulus: str
+    source: str
+    text: str = ""
+    condition: str = ""
+    item: str = ""
+    language: str = ""
+    content: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run brings at most; a further run goes on."""
+
+    files: int = WEB_FILES
+    total_bytes: int = 20 * 1024**3
+    seconds: float = 3600.0
+    file_seconds: float = 3600.0  # of a file that was begun
+
+
+class NotFetched(ValueError):
+    """A clip that cannot be brought; the message names it and says why."""
+
+
+class LimitReached(Exception):
+    """A limit ended the run; the message says which."""
+
+
+def fetch_into(
+    folder: Path,
+    clips: Iterable[RemoteClip],
+    download: Download,
+    *,
+    limits: Limits | None = None,
+    record: Path | None = None,
+    progress: Say = lambda files, size: None,
+) -> list[dict[str, str]]:
+    """Bring clips into ``folder``/audio, and return the rows of stimuli.csv.
+
+    ``download`` brings a web address. Each file comes to its place when it is whole, and then into
+    ``record`` (sources.csv of the folder) with its address (without secrets) and SHA-256. Raises
+    LimitReached, and NotFetched for a clip that cannot be brought.
+    """
+    limits = limits or Limits()
+    until = time.monotonic() + limits.seconds
+    record = record or folder / SOURCES
+    known = fetched_files(folder, record)
+    files, size, rows = 0, 0, []
+    names: dict[str, str] = {}
+    for clip in clips:
+        source = without_secrets(clip.source)
+        file = known.get(source)
+        if file is None:
+            if files >= limits.files:
+                raise LimitReached(f"{limits.files:,} files were brought, the most of a run")
+            if size >= limits.total_bytes:
+                raise LimitReached(f"{size / 1e9:.1f} GB were brought, the most of a run")
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                raise LimitReached(f"{limits.seconds / 60:g} minutes are over")
+            part = folder / AUDIO / ".part"
+            part.parent.mkdir(parents=True, exist_ok=True)
+            _bring(clip, part, download, limits.file_seconds)
+            file = _file_name(clip, part, {*known.values(), *names})
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(part, folder / file)
+            files, size = files + 1, size + (folder / file).stat().st_size
+            _remember(record, folder / file, file, source)
+            known[source] = file
+            progress(files, size)
+        names[file] = clip.stimulus
+        rows.append(_row(clip, file))
+    if not rows:
+        raise NotFetched("no clips are there; check the source")
+    return rows
+
+
+def write_stimuli(folder: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Write stimuli.csv of the rows that `fetch_into` returns."""
+    write_whole(folder / STIMULI, rows_text(rows).encode())
+
+
+def without_secrets(address: str) -> str:
+    """Return a web address without user, password and query, which may hold keys."""
+    if not address.startswith(WEB):
+        return address
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _row(clip: RemoteClip, file: str) -> dict[str, str]:
+    return {
+        "stimulus": clip.stimulus,
+        "condition": clip.condition,
+        "item": clip.item or clip.stimulus,
+        "file": file,
+        "text": clip.text,
+        "language": clip.language,
+        "source": without_secrets(clip.source),
+    }
+
+
+def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> None:
+    try:
+        if clip.content is not None:
+            part.write_bytes(clip.content)
+        elif clip.source.startswith(WEB):
+            download(clip.source, part, CLIP_BYTES, seconds)
+        else:
+            with opened(clip.source) as source, part.open("wb") as target:
+                _copy(source, target, seconds)
+    except (OSError, ValueError) as error:
+        part.unlink(missing_ok=True)
+        raise NotFetched(f"{without_secrets(clip.source)}: {error}") from None
+
+
+def _copy(source: IO[bytes], target: IO[bytes], seconds: float) -> None:
+    until, size = time.monotonic() + seconds, 0
+    while piece := source.read(PIECE_BYTES):
+        size += len(piece)
+        if size > CLIP_BYTES:
+            raise ValueError(f"is larger than {CLIP_BYTES // 1024**2} MB; shorten it")
+        if time.monotonic() > until:
+            raise ValueError("takes longer than the time of this run")
+        target.write(piece)
+
+
+def _file_name(clip: RemoteClip, part: Path, taken: set[str]) -> str:
+    """A place in audio/ after the stimulus, with the ending of the source or of the content."""
+    ending = PurePosixPath(urlsplit(clip.source).path or clip.source).suffix.lower()
+    if ending not in EXTENSIONS:
+        with part.open("rb") as file:
+            head = file.read(4)
+        ending = next((end for begin, end in BEGINS if head.startswith(begin)), ".mp3")
+    parts = [re.sub(r"[^\w.-]+", "_", part) for part in clip.stimulus.split("/")]
+    stem = "/".join(part for part in parts if part.strip("."))
+    name = f"{AUDIO}/{stem}{ending}"
+    if name in taken:
+        name = f"{AUDIO}/{stem}-{hashlib.sha256(clip.source.encode()).hexdigest()[:8]}{ending}"
+    return name
+
+
+def fetched_files(folder: Path, record: Path) -> dict[str, str]:
+    """Source -> file, of what an earlier run brought and is still there; other rows are dropped."""
+    if not record.is_file():
+        return {}
+    with record.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if None not in row.values()]
+    whole = [
+        row
+        for row in rows
+        if (folder / row["file"]).is_file()
+        and str((folder / row["file"]).stat().st_size) == row["bytes"]
+    ]
+    write_whole(record, rows_text(whole, SOURCE_COLUMNS).encode())
+    return {row["source"]: row["file"] for row in whole}
+
+
+def _remember(record: Path, place: Path, file: str, source: str) -> None:
+    is_new = not record.exists()
+    with place.open("rb") as content:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    with record.open("a", encoding="utf-8", newline="") as table:
+        writer = csv.writer(table, lineterminator="\n")
+        if is_new:
+            writer.writerow(SOURCE_COLUMNS)
+        writer.writerow([file, source, sha256, place.stat().st_size])
+
+
+def opened(place: str) -> Any:
+    """Return a file or an address of fsspec, opened for reading bytes."""
+    if not ADDRESS.match(place):
+        return Path(place).open("rb")
+    import fsspec
+
+    return fsspec.open(place, "rb").open()
