@@ -1,12 +1,14 @@
 """What choosing pairs by their information gains: error, coverage, order and spread, by simulation.
 
-    python benchmarks/simulate_adaptive_pairs.py OUT.csv [--studies 200] [--only TEXT]
+    python benchmarks/simulate_adaptive_pairs.py OUT.csv [--studies 200] [--only TEXT] [--wins CSV]
     python benchmarks/simulate_adaptive_pairs.py OUT.csv --table
 
 Strengths are drawn from a normal distribution, answers follow Bradley and Terry (1952). In cells
 named “raters and items”, each rater and each item shifts each system, four raters listen at once,
 and intervals are clustered; truth is then the fit of all pairs, each equally often, to the expected
-answers. A row of OUT.csv per cell and rule; cells that it holds are not run again.
+answers. ``--wins`` draws answers from the win shares of real comparisons instead: its first line
+names the systems, the next ones say how often each beat each. A row of OUT.csv per cell, rule and
+fit; cells that it holds are not run again.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from math import ceil, inf, log, sqrt
 from pathlib import Path
 from random import Random
 
@@ -27,31 +31,43 @@ for library in ("OMP", "OPENBLAS"):  # before NumPy: small matrices
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402
-from scipy import linalg, optimize, special, stats  # noqa: E402
+from scipy import linalg, optimize, sparse, special, stats  # noqa: E402
 
 from analysis.arrays import Floats  # noqa: E402
 from analysis.statistics.comparisons.test_result import Undefined  # noqa: E402
-from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, AbilityFit  # noqa: E402
-from analysis.statistics.pairs.pair_information import pair_information  # noqa: E402
+from analysis.statistics.pairs.ability_fit import (  # noqa: E402
+    CLUSTERED,
+    MODEL,
+    AbilityFit,
+)
+from analysis.statistics.pairs.pair_information import (  # noqa: E402
+    PairInformation,
+    pair_information,
+)
 from analysis.statistics.pairs.pair_ratings import PairRatings  # noqa: E402
 from analysis.statistics.pairs.win_models import bradley_terry  # noqa: E402
 from listening.design.pair_drawing import (  # noqa: E402
     PairDeck,
+    PairDrawing,
     PairFacts,
-    draw_place,
-    pair_probabilities,
     swiss_round,
 )
 from listening.methods.paired import ADAPTIVE, RANDOM, SWISS  # noqa: E402
 
-GREEDY = "greedy"
-RULES = (RANDOM, SWISS, GREEDY, ADAPTIVE)
+GREEDY, BAYES, SORT = "greedy", "bayes", "sort"
+RULES = (RANDOM, SWISS, GREEDY, ADAPTIVE, BAYES, SORT)
+PLAIN, REDUCED = "ML", "bias-reduced"
 UNIFORM = 0.2
 WEAK_PRIOR_SD = 5.0  # where maximum likelihood is infinite
 EACH, AT_ONCE = 15, 4  # answers of a rater, raters at the same time
 ITEMS = 30
+SORT_ERROR = 0.1  # of one comparison of a sort
+NODES, _density = np.polynomial.hermite_e.hermegauss(41)
+NODE_WEIGHTS = _density / _density.sum()  # of a standard normal distribution at NODES
 SEED = 20261129
-FIELDS = ("cell", "rule", "fit", "studies", "error", "coverage", "tau", "spread", "error_se")
+MEASURES = ("error", "error_se", "coverage", "coverage_se", "tau", "tau_se", "spread")
+FIELDS = ("cell", "rule", "fit", "studies", *MEASURES)
+Draws = Generator[list[int], list[bool], None]  # places of pairs, and who won
 
 
 @dataclass(frozen=True)
@@ -62,20 +78,23 @@ class Cell:
     sd: float
     per_pair: int
     effects: float = 0.0  # SD of a rater's, and of an item's, shift of a system
-    rules: tuple[str, ...] = RULES
+    rules: tuple[str, ...] = (RANDOM, SWISS, GREEDY, ADAPTIVE)
+    wins: Path | None = None
 
     @property
     def name(self) -> str:
+        if self.wins:
+            return f"{self.wins.stem}, {self.per_pair} per pair"
         crossed = f", raters and items {self.effects:g}" if self.effects else ""
         return f"{self.systems} systems, sd {self.sd:g}, {self.per_pair} per pair{crossed}"
 
 
 CELLS = (
-    Cell(10, 1.5, 4),
-    Cell(10, 0.7, 4),
+    Cell(10, 1.5, 4, rules=RULES),
+    Cell(10, 0.7, 4, rules=RULES),
     Cell(10, 1.5, 12, 0.5),
     Cell(10, 0.7, 12, 0.5),
-    Cell(30, 1.5, 4),
+    Cell(30, 1.5, 4, rules=RULES),
     Cell(30, 0.7, 4),
     Cell(30, 1.5, 4, 0.5),
     Cell(6, 1.5, 4, rules=(RANDOM, ADAPTIVE)),
@@ -90,103 +109,184 @@ CELLS = (
 )
 
 
+def shares_of(file: Path) -> Floats:
+    """How probably each system beats each (k, k), by a table of wins; half a win is added."""
+    with file.open(newline="") as rows:
+        wins = np.array([[float(n) for n in row] for row in list(csv.reader(rows))[1:]])
+    return np.asarray((wins + 0.5) / (wins + wins.T + 1))
+
+
 class Simulated:
     """One study: pairs drawn by a rule, answered, and fitted as it goes on."""
 
     def __init__(self, cell: Cell, rule: str, seed: int) -> None:
         self.cell, self.rule = cell, rule
         truth = np.random.default_rng([SEED, seed])  # the same strengths for every rule
+        self.shares = shares_of(cell.wins) if cell.wins else None
         strengths = truth.normal(0, cell.sd, cell.systems)
         self.strengths: Floats = strengths - strengths.mean()
         self.by_item = truth.normal(0, cell.effects, (ITEMS, cell.systems))
         self.random = np.random.default_rng([SEED, seed, RULES.index(rule)])
         self.rng = Random(f"{seed} {rule}")
         self.a, self.b = np.triu_indices(cell.systems, 1)
-        n = len(self.a)
+        self.total = cell.per_pair * len(self.a)
+        self.batch = EACH * AT_ONCE if cell.effects else cell.systems
         self.wins = np.zeros((cell.systems, cell.systems), dtype=int)
-        self.drawn = [0] * n
-        self.at_fit, self.spread, self.variance = [0] * n, [0.25] * n, [1.0] * n
-        self.met = [True] * n
+        self.drawn = [0] * len(self.a)
         self.rows: list[tuple[int, int, float, int, int]] = []
         pairs = [(f"{a:03d}", f"{b:03d}") for a, b in zip(self.a, self.b, strict=True)]
         self.place = {pair: n for n, pair in enumerate(pairs)}
-        self.deck = PairDeck(pairs, self.rng)
 
     def run(self) -> PairRatings:
-        total = self.cell.per_pair * len(self.a)
-        batch = EACH * AT_ONCE if self.cell.effects else self.cell.systems
-        rater = 0
-        while len(self.rows) < total:
-            self.refit()
-            size = min(batch, total - len(self.rows))
-            draws = [self.draw() for _ in range(size)]
-            for start in range(0, size, EACH if self.cell.effects else size):
-                stop = start + (EACH if self.cell.effects else size)
-                self.answer(draws[start:stop], rater)
-                rater += 1
+        rules = {RANDOM: self.deal, GREEDY: self.greedy, BAYES: self.bayes, SORT: self.sort}
+        draws = rules.get(self.rule, self.draw)()
+        batch = next(draws)
+        while True:
+            answers = self.answer(batch[: self.total - len(self.rows)])
+            if len(self.rows) == self.total:
+                break
+            batch = draws.send(answers)
         a, b, y, raters, items = map(np.asarray, zip(*self.rows, strict=True))
         names = tuple(f"{n:03d}" for n in range(self.cell.systems))
         return PairRatings(names, a, b, y, np.zeros(len(y)), raters, items, 1.0)
 
-    def draw(self) -> int:
-        if self.rule == RANDOM:
-            place = self.place[self.deck.deal(self.place)[0]]
-        else:
-            facts = [
-                PairFacts(*own)
-                for own in zip(
-                    self.drawn, self.at_fit, self.spread, self.variance, self.met, strict=True
-                )
-            ]
-            if self.rule == GREEDY:
-                place = max(range(len(facts)), key=lambda n: facts[n].information)
-                if self.rng.random() < UNIFORM:
-                    place = self.rng.randrange(len(facts))
-            else:
-                place = draw_place(pair_probabilities(self.rule, facts, UNIFORM), self.rng)
-        self.drawn[place] += 1
-        return place
+    def deal(self) -> Draws:
+        """Balanced pairs."""
+        deck = PairDeck(list(self.place), self.rng)
+        while True:
+            dealt = [deck.deal(self.place)[0] for _ in range(self.batch)]
+            yield [self.place[pair] for pair in dealt]
 
-    def answer(self, draws: list[int], rater: int) -> None:
-        shift = self.random.normal(0, self.cell.effects, self.cell.systems)
-        items = self.random.permutation(ITEMS)
+    def draw(self) -> Draws:
+        """By the product's rules."""
+        everywhere = range(len(self.place))
+        while True:
+            found = self.information(bias_reduced=True)
+            gain = (found.spread * found.variance)[self.a, self.b].tolist()
+            met = [True] * len(gain)
+            if self.rule == SWISS:
+                counts = {pair: self.drawn[n] for pair, n in self.place.items()}
+                names = {f"{n:03d}": float(value) for n, value in enumerate(found.strengths)}
+                chosen = set(swiss_round(names, counts, self.rng))
+                met = [pair in chosen for pair in self.place]
+            facts = PairFacts(list(self.drawn), gain, met)
+            never = {"most": inf, "most_met": inf}
+            drawing = PairDrawing(self.rule, facts, self.drawn, UNIFORM, met=Counter(), **never)
+            yield [drawing.draw(everywhere, self.rng)[0] for _ in range(self.batch)]
+
+    def greedy(self) -> Draws:
+        """The most informative pair by a plain fit, a fifth at random."""
+        while True:
+            found = self.information(bias_reduced=False)
+            gain = (found.spread * found.variance)[self.a, self.b].tolist()
+            facts, drawn = PairFacts(list(self.drawn), gain, [True] * len(gain)), list(self.drawn)
+            batch = []
+            for _ in range(self.batch):
+                if self.rng.random() < UNIFORM:
+                    place = self.rng.randrange(len(drawn))
+                else:
+                    place = int(np.argmax(facts.information(drawn)))
+                drawn[place] += 1
+                batch.append(place)
+            yield batch
+
+    def bayes(self) -> Draws:
+        """The spanning tree of pairs with the largest expected information gain.
+
+        Li et al. (2018) and Mikhailiuk et al. (2021), with a normal posterior of the strengths.
+        """
+        k = self.cell.systems
+        while True:
+            found = self.information(bias_reduced=True)
+            gap = found.strengths[self.a] - found.strengths[self.b]
+            sd = np.sqrt(found.variance[self.a, self.b])
+            p = special.expit(gap[:, None] + sd[:, None] * NODES)
+            gain = entropy(p @ NODE_WEIGHTS) - entropy(p) @ NODE_WEIGHTS
+            costs = np.zeros((k, k))
+            costs[self.a, self.b] = 1 / np.maximum(gain, 1e-12)
+            tree = sparse.csgraph.minimum_spanning_tree(costs).nonzero()
+            yield [self.place[f"{a:03d}", f"{b:03d}"] for a, b in zip(*tree, strict=True)]
+
+    def sort(self) -> Draws:
+        """Merge sort whose comparisons are repeated until one system is clearly better.
+
+        Falahatgar et al. (2017), as in Yasuda and Toda (2024). The most repeats spend the budget
+        in the longest sort; what is left sorts again.
+        """
+        k = self.cell.systems
+        longest = k * ceil(log(k, 2)) - 2 ** ceil(log(k, 2)) + 1
+        order = self.rng.sample(range(k), k)
+        while True:
+            most = max((self.total - len(self.rows)) // longest, 1)
+            order = yield from self.sorted(order, most)
+
+    def sorted(self, order: list[int], most: int) -> Generator[list[int], list[bool], list[int]]:
+        if len(order) < 2:
+            return order
+        middle = len(order) // 2
+        left = yield from self.sorted(order[:middle], most)
+        right = yield from self.sorted(order[middle:], most)
+        merged = []
+        while left and right:
+            better = yield from self.is_better(left[0], right[0], most)
+            merged.append((left if better else right).pop(0))
+        return [*merged, *left, *right]
+
+    def is_better(self, one: int, other: int, most: int) -> Generator[list[int], list[bool], bool]:
+        a, b = sorted((one, other))
+        wins = n = 0
+        while n < most and abs(2 * wins - n) <= most - n:  # no more once the majority is certain
+            (won,) = yield [self.place[f"{a:03d}", f"{b:03d}"]]
+            wins, n = wins + (won == (a == one)), n + 1
+            if abs(wins / n - 0.5) > sqrt(log(4 * n * n / SORT_ERROR) / (2 * n)):
+                break
+        return 2 * wins > n if 2 * wins != n else self.rng.random() < 0.5
+
+    def answer(self, draws: list[int]) -> list[bool]:
+        """Answers of raters; each has `EACH` pairs where raters differ."""
+        answers = []
+        each = EACH if self.cell.effects else len(draws)
         for n, place in enumerate(draws):
-            a, b, item = int(self.a[place]), int(self.b[place]), int(items[n % ITEMS])
+            if n % each == 0:
+                rater = self.rows[-1][3] + 1 if self.rows else 0
+                shift = self.random.normal(0, self.cell.effects, self.cell.systems)
+                items = self.random.permutation(ITEMS)
+            a, b, item = int(self.a[place]), int(self.b[place]), int(items[n % each % ITEMS])
             heard = self.strengths + shift + self.by_item[item]
-            won = self.random.random() < special.expit(heard[a] - heard[b])
+            chance = (
+                special.expit(heard[a] - heard[b]) if self.shares is None else self.shares[a, b]
+            )
+            won = bool(self.random.random() < chance)
+            self.drawn[place] += 1
             self.wins[(a, b) if won else (b, a)] += 1
             self.rows.append((a, b, 1.0 if won else -1.0, rater, item))
+            answers.append(won)
+        return answers
 
-    def refit(self) -> None:
-        if self.rule == RANDOM:
-            return
+    def information(self, bias_reduced: bool) -> PairInformation:
         k = self.cell.systems
         drawn = np.zeros((k, k))
         drawn[self.a, self.b] = self.drawn
-        none = np.zeros((k, k))
-        found = pair_information(self.wins, none, drawn, bias_reduced=self.rule != GREEDY)
-        self.at_fit = list(self.drawn)
-        self.spread = found.spread[self.a, self.b].tolist()
-        self.variance = found.variance[self.a, self.b].tolist()
-        if self.rule == SWISS:
-            counts = {pair: self.drawn[n] for pair, n in self.place.items()}
-            names = {f"{n:03d}": float(value) for n, value in enumerate(found.strengths)}
-            chosen = set(swiss_round(names, counts, self.rng))
-            self.met = [pair in chosen for pair in self.place]
+        return pair_information(self.wins, np.zeros((k, k)), drawn, bias_reduced=bias_reduced)
 
     def truth(self) -> Floats:
         """Strengths that all pairs, each equally often, would give."""
+        if self.shares is not None:
+            return nearest_strengths(self.shares[self.a, self.b], self.strengths)
         if not self.cell.effects:
             return self.strengths
-        return marginal_strengths(self.strengths, self.cell.effects)
+        gap = (self.strengths[self.a] - self.strengths[self.b])[:, None]
+        p = special.expit(gap + 2 * self.cell.effects * NODES) @ NODE_WEIGHTS
+        return nearest_strengths(p, self.strengths)
 
 
-def marginal_strengths(strengths: Floats, effects: float) -> Floats:
-    """The Bradley-Terry strengths nearest to answers whose difference has normal shifts."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
-    a, b = np.triu_indices(len(strengths), 1)
-    gap = strengths[a] - strengths[b]
-    p = special.expit(gap[:, None] + 2 * effects * nodes) @ weights / weights.sum()
+def entropy(p: Floats) -> Floats:
+    return np.asarray(special.entr(p) + special.entr(1 - p))
+
+
+def nearest_strengths(p: Floats, start: Floats) -> Floats:
+    """The Bradley-Terry strengths nearest to the chances (pairs,) that the first system wins."""
+    a, b = np.triu_indices(len(start), 1)
 
     def loss(at: Floats) -> tuple[float, Floats]:
         fitted = at[a] - at[b]
@@ -197,7 +297,7 @@ def marginal_strengths(strengths: Floats, effects: float) -> Floats:
         np.add.at(slope, b, -error)
         return value, slope
 
-    found = optimize.minimize(loss, strengths, jac=True, method="BFGS", options={"gtol": 1e-8})
+    found = optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-8})
     centred: Floats = np.asarray(found.x - found.x.mean(), dtype=np.float64)
     return centred
 
@@ -221,26 +321,23 @@ def measures(fit: AbilityFit, truth: Floats, kind: str) -> tuple[float, float, f
 
 
 def results(cell: Cell, rule: str, studies: int) -> Iterator[dict[str, object]]:
-    found: dict[str, list[tuple[float, float, float, float]]] = {"ML": [], "bias-reduced": []}
+    found: dict[str, list[tuple[float, float, float, float]]] = {PLAIN: [], REDUCED: []}
     kind = CLUSTERED if cell.effects else MODEL
     for seed in range(studies):
         study = Simulated(cell, rule, seed)
         ratings, truth = study.run(), study.truth()
         for name, each in found.items():
-            each.append(measures(fitted(ratings, name != "ML"), truth, kind))
+            each.append(measures(fitted(ratings, name == REDUCED), truth, kind))
     for name, each in found.items():
         error, coverage, tau, spread = np.mean(each, axis=0)
-        yield {
-            "cell": cell.name,
-            "rule": rule,
-            "fit": name,
-            "studies": studies,
-            "error": round(float(error), 4),
-            "coverage": round(float(coverage), 4),
-            "tau": round(float(tau), 4),
-            "spread": round(float(spread) - 1, 4),
-            "error_se": round(float(np.std([e[0] for e in each]) / studies**0.5), 4),
-        }
+        error_se, coverage_se, tau_se, _ = np.std(each, axis=0, ddof=1) / sqrt(studies)
+        values = (error, error_se, coverage, coverage_se, tau, tau_se, spread - 1)
+        measured = {m: round(float(v), 4) for m, v in zip(MEASURES, values, strict=True)}
+        yield {"cell": cell.name, "rule": rule, "fit": name, "studies": studies} | measured
+
+
+def real_cell(file: Path) -> Cell:
+    return Cell(len(shares_of(file)), 0.0, 4, rules=RULES, wins=file)
 
 
 def main() -> None:
@@ -248,6 +345,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--only", default="")
+    parser.add_argument("--wins", type=Path, nargs="*", default=[])
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     if given.table:
@@ -261,7 +359,7 @@ def main() -> None:
         writer = csv.DictWriter(file, FIELDS)
         if not done:
             writer.writeheader()
-        for cell in CELLS:
+        for cell in [*CELLS, *map(real_cell, given.wins)]:
             for rule in cell.rules:
                 if given.only not in f"{cell.name}, {rule}" or (cell.name, rule) in done:
                     continue

@@ -99,6 +99,35 @@ def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_pat
     assert settings["tasks"][0]["ratings_per_stimulus"] == 4
 
 
+def test_the_pairs_of_a_comparison_are_chosen_by_keyboard(
+    web: WebProcess, transactional_db: None, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    User.objects.create(username="ada", password=hashed())
+    page = new_page()
+    log_in(page, f"{web.url}/new/", "ada")
+    page.get_by_role("button", name="Start: AB / ABX").click()
+    for n, name in enumerate(f"{system}/s{line}" for system in "abc" for line in (1, 2)):
+        write_sound(tmp_path / "voices" / f"{name}.wav", n)
+    drop(page, tmp_path / "voices")
+    expect(page.get_by_role("heading", name="3 systems, 2 sentences")).to_be_visible()
+    page.get_by_role("link", name="2. Questions").click()
+    task = page.locator("[data-task]", has=page.locator("option[value=adaptive]"))
+    share = task.get_by_label("Even share")
+    expect(share).to_be_hidden()
+    task.get_by_label("Compare").focus()
+    for _ in range(3):  # random, Swiss, informative
+        page.keyboard.press("ArrowDown")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    page.keyboard.press("Tab")
+    expect(share).to_be_focused()
+    page.keyboard.type("0.3")
+    page.get_by_role("link", name="Next: raters").click()
+    expect(page.get_by_label("Comparisons per sentence")).to_have_count(1)
+    settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
+    options = next(task["options"] for task in settings["tasks"] if task["method"] == "ab")
+    assert (options["pairs"], options["uniform_share"]) == ("adaptive", 0.3)
+
+
 def drop(page: Page, folder: Path) -> None:
     """As a hand does it: the browser gets a folder of the disk, and reads it itself."""
     page.wait_for_load_state()  # with its scripts
