@@ -73,9 +73,9 @@ def server_with(client_of: Callable[[Context], Client], *, local: bool) -> MCPSe
         ),
         *(tools.preview_study, tools.get_results, tools.get_results_file, tools.opening_page),
     ):
-        server.add_tool(_plainly(read), annotations=ToolAnnotations(readOnlyHint=True))
+        server.add_tool(_plainly(read), annotations=ToolAnnotations(read_only_hint=True))
     for write in (tools.create_draft, tools.run_analysis):
-        annotations = ToolAnnotations(readOnlyHint=False, destructiveHint=False)
+        annotations = ToolAnnotations(read_only_hint=False, destructive_hint=False)
         server.add_tool(_plainly(write), annotations=annotations)
     return server
 

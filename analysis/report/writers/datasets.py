@@ -86,14 +86,14 @@ def write_psych_ds(dataset: Dataset, folder: Path) -> None:
     study = f"study-{re.sub('[^A-Za-z0-9]', '', dataset.key) or 'one'}"
     ratings = "".join(csv_lines(dataset.ratings.rows, dataset.ratings.columns))
     columns = list(dataset.clip_columns)
-    rows = [{**clip, "file": f"materials/{_file(clip)}"} for clip in dataset.clips]
+    rows = [{**clip, "file": f"materials/{clip_file(clip['stimulus'])}"} for clip in dataset.clips]
     clips = "".join(csv_lines(rows, columns))
     for name, text in (("ratings", ratings), ("stimuli", clips)):
         path = folder / "data" / f"{study}_description-{name}_data.csv"
         path.write_text(text, "utf-8", newline="")
     if dataset.audio_licence:
         for clip in dataset.clips:
-            target = folder / "materials" / _file(clip)
+            target = folder / "materials" / clip_file(clip["stimulus"])
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(Path(clip["path"]).read_bytes())
     described = json.dumps(_description(dataset), ensure_ascii=False, indent=2)
@@ -128,12 +128,11 @@ def _with_audio(dataset: Dataset, clip: Mapping[str, Any]) -> dict[str, Any]:
     if not dataset.audio_licence:
         return dict(clip)
     content = Path(clip["path"]).read_bytes()
-    return {**clip, "audio": {"bytes": content, "path": _file(clip)}}
+    return {**clip, "audio": {"bytes": content, "path": clip_file(clip["stimulus"])}}
 
 
-def _file(clip: Mapping[str, Any]) -> str:
-    """A file name of the clip's key, with a mark where the key holds what no file name may."""
-    key = clip["stimulus"]
+def clip_file(key: str) -> str:
+    """Return a file name of a clip's key, with a mark where the key holds what no file name may."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", key)
     mark = "" if plain == key else f"-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
     return f"{plain}{mark}.flac"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.cells import csv_lines
 from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.report.writers.datasets import clip_file
 from analysis.statistics.pairs.pair_ratings import reach_of
 from analysis.statistics.single_clips import clip_scores
 
@@ -200,9 +201,8 @@ def wave_names(clips: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def audio_name(stimulus: str) -> str:
-    """Return the place of a clip as raters heard it, with a mark where its key is no file name."""
-    plain = _plain(stimulus)
-    return f"{AUDIO}/{plain if plain == stimulus else f'{plain}-{_mark(stimulus)}'}.flac"
+    """Return the place of a clip as raters heard it."""
+    return f"{AUDIO}/{clip_file(stimulus)}"
 
 
 def _plain(text: str) -> str:
