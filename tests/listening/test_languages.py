@@ -318,9 +318,10 @@ def test_a_study_from_right_to_left_has_a_page_from_right_to_left(db):
         top = f'<html lang="{ours}" dir="rtl">'
         assert top in Client().get(f"/r/{study.link}/").content.decode()
         assert top in Client().get(f"/s/{arrive(study).code}/").content.decode()
-    assert '<html lang="ar" dir="rtl">' in Client().get(
-        "/nowhere/", HTTP_ACCEPT_LANGUAGE="ar"
-    ).content.decode()
+    assert (
+        '<html lang="ar" dir="rtl">'
+        in Client().get("/nowhere/", HTTP_ACCEPT_LANGUAGE="ar").content.decode()
+    )
 
 
 @pytest.mark.medium

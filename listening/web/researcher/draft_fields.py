@@ -40,7 +40,6 @@ SCREEN_OUT_WORDS = {
     "screen.under_18": "people under 18",
 }
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
-USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
 
 
 # --- Questions ------------------------------------------------------------------------------------
