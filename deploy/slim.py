@@ -15,8 +15,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-LANGUAGES = tuple(  # of Earnest's pages, by how the folders of catalogues begin
-    "en ar cs de es fr hi id it ja ko nl pl pt ru tr vi zh".split()
+# Of Earnest's pages, by how the folders of catalogues begin.
+LANGUAGES = (
+    *("en", "ar", "cs", "de", "es", "fr", "hi", "id", "it", "ja"),
+    *("ko", "nl", "pl", "pt", "ru", "tr", "vi", "zh"),
 )
 SERVICES = ("s3", "sts", "sso", "sso-oidc", "signin")  # of AWS: a bucket, and who may ask it
 OF_GPUS = ("nvidia/*", "triton/*", "cuda/*")  # stay as they are

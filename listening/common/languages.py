@@ -36,6 +36,11 @@ def interface_language(tag: str) -> str:
     return code if code in CODES else ENGLISH
 
 
+def has_interface(tag: str) -> bool:
+    """Whether Earnest has texts for raters in this language."""
+    return _parts(tag)[0] == _parts(interface_language(tag))[0]
+
+
 def unchecked_translations() -> list[str]:
     """English names of the languages whose translation no native speaker has checked yet."""
     return [each.english_name for each in INTERFACE_LANGUAGES if not each.checked]
@@ -57,8 +62,8 @@ def speaking(tag: str) -> AbstractContextManager[None]:
 
 def page_words(tag: str) -> dict[str, str]:
     """What a page of a study needs to mark its words with: direction, and a tag if ours differs."""
-    same = _parts(tag)[0] == _parts(interface_language(tag))[0]
-    return {"page_direction": direction(tag), "study_lang": "" if same else tag.replace("_", "-")}
+    marked = "" if has_interface(tag) else tag.replace("_", "-")
+    return {"page_direction": direction(tag), "study_lang": marked}
 
 
 def study_words(

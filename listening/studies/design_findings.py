@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from listening.checks import check_named
-from listening.common.languages import name_of
+from listening.common.languages import has_interface, name_of
 from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, stated_minutes
@@ -47,6 +47,7 @@ def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
         *_check_time(study, length),
         *_check_headphones(study),
         *_check_ends(study),
+        *_check_languages(study),
         *task_findings(study),
     ]
 
@@ -109,6 +110,21 @@ def _check_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
                     f"Write {UNFILLED} in the place of the number, and the right one stands there.",
                     place,
                 )
+
+
+def _check_languages(study: StudyFile) -> Iterator[Finding]:
+    """Earnest's own texts fall back to English, which raters may not read."""
+    offered = [study.language, *study.translations]
+    missing = [tag for tag in offered if not has_interface(tag)]
+    if missing:
+        languages = ", ".join(map(name_of, missing))
+        yield warning(
+            f"Earnest has no texts in {languages}: raters read buttons, checks and errors in "
+            "English.",
+            "Choose one of the languages in docs/languages.md, or add a translation.",
+            "study.language",
+            "Choose a language that the list offers.",
+        )
 
 
 def _check_translated_consent(study: StudyFile) -> Iterator[Finding]:

@@ -56,7 +56,6 @@ DRAWN_PAIRS = [
     (SWISS, "pairs of similar strength (Swiss)"),
     (ADAPTIVE, "informative pairs (adaptive)"),
 ]
-USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
 
 
 # --- Questions ------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ from listening.access.rights import (
     visible_studies,
 )
 from listening.audio.degradations import FLAWS
-from listening.common.languages import name_of
+from listening.common.interface_languages import INTERFACE_LANGUAGES
+from listening.common.languages import name_of, unchecked_translations
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
@@ -46,7 +47,6 @@ from listening.studies.design_findings import address_findings, design_findings
 from listening.studies.sound_findings import sound_findings
 from listening.web.researcher.checks_and_traps import EASY, chance_text
 from listening.web.researcher.draft_fields import (
-    USUAL_LANGUAGES,
     languages_of,
     question_fields,
     rater_fields,
@@ -267,7 +267,8 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
             "hypotheses": field_value(top, "study.hypotheses"),
             "language_name": name_of(top.get("study", {}).get("language", "en")),
             "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
-            "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
+            "interface_languages": INTERFACE_LANGUAGES,
+            "unchecked": unchecked_translations(),
         }
 
     return _render_draft(request, code, "researcher/draft_questions.html", more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from listening.checks import Check, check_named
+from listening.common.interface_languages import INTERFACE_LANGUAGES
+from listening.common.languages import CODES, ENGLISH, unchecked_translations
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.methods import Method
 from listening.web.researcher.checks_and_traps import chance_text
@@ -22,17 +23,22 @@ from listening.web.researcher.preview_studies import GALLERY, every_check, examp
 @login_required
 @require_GET
 def gallery(request: HttpRequest) -> HttpResponse:
-    presets = _presets()
+    language = request.GET.get("lang", "")
+    language = language if language.lower() in CODES else ENGLISH
+    presets = _presets(language)
     context = {
-        "methods": _methods(presets),
-        "checks": [_check(entry["key"]) for entry in every_check()],
-        "questionnaires": [_questionnaire(key) for key in READY_MADE],
+        "methods": _methods(presets, language),
+        "checks": [_check(entry["key"], language) for entry in every_check()],
+        "questionnaires": [_questionnaire(key, language) for key in READY_MADE],
         "presets": presets,
+        "languages": INTERFACE_LANGUAGES,
+        "language": language,
+        "unchecked": unchecked_translations(),
     }
     return render(request, "researcher/gallery.html", context)
 
 
-def _presets() -> list[dict[str, Any]]:
+def _presets(language: str) -> list[dict[str, Any]]:
     cards = []
     for name, preset in shown_presets().items():
         source = example(name)
@@ -45,13 +51,13 @@ def _presets() -> list[dict[str, Any]]:
                 "title": heading,
                 "purpose": purpose.strip(),
                 "methods": list(dict.fromkeys(task.method for task in source.file.tasks)),
-                "url": reverse("example-preview", args=[name]),
+                "url": _preview(name, language),
             }
         )
     return cards
 
 
-def _methods(presets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _methods(presets: list[dict[str, Any]], language: str) -> list[dict[str, Any]]:
     """Those with an example, in the order of the gallery's study: from one clip to several."""
     source = example(GALLERY)
     shown = [task.method for task in source.file.tasks] if source else []
@@ -62,13 +68,13 @@ def _methods(presets: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "what": purpose_of(Method.registry[key]),
             "standard": Method.registry[key].standard,
             "presets": [preset for preset in presets if key in preset["methods"]],
-            "url": _try(task=key),
+            "url": _preview(GALLERY, language, task=key),
         }
         for key in shown
     ]
 
 
-def _check(key: str) -> dict[str, Any]:
+def _check(key: str, language: str) -> dict[str, Any]:
     check = check_named(key)
     settings = check.settings({})
     return {
@@ -78,22 +84,23 @@ def _check(key: str) -> dict[str, Any]:
         "trials": settings.trials,
         "pass_at_least": settings.pass_at_least,
         "guessing": chance_text(check.odds(settings)) if settings.trials else "",
-        "url": _try(check=key),
+        "url": _preview(GALLERY, language, check=key),
     }
 
 
-def _questionnaire(key: str) -> dict[str, Any]:
+def _questionnaire(key: str, language: str) -> dict[str, Any]:
     questions = [question["question"] for question in READY_MADE[key]]
     return {
         "key": key,
         "title": TITLES[key],
         "questions": questions,
-        "url": _try(questionnaire=key),
+        "url": _preview(GALLERY, language, questionnaire=key),
     }
 
 
-def _try(**part: str) -> str:
-    return f"{reverse('example-preview', args=[GALLERY])}?{urlencode(part)}"
+def _preview(name: str, language: str, **part: str) -> str:
+    query = part if language == ENGLISH else part | {"lang": language}
+    return reverse("example-preview", args=[name], query=query)
 
 
 def purpose_of(kind: type) -> str:

@@ -27,7 +27,7 @@ from listening.access.rights import LOOK, draft_for, study_for
 from listening.audio import AudioError
 from listening.audio.links import flac_response
 from listening.common.addresses import public_route
-from listening.common.languages import page_words, speaking, study_words
+from listening.common.languages import CODES, page_words, speaking, study_words
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import has_screening, in_words, next_part
@@ -69,10 +69,11 @@ CACHE_S = 3600
 def in_language(file: StudyFile, language: str) -> StudyFile:
     """The study with its own words of that language; what has no translation stays.
 
-    The words of the criteria are put in where the scale is known: see `criteria_words`.
+    A language that the study does not offer is shown with Earnest's texts alone. The words of
+    the criteria are put in where the scale is known: see `criteria_words`.
     """
     if language not in file.translations:
-        return file
+        return replace(file, language=language) if language.lower() in CODES else file
     words = study_words(file.title, file.texts, file.translations, language)
     return replace(
         file,

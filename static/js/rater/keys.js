@@ -13,6 +13,13 @@
  * @property {() => void} next
  */
 
+const ALONG_SCALES = ["steps", "sliders", "ranking", "bestWorst"];
+/** @type {Record<string, string>} */
+const MIRRORED = { "←": "→", "→": "←" };
+
+/** Scales run as the page is read: from right to left, the left arrow leads up. */
+const isRightToLeft = () => document.documentElement.dir === "rtl";
+
 /**
  * @param {EventTarget | null} target
  * @returns {"text" | "radio" | "range" | "button" | ""} what the key already means where it was pressed
@@ -82,7 +89,7 @@ function onPage(event, doors) {
   if (key === "Enter" && place === "button") return false;
   if (key === "ArrowLeft" || key === "ArrowRight") {
     if (place === "radio" || place === "range") return false;
-    return doors.step(key === "ArrowRight" ? 1 : -1);
+    return doors.step((key === "ArrowRight") === isRightToLeft() ? -1 : 1);
   }
   if (!singleKeys && key.length === 1 && key !== " ") return false;
   if (doors.sound?.(key)) return true;
@@ -167,7 +174,11 @@ export function trimParallelKeys(root, task, parts) {
  */
 function leave(root, shown) {
   for (const entry of root.querySelectorAll("[data-keys-for]")) {
-    if (entry instanceof HTMLElement) entry.hidden = !shown[entry.dataset.keysFor ?? ""];
+    if (!(entry instanceof HTMLElement)) continue;
+    const { keysFor = "" } = entry.dataset;
+    entry.hidden = !shown[keysFor];
+    if (!isRightToLeft() || !ALONG_SCALES.includes(keysFor)) continue;
+    for (const key of entry.querySelectorAll("kbd")) key.textContent = MIRRORED[key.textContent] ?? key.textContent;
   }
 }
 

@@ -1,7 +1,7 @@
 /** A slider that has no value until it is touched, and says its value in words. */
 
 import { setText } from "../shared/dom.js";
-import { say } from "./strings.js";
+import { decimal, say } from "./strings.js";
 
 /**
  * @typedef {{label: string, text: string}} Word one of the words along a scale
@@ -135,7 +135,7 @@ export class Slider extends EventTarget {
     input.classList.toggle("unset", !this.touched);
     input.style.setProperty("--share", String((value - low) / (high - low)));
     const decimals = String(scale.span[2]).split(".")[1]?.length ?? 0;
-    setText(this.output, this.touched ? value.toFixed(decimals) : "–");
+    setText(this.output, this.touched ? decimal(value, decimals) : "–");
     this.output.title = this.touched ? word : "";
     const said = this.touched ? say("slider_says", { value: label, word }) : say("slider_unset");
     input.setAttribute("aria-valuetext", (word || !this.touched ? said : label).trim());

@@ -3,7 +3,7 @@
 import { setEnabled, setText } from "../shared/dom.js";
 import { kinds } from "./criteria.js";
 import { MarkedErrors } from "./markederrors.js";
-import { say } from "./strings.js";
+import { decimal, say } from "./strings.js";
 import { outline } from "./waveform.js";
 
 /**
@@ -123,7 +123,7 @@ export class SpansScale extends MarkedErrors {
 
   /** @param {Range} range */
   quote({ from, to }) {
-    return say("span_times", { from: from.toFixed(2), to: to.toFixed(2) });
+    return say("span_times", { from: decimal(from, 2), to: decimal(to, 2) });
   }
 
   /** @param {string} label */
@@ -244,7 +244,7 @@ export class SpansScale extends MarkedErrors {
     const at = sound.audio.currentTime;
     if (this.until !== null && at >= this.until) sound.stop();
     this.part("now").style.setProperty("--at", String(length ? Math.min(1, at / length) : 0));
-    setText(this.part("time"), length ? say("span_at", { at: at.toFixed(2), total: length.toFixed(2) }) : "");
+    setText(this.part("time"), length ? say("span_at", { at: decimal(at, 2), total: decimal(length, 2) }) : "");
     if (!this.drawnLength && length) this.draw();
   }
 
@@ -283,7 +283,7 @@ export class SpansScale extends MarkedErrors {
       const at = range ? (end === "start" ? range.from : range.to) : 0;
       part(end).max = String(length || 1);
       part(end).value = String(at);
-      const text = range ? say("seconds", { n: at.toFixed(2) }) : "–";
+      const text = range ? say("seconds", { n: decimal(at, 2) }) : "–";
       part(end).setAttribute("aria-valuetext", text);
       setText(part(`${end}-time`), text);
       for (const way of /** @type {const} */ (["earlier", "later"])) setEnabled(part(`${end}-${way}`), range !== null);

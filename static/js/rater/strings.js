@@ -45,6 +45,15 @@ export function canSay(key) {
 }
 
 /**
+ * A number with the decimal separator of the page's language.
+ * @param {number} value
+ * @param {number} decimals
+ */
+export function decimal(value, decimals) {
+  return value.toFixed(decimals).replace(".", canSay("decimal") ? say("decimal") : ".");
+}
+
+/**
  * Seconds as m:ss, rounded up so that 0:00 means the end.
  * @param {number} seconds
  * @returns {string}
