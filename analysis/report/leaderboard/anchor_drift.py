@@ -124,7 +124,7 @@ def drift_warnings(question: Question, drift: Drift, anchors: Anchors) -> Iterat
     if drift.why_not:
         yield f"{question.title}: whether anchors moved is not known: {drift.why_not}."
     absent = set(anchors.systems) - set(question.clips["system"])
-    if absent and len(absent) < len(set(anchors.systems)):
+    if absent:
         yield f"{question.title}: anchors that nobody rated here: {enumerated(sorted(absent))}."
 
 
