@@ -215,9 +215,11 @@ def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
     assert '<span class="badge">imported</span>' in page
     assert "Choose a file first" in text(owner.post(address))
     other = SimpleUploadedFile("mine.exe", f"stimulus,mos_net\n{b.key},1\n".encode())
-    assert "Choose a file that ends in .csv, .tsv, .txt, .json, .jsonl." in text(
+    assert "Choose a file that ends in .csv, .tsv, .txt, .json, .jsonl, or is called" in text(
         owner.post(address, {"file": other})
     )
+    espnet = SimpleUploadedFile("utt2pmos", f"{a.key} 3.5\n{b.key} 4\n".encode())
+    assert "Imported: pmos (2)." in text(owner.post(address, {"file": espnet}, follow=True))
 
 
 @pytest.mark.medium
