@@ -27,6 +27,13 @@ EVERY_SCREEN = (  # one of each widget, a check and a questionnaire
     *("?task=transcription", "?task=marking", "?task=speaker_similarity", "?check=stereo"),
     "?questionnaire=hearing",
 )
+OVERLAPPING = """() => {
+    const boxes = [...document.querySelectorAll(".slider-words span")]
+        .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect());
+    return boxes.some((a, k) => boxes.slice(k + 1).some((b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
+}"""
 FEW_SCREENS = ("?task=mos", "?task=mushra")
 
 
@@ -54,6 +61,7 @@ def look(page: Page, address: str, screens: tuple[str, ...], tag: str) -> None:
             begin.click()
             page.locator(".trial").wait_for()
             assert page.evaluate(TOO_WIDE) <= 0, (tag, screen)
+            assert not page.evaluate(OVERLAPPING), (tag, screen)
 
 
 @pytest.mark.slow

@@ -30,8 +30,13 @@ export function nearestWord(words, value) {
   return told.reduce((best, word) => (distance(word) <= distance(best) ? word : best)).text;
 }
 
+const NEIGHBOURS = 13; // letters of two neighbouring words that fit a phone
+
+/** How many Latin letters a word is wide. @param {string} text */
+const letters = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 2 : 1), 0);
+
 /**
- * Puts the words of a scale at their places.
+ * Puts the words of a scale at their places; long ones take turns on two lines on a phone.
  * @param {HTMLElement} list
  * @param {Span} scale
  */
@@ -49,6 +54,8 @@ export function layWords(list, { span: [low, high], steps }) {
     }),
   );
   list.hidden = !told.length;
+  const isLong = told.some(({ text }, k) => letters(text) + letters(told[k + 1]?.text ?? "") > NEIGHBOURS);
+  list.toggleAttribute("data-long", isLong);
 }
 
 /** Fires "change" when the rater sets it. */
