@@ -29,7 +29,7 @@ KEYWORDS = dict.fromkeys(("_", "gettext", "gettext_noop", "gettext_lazy"), None)
     "pgettext": ((1, "c"), 2),
 }
 PLACE = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
-Sentence = str | tuple[str, str]  # as it is, or for one and for several
+Sentence = str | tuple[str, ...]  # as it is, or for one and for several
 
 
 @cache
@@ -61,9 +61,9 @@ def places(text: str) -> list[str]:
     return sorted(PLACE.findall(text))
 
 
-def forms(words: Sentence | list[str]) -> list[str]:
+def forms(words: Sentence | list[str] | None) -> list[str]:
     """The texts of a sentence or of its translation: one, or one for each plural form."""
-    return [words] if isinstance(words, str) else list(words)
+    return [words] if isinstance(words, str) else list(words or ())
 
 
 def file(locale: str, ending: str) -> Path:

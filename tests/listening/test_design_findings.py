@@ -56,6 +56,12 @@ def test_a_consent_that_a_language_lacks_is_named(tmp_path: Path) -> None:
     assert "not translated" not in said(tmp_path, TOML)
 
 
+def test_a_language_without_texts_of_earnest_is_named(tmp_path: Path) -> None:
+    told = said(tmp_path, TOML.replace("[study]\n", '[study]\nlanguage = "sw"\n'))
+    assert "Earnest has no texts in Kiswahili: raters read buttons" in told
+    assert "no texts" not in said(tmp_path, TOML.replace("[study]\n", '[study]\nlanguage = "ar"\n'))
+
+
 def test_a_study_of_one_system_is_named(tmp_path: Path) -> None:
     alone = TOML.replace('[[conditions]]\nkey = "sys-b"\n', "")
     assert "rates one system only, “sys-a”" in said(

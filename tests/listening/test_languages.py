@@ -7,10 +7,12 @@ import html
 import io
 import json
 import re
+import tomllib
 from datetime import date
 from html.parser import HTMLParser
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import translation
 from django.utils.formats import date_format
@@ -341,3 +343,13 @@ def test_the_first_page_speaks_each_language_with_its_dates(db, code):
 def test_researchers_see_which_translations_nobody_has_checked():
     assert "German" in unchecked_translations()
     assert "English" not in unchecked_translations()
+
+
+def test_a_preset_is_written_for_raters_of_another_language_with_a_warning(tmp_path):
+    said = io.StringIO()
+    call_command("new_study", "p808", str(tmp_path / "p"), language="de", stderr=said)
+    toml = tomllib.loads((tmp_path / "p/study.toml").read_text("utf-8"))
+    assert toml["study"]["language"] == "de"
+    assert "texts and clips are not in Deutsch" in said.getvalue()
+    with pytest.raises(CommandError, match="no texts in “sw”"):
+        call_command("new_study", "p808", str(tmp_path / "q"), language="sw")
