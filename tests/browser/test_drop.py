@@ -99,7 +99,7 @@ def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_pat
     assert settings["tasks"][0]["ratings_per_stimulus"] == 4
 
 
-def test_the_pairs_of_a_comparison_are_chosen_by_keyboard(
+def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_there(
     web: WebProcess, transactional_db: None, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     User.objects.create(username="ada", password=hashed())
@@ -110,13 +110,17 @@ def test_the_pairs_of_a_comparison_are_chosen_by_keyboard(
         write_sound(tmp_path / "voices" / f"{name}.wav", n)
     drop(page, tmp_path / "voices")
     expect(page.get_by_role("heading", name="3 systems, 2 sentences")).to_be_visible()
-    page.get_by_role("link", name="2. Questions").click()
+    held: list[Route] = []
+    page.route("**/draft*.js", lambda route: held.append(route), times=1)
+    page.get_by_role("link", name="2. Questions").click(no_wait_after=True)
     task = page.locator("[data-task]", has=page.locator("option[value=adaptive]"))
     share = task.get_by_label("Even share")
     expect(share).to_be_hidden()
     task.get_by_label("Compare").focus()
     for _ in range(3):  # random, Swiss, informative
         page.keyboard.press("ArrowDown")
+    (script,) = held
+    script.continue_()
     expect(page.locator("#saved")).to_have_text("Saved")
     page.keyboard.press("Tab")
     expect(share).to_be_focused()

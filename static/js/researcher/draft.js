@@ -50,6 +50,24 @@ function valueOf(field) {
 }
 
 /**
+ * Whether a field holds what the page came with.
+ * @param {Element} field
+ */
+function isAsSent(field) {
+  if (field instanceof HTMLSelectElement) {
+    const first = Math.max(0, [...field.options].findIndex((each) => each.defaultSelected));
+    return field.selectedIndex === first;
+  }
+  const box = /** @type {HTMLInputElement | HTMLTextAreaElement} */ (field);
+  if (box.type === "checkbox" || box.type === "radio") {
+    const { checked, defaultChecked } = /** @type {HTMLInputElement} */ (box);
+    return checked === defaultChecked;
+  }
+  const cleaned = box.value === "" || box.value === box.defaultValue.replace(/[\r\n]/g, ""); // by the browser
+  return box.value === box.defaultValue || cleaned;
+}
+
+/**
  * @param {Element} field
  * @param {string | boolean} value
  */
@@ -265,12 +283,9 @@ if ("readonly" in page.dataset) {
 // What was typed while this script was still on its way; a page loaded again may hold older words.
 const [arrival] = performance.getEntriesByType("navigation");
 if (arrival instanceof PerformanceNavigationTiming && arrival.type === "navigate") {
-  for (const field of page.querySelectorAll("input[data-field], textarea[data-field]")) {
-    const box = /** @type {HTMLInputElement} */ (field);
-    const ticked = box.type === "checkbox" || box.type === "radio";
-    const cleaned = box.value === "" || box.value === box.defaultValue.replace(/[\r\n]/g, ""); // by the browser
-    if (ticked ? box.checked === box.defaultChecked : box.value === box.defaultValue || cleaned) continue;
-    box.dispatchEvent(new Event("input", { bubbles: true }));
+  for (const field of page.querySelectorAll(":is(input, textarea, select)[data-field]")) {
+    if (isAsSent(field)) continue;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 window.setInterval(() => void look(), LOOK_MS);
