@@ -48,6 +48,12 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else number(value, False, 3)
 
 
+def p_phrase(value: float | None) -> str:
+    """A p value in a sentence: "p = 0.034", "p < 0.001"."""
+    text = p_value(value)
+    return f"p {text}" if value is None or text.startswith("<") else f"p = {text}"
+
+
 def past(low: float, high: float, ends: Ends) -> tuple[bool, bool]:
     """Does the interval run past the lower, and past the upper end of the scale?"""
     if ends is None:

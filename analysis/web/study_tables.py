@@ -114,9 +114,15 @@ def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.Dat
     return combined_table(study_key, options), scores_from_rows(study_scores(study_key))
 
 
-def study_training_files(study_key: str, options: Options | None = None) -> TrainingFiles:
-    """A study's files for training, of the ratings that its report rests on."""
+def study_training_files(
+    study_key: str, options: Options | None = None, *, with_simulated: bool = False
+) -> TrainingFiles:
+    """A study's files for training, of the ratings that its report rests on.
+
+    Those of simulated raters are left out, or marked as such in a note.
+    """
     from analysis.ratings.study_scores import study_scores
+    from analysis.report.build import SCRIPTED
     from analysis.report.writers.training_files import training_files
     from analysis.statistics.screening import screen
     from listening.selectors import study_clips
@@ -124,7 +130,15 @@ def study_training_files(study_key: str, options: Options | None = None) -> Trai
     options = options or Options(rules=study_rules(study_key), spared=study_spared(study_key))
     table = combined_table(study_key, options)
     ratings = screen(table, options.rules, options.spared).kept(options.rules)
-    return training_files(study_key, ratings, study_clips(study_key), study_scores(study_key))
+    simulated = ratings["rater"].astype(str).str.startswith(SCRIPTED)
+    notes = []
+    if count := int(simulated.sum()):
+        notes = [f"{count:,} ratings are of simulated raters, no people."]
+        if not with_simulated:
+            notes = [f"{count:,} ratings of simulated raters are left out."]
+            ratings = ratings[~simulated]
+    clips, scores = study_clips(study_key), study_scores(study_key)
+    return training_files(study_key, ratings, clips, scores, notes)
 
 
 class StudyTables(TypedDict):

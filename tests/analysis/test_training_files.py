@@ -18,7 +18,7 @@ from analysis.report.writers.training_files import (
     wave_names,
 )
 from listening.audio import local_path
-from listening.models import Stimulus
+from listening.models import Rater, Stimulus
 from metrics.models import MetricScore
 from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import BLANK
@@ -133,7 +133,7 @@ def test_a_rated_study_is_exported_and_its_scores_are_read_back(study, tmp_path,
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(DEMO[number % len(DEMO)].read_bytes())
     folder = tmp_path / "out"
-    call_command("export_training", study.key, str(folder))
+    call_command("export_training", study.key, str(folder), "--simulated")
     assert "clips" in capsys.readouterr().out
     (mos,) = (folder / "mos").iterdir()
     for line in (mos / "sets/train_mos_list.txt").read_text().splitlines():
@@ -149,6 +149,23 @@ def test_a_rated_study_is_exported_and_its_scores_are_read_back(study, tmp_path,
         assert {row.sha256: row.value for row in back} == own
     with pytest.raises(CommandError, match="not empty"):
         call_command("export_training", study.key, str(folder))
+
+
+@pytest.mark.medium
+def test_simulated_raters_are_left_out_and_counted(study, tmp_path, capsys):
+    Rater.objects.filter(pk=Rater.objects.first().pk).update(code="r-1")  # the others are simulated
+    for name, options, said in (
+        ("people", (), "ratings of simulated raters are left out."),
+        ("all", ("--simulated",), "ratings are of simulated raters, no people."),
+    ):
+        call_command("export_training", study.key, str(tmp_path / name), "--no-audio", *options)
+        assert said in capsys.readouterr().out
+        assert said in (tmp_path / name / "README.md").read_text()
+    people, every = (
+        sum(len(path.read_text().splitlines()) for path in tmp_path.glob(f"{name}/mos/*/sets/*SET"))
+        for name in ("people", "all")
+    )
+    assert 0 < people < every
 
 
 def test_a_line_of_espnet_that_is_no_score_is_named(study, tmp_path):

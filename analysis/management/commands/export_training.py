@@ -23,13 +23,16 @@ class Command(BaseCommand):
     help = (
         "Export a study for training: pairs for DPO and reward models, lists for MOS predictors "
         "(SSL-MOS, UTMOS, NISQA), score files of VERSA and ESPnet, and the clips. Ratings that "
-        "the study's rules exclude are left out."
+        "the study's rules exclude, and those of simulated raters, are left out."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="Study key.")
         parser.add_argument("folder", type=Path, help="New or empty folder.")
         parser.add_argument("--no-audio", action="store_true", help="Write no clips.")
+        parser.add_argument(
+            "--simulated", action="store_true", help="Include ratings of simulated raters."
+        )
 
     def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.ratings.table import RatingsError
@@ -42,7 +45,7 @@ class Command(BaseCommand):
             raise CommandError(words)
         check_new(folder)
         try:
-            files = study_training_files(key)
+            files = study_training_files(key, with_simulated=arguments["simulated"])
             with whole_folder(folder) as draft:
                 for name, text in files.texts.items():
                     path = draft / name

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.formatting import enumerated, number, p_value
+from analysis.formatting import enumerated, number, p_phrase
 from analysis.report.content import Column, Table
 from analysis.report.leaderboard.gathering import Question, linked_strengths
 from analysis.statistics.comparisons.test_result import Undefined
@@ -104,7 +104,7 @@ def drift_tables(question: Question, drift: Drift, suffix: str) -> Iterator[Tabl
         Column("change", "95 %", "interval", decimals),
     ]
     test = (
-        f" Test that no anchor moved: F = {number(drift.statistic)}, p = {p_value(drift.p)}."
+        f" Test that no anchor moved: F = {number(drift.statistic)}, {p_phrase(drift.p)}."
         if drift.statistic is not None and drift.p is not None
         else ""
     )
@@ -117,7 +117,7 @@ def drift_warnings(question: Question, drift: Drift, anchors: Anchors) -> Iterat
     """That anchors moved, or why that is not known."""
     if drift.moved:
         yield (
-            f"{question.title}: the anchors moved (p = {p_value(drift.p)}) between "
+            f"{question.title}: the anchors moved ({p_phrase(drift.p)}) between "
             f"{enumerated(drift.moved)}. Older answers are not comparable with newer ones. To set "
             "them apart, enter the first day to use under Settings, or take the study off."
         )

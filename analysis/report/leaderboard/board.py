@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.citations import cite
-from analysis.formatting import counted, enumerated, listed, number, p_value
+from analysis.formatting import counted, enumerated, listed, number, p_phrase
 from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.emphasis import LEGEND, with_best
@@ -485,7 +485,7 @@ def said_of(standing: Standing) -> str:
         return f"{_units(standing)}: the difference between studies is taken to have {spread}."
     return (
         f"{_units(standing)}: shared systems differ between studies beyond their common shift by "
-        f"{spread}; test that they do not: F = {number(tau.statistic)}, p = {p_value(tau.p)}, "
+        f"{spread}; test that they do not: F = {number(tau.statistic)}, {p_phrase(tau.p)}, "
         f"{counted(tau.contrasts, 'contrast')}."
     )
 
@@ -518,7 +518,7 @@ def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
         elif heterogeneity.p < ALPHA:
             yield (
                 f"{_units(each)}: shared systems do not stand alike in these studies "
-                f"(p = {p_value(heterogeneity.p)}). Differences across studies carry this; those "
+                f"({p_phrase(heterogeneity.p)}). Differences across studies carry this; those "
                 "within a study do not."
             )
 

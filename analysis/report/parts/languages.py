@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.citations import cite
-from analysis.formatting import counted, interval_text, listed, number, p_value
+from analysis.formatting import counted, interval_text, listed, number, p_phrase
 from analysis.name_spans import condition_span, family_prefix
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
@@ -91,7 +91,7 @@ def _sentence(effect: LanguageEffect, level: float) -> str:
     if p >= 1 - level:
         return (
             f"{text} The difference between languages does not depend significantly on the "
-            f"condition (interaction: adjusted p = {p_value(p).removeprefix('= ')})."
+            f"condition (interaction: adjusted {p_phrase(p)})."
         )
     apart = [d.condition for d in effect.interactions if d.p is not None and d.p < 1 - level]
     names = apart if many > 2 else [d.condition for d in effect.conditions]

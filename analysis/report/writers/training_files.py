@@ -53,18 +53,18 @@ def training_files(
     ratings: pd.DataFrame,
     clips: Iterable[Mapping[str, Any]],
     scores: Iterable[Mapping[str, Any]],
+    notes: Iterable[str] = (),
 ) -> TrainingFiles:
-    """Return all files of a study.
+    """Return all files of a study; ``notes`` say what is known of its ratings.
 
     ``ratings`` are those that estimates rest on; answers that what was asked about is absent are
     left out. ``clips`` have ``stimulus`` and ``text``;
     ``scores`` have ``stimulus``, ``metric`` and ``value``.
     """
     texts = {clip["stimulus"]: clip["text"] for clip in clips}
-    files = TrainingFiles()
-    absent = [estimand_of(key).absent for key in ratings["estimand"]]
-    present = [score != none for score, none in zip(ratings["score"], absent, strict=True)]
-    for family in families(ratings[present]):
+    files = TrainingFiles(notes=list(notes))
+    absent = ratings["estimand"].map(lambda key: estimand_of(key).absent)
+    for family in families(ratings[ratings["score"] != absent]):
         name = "-".join(_plain(part) for part in family.group.values() if part)
         if estimand_of(family.estimand).prefers and family.in_pairs:
             _add_preferences(files, f"preferences/{name}.jsonl", family, texts)
