@@ -132,7 +132,10 @@ def test_a_system_that_is_decided_receives_no_more_raters(db, client):
     _, report = study_report(study.key, default_options(study.key))
     (part,) = [each for each in report["parts"] if each["key"] == "stop_rule"]
     assert part["problem"] == ""
-    words = "cond-0 received no more raters after look 1 (6 sessions); sessions that began later were shorter."
+    words = (
+        "cond-0 received no more raters after look 1 (6 sessions); sessions that began later were "
+        "shorter."
+    )
     assert words in part["sentences"]
     assert words in methods_text(report)
     adjusted = {(row["condition"], row["versus"]): row for row in part["tables"][2]["rows"]}
