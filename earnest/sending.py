@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,15 +46,6 @@ class Sender:
                 continue
             return check_response(answer)
         raise AssertionError("there is at least one try")
-
-    @contextmanager
-    def stream(self, path: str, **sent: Any) -> Iterator[httpx.Response]:
-        """A large answer, which is read as it comes; it is asked for once."""
-        with self.http.stream("GET", path, **sent) as answer:
-            if answer.is_error:
-                answer.read()
-                check_response(answer)
-            yield answer
 
     def _pause(self, left: int) -> float:
         return min(2.0 ** (self.tries - left - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
@@ -119,15 +111,36 @@ def zip_of(source: Path) -> Iterator[IO[bytes]]:
         raise EarnestError(f"{source} is no study folder: there is no {TOML} in it.")
     with TemporaryFile() as file:
         try:
+            names = _file_names(source)
             with ZipFile(file, "w", ZIP_STORED) as opened:  # sounds hardly pack
-                for path in sorted(p for p in source.rglob("*") if p.is_file()):
-                    name = path.relative_to(source)
-                    if not any(part.startswith(".") for part in name.parts):
-                        opened.write(path, name.as_posix())
+                for name in names:
+                    opened.write(source / name, name)
         except (OSError, BadZipFile, ValueError) as error:
             raise EarnestError(f"{source} cannot be read ({error}).") from None
         file.seek(0)
         yield file
+
+
+def _file_names(source: Path) -> list[str]:
+    """Return the files of a folder without hidden ones; EarnestError lists links and devices.
+
+    A link may lead out of the folder, to a file that nobody means to send.
+    """
+    names, refused = [], []
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source)
+        if any(part.startswith(".") for part in name.parts):
+            continue
+        kind = path.lstat().st_mode
+        if stat.S_ISREG(kind):
+            names.append(name.as_posix())
+        elif not stat.S_ISDIR(kind):
+            what, remedy = "This is a link or a device.", "Copy the file itself."
+            refused.append({"file": name.as_posix(), "what": what, "remedy": remedy})
+    if refused:
+        detail = f"{source} holds links or devices, so nothing was sent."
+        raise EarnestError(detail, mistakes=refused)
+    return names
 
 
 def send_zip(

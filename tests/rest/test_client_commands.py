@@ -15,9 +15,12 @@ from config.run.commands import OF_THE_CLIENT
 from earnest import Client, EarnestError
 from earnest.cli import main, parser
 from earnest.tables import CURSOR
+from tests.listening.folders import make_folder
 
 ROW = {"session": "s1", "score": 4.0, "counts": True, "justification": "=1+1"}
 URL, TOKEN = "http://x", "earnest_token"
+LINK = "This is a link or a device. Copy the file itself."
+PIPE = "pipe.wav"
 
 
 class Double:
@@ -227,6 +230,29 @@ def test_what_is_asked_wrongly_is_said_before_the_server_is_asked(
     double = Double()
     assert main(line, double.client) == 1
     assert words in capsys.readouterr().err
+    assert double.asked == []
+
+
+def test_links_and_pipes_of_a_folder_are_named_and_nothing_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = make_folder(tmp_path / "study")
+    (folder / ".git").symlink_to(tmp_path)  # hidden, so not sent at all
+    double = Double()
+    checked = {"valid": True, "mistakes": [], "remarks": []}
+    double.answers["validations"] = httpx.Response(200, json=checked)
+    assert main(["study", "validate", str(folder)], double.client) == 0
+    (folder / "audio" / "a1.wav").unlink()
+    (folder / "audio" / "a1.wav").symlink_to("/etc/passwd")
+    (folder / "audio" / "b1.wav").unlink()
+    (folder / "audio" / "b1.wav").symlink_to("b2.wav")
+    (folder / "more").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.wav")
+    double = Double()
+    assert main(["study", "create", str(folder)], double.client) == 1
+    lines = capsys.readouterr().err.splitlines()
+    links = [line.strip() for line in lines if line.endswith(LINK)]
+    assert links == [f"{name}: {LINK}" for name in ("audio/a1.wav", "audio/b1.wav", "more", PIPE)]
     assert double.asked == []
 
 
