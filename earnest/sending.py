@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
+from urllib.parse import quote
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 import httpx
@@ -60,6 +61,20 @@ def _wait_s(answer: httpx.Response) -> float:
 def _unreachable_message(error: httpx.TransportError, method: str) -> str:
     unsure = "" if method in REPEATABLE else " Look whether it was done before you ask again."
     return f"The server did not answer ({error or type(error).__name__}).{unsure}"
+
+
+def path_of(*names: object) -> str:
+    """Return a path with each name as one part; EarnestError where a name cannot be one.
+
+    Servers undo the quotation of “/” and proxies that of “..”, so both are refused.
+    """
+    for name in map(str, names):
+        if name in ("", ".", "..") or "/" in name or not name.isprintable():
+            raise EarnestError(
+                f"{name!r} is not a valid name. Give a key or a name as the lists of studies, "
+                "presets and pages show it, without “/” or control characters."
+            )
+    return "/".join(quote(str(name), safe="") for name in names)
 
 
 def plain(answer: httpx.Response) -> Any:
@@ -160,10 +175,10 @@ def send_zip(
             answer = sender.ask(method, path, json={"upload": code}, params=params)
         except BaseException:
             with suppress(EarnestError):
-                sender.ask("DELETE", f"uploads/{code}")
+                sender.ask("DELETE", path_of("uploads", code))
             raise
         if path == VALIDATIONS:  # which leaves it there; what makes a study does not
-            sender.ask("DELETE", f"uploads/{code}")
+            sender.ask("DELETE", path_of("uploads", code))
     body: dict[str, Any] = plain(answer)
     return body
 
@@ -177,7 +192,7 @@ def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> N
         try:
             progress = sender.ask(
                 "PUT",
-                f"uploads/{code}",
+                path_of("uploads", code),
                 content=content,
                 headers={"Content-Type": "application/octet-stream"},
                 params={"size": size, "offset": at},

@@ -233,6 +233,37 @@ def test_what_is_asked_wrongly_is_said_before_the_server_is_asked(
     assert double.asked == []
 
 
+@pytest.mark.parametrize(
+    ("ask", "path"),
+    [
+        (lambda c: c.analyse("voices?x=", wait_s=0), "studies/voices%3Fx%3D/results/runs"),
+        (lambda c: c.pause("voices/close#"), None),
+        (lambda c: c.study("100%"), "studies/100%25"),
+        (lambda c: c.study(""), None),
+        (lambda c: c.study(".."), None),
+        (lambda c: c.study("voices\x00"), None),
+        (lambda c: c.preset("../methods"), None),
+        (
+            lambda c: c.result_file("voices", "a.csv?x="),
+            "studies/voices/results/files/a.csv%3Fx%3D",
+        ),
+        (lambda c: c.docs("methods?x="), "help/methods%3Fx%3D.md"),
+        (lambda c: c.docs("../llms"), None),
+    ],
+)
+def test_a_key_or_name_stays_one_part_of_the_address(ask: Any, path: str | None):
+    asked = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.raw_path.decode().removeprefix("/api/v1").lstrip("/"))
+        return httpx.Response(404, json={"detail": "There is none."})
+
+    client = Client(URL, TOKEN, transport=httpx.MockTransport(refuse))
+    with pytest.raises(EarnestError, match="There is none" if path else "is not a valid name"):
+        ask(client)
+    assert asked[:1] == ([path] if path else [])
+
+
 def test_links_and_pipes_of_a_folder_are_named_and_nothing_is_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
