@@ -41,7 +41,7 @@ class Client:
     ) -> None:
         url = url or os.environ.get("EARNEST_URL", "")
         token = token or os.environ.get("EARNEST_TOKEN", "")
-        if not url.startswith(("http://", "https://")):
+        if not _is_address(url):
             raise EarnestError(
                 "Say where the server is, such as https://listen.example.org: "
                 "export EARNEST_URL=…, or Client(url, token)."
@@ -178,7 +178,7 @@ class Client:
         path = path_of("help", f"{page}.md") if page else "llms.txt"
         return self.sender.ask("GET", f"{self.address}/{path}").text
 
-    def plan(self, size: float, **asked: Any) -> Body:
+    def plan(self, /, size: float, **asked: Any) -> Body:
         """Raters, ratings and cost for a half-width, or with goal="difference" a difference."""
         plan: Body = self._post({"size": size, **asked}, "plans")
         return plan
@@ -283,6 +283,13 @@ class Client:
 
     def remove_webhook(self, pk: int) -> None:
         self.sender.ask("DELETE", path_of("webhooks", pk))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return httpx.URL(url).scheme in ("http", "https") and bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 def _table(body: Body, name: str, cursor: str = "") -> Table:

@@ -32,9 +32,13 @@ class Sender:
 
     def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """The answer; EarnestError for what the server refuses, and where none answers."""
+        try:
+            request = self.http.build_request(method, path, **sent)
+        except ValueError as error:  # such as NaN in JSON, or half a character in a query
+            raise EarnestError(f"This cannot be sent: {error}.") from None
         for left in reversed(range(self.tries)):
             try:
-                answer = self.http.request(method, path, **sent)
+                answer = self.http.send(request)
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError | httpx.PoolTimeout)
                 if not left or not (unsent or method in REPEATABLE):

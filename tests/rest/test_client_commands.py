@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -181,6 +183,7 @@ def test_a_file_that_is_written_anew_is_there_when_it_is_whole(tmp_path: Path):
     [
         ("", TOKEN, "export EARNEST_URL="),
         ("localhost:8000", TOKEN, "such as https://listen.example.org"),
+        ("http://localhost:port", TOKEN, "such as https://listen.example.org"),
         (URL, "", "make one on the page Account, Tokens"),
         (URL, "earnest_…", "This is no token"),  # as the documentation writes it
         (URL, "earnest_a\nb", "This is no token"),
@@ -262,6 +265,42 @@ def test_a_key_or_name_stays_one_part_of_the_address(ask: Any, path: str | None)
     with pytest.raises(EarnestError, match="There is none" if path else "is not a valid name"):
         ask(client)
     assert asked[:1] == ([path] if path else [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("plan_study", {"size": 0.2, "options": {"goal": "difference"}}, "options holds goal."),
+        ("plan_study", {"size": 0.2, "options": {"self": 1}}, "Unknown field “self”"),
+        ("plan_study", {"size": 0.2, "conditions": 6}, "conditions\n  Extra inputs are not"),
+        ("plan_study", {"size": "nan"}, "This cannot be sent: Out of range float"),
+        ("list_studies", {"words": "\ud800"}, "This cannot be sent"),
+        ("validate_study", {"folder": "~nobody9/x"}, "~nobody9/x is not there."),
+        ("validate_study", {"folder": "x" * 300}, "File name too long"),
+        ("validate_study", {"study_toml": "x", "files": {"a": "ü"}}, "a is not base64."),
+        ("validate_study", {"study_toml": "x", "files": {"": "AAAA"}}, "'' is no path"),
+    ],
+)
+def test_agents_read_what_is_wrong_with_an_argument(
+    tool: str, arguments: dict[str, Any], words: str
+):
+    from mcp import Client as Agent
+
+    from earnest.mcp_server import server_with
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        named = [f"Unknown field “{name}”" for name in json.loads(request.content)]
+        return httpx.Response(422, json={"detail": " ".join(named)})
+
+    client = Client(URL, TOKEN, transport=httpx.MockTransport(refuse))
+
+    async def answer() -> Any:
+        async with Agent(server_with(lambda ctx: client, local=True)) as agent:
+            return await agent.call_tool(tool, arguments)
+
+    answered = anyio.run(answer)
+    assert answered.is_error
+    assert words in answered.content[0].text
 
 
 def test_links_and_pipes_of_a_folder_are_named_and_nothing_is_sent(
