@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -175,8 +177,18 @@ class Client:
 
     def docs(self, page: str = "") -> str:
         """A page of the documentation as Markdown, such as methods; without a name, the list."""
-        path = path_of("help", f"{page}.md") if page else "llms.txt"
-        return self.sender.ask("GET", f"{self.address}/{path}").text
+        if not page:
+            return self.sender.ask("GET", f"{self.address}/llms.txt").text
+        path = path_of("help", f"{page}.md")
+        try:
+            return self.sender.ask("GET", f"{self.address}/{path}").text
+        except EarnestError as error:
+            if error.status != 404:
+                raise
+        pages = re.findall(r"/help/([\w-]+)\.md", self.docs())  # raises where this is no Earnest
+        near = get_close_matches(page.casefold(), pages, 1)
+        remedy = f"Did you mean “{near[0]}”?" if near else "Without a name, you get their list."
+        raise EarnestError(f"The documentation has no page “{page}”. {remedy}", 404)
 
     def plan(self, /, size: float, **asked: Any) -> Body:
         """Raters, ratings and cost for a half-width, or with goal="difference" a difference."""

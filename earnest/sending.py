@@ -20,6 +20,7 @@ from earnest.errors import EarnestError
 REPEATABLE = ("GET", "PUT", "DELETE")  # twice is as once
 NOT_NOW = (429, 502, 503, 504)
 LONGEST_WAIT_S = 60.0
+LONGEST_SENTENCE = 300
 
 
 class Sender:
@@ -90,6 +91,11 @@ def plain(answer: httpx.Response) -> Any:
 
 
 def _no_earnest(answer: httpx.Response) -> str:
+    if answer.status_code >= 500:
+        return (
+            f"{answer.url} answered {answer.status_code}: the server, or a proxy before it, "
+            "failed. Try again later, or tell your administrator."
+        )
     return (
         f"{answer.url} answered {answer.status_code}, and not as Earnest does. EARNEST_URL is the "
         "address of the server alone, such as https://listen.example.org"
@@ -97,7 +103,8 @@ def _no_earnest(answer: httpx.Response) -> str:
 
 
 def check_response(answer: httpx.Response) -> httpx.Response:
-    if not answer.is_error:
+    """Return an answer that is one; EarnestError for refusals, and for what leads elsewhere."""
+    if answer.is_success:
         return answer
     try:
         body = answer.json()
@@ -105,8 +112,15 @@ def check_response(answer: httpx.Response) -> httpx.Response:
         body = {}
     if not isinstance(body, dict):
         body = {}
-    detail = body.get("detail") or body.get("message") or _no_earnest(answer)
+    detail = body.get("detail") or body.get("message") or _sentence(answer) or _no_earnest(answer)
     raise EarnestError(detail, answer.status_code, body.get("mistakes", ()))
+
+
+def _sentence(answer: httpx.Response) -> str:
+    """Return why a request was refused before the API saw it, as a NUL in a query is."""
+    refused = answer.status_code in (400, 415)
+    plain_text = answer.headers.get("Content-Type", "").startswith("text/plain")
+    return answer.text.strip()[:LONGEST_SENTENCE] if refused and plain_text else ""
 
 
 AT_ONCE = 8 * 1024**2

@@ -199,12 +199,30 @@ def test_an_address_or_token_that_is_none_says_what_it_should_be(
 
 
 @pytest.mark.parametrize(
-    "answer", [httpx.Response(200, text="<html>"), httpx.Response(404, json=["no"])]
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(404, json=["no"]),
+        httpx.Response(301, headers={"Location": "https://x/"}),
+    ],
 )
 def test_another_server_is_no_earnest(answer: httpx.Response):
     client = Client(f"{URL}/studies", TOKEN, transport=httpx.MockTransport(lambda _: answer))
     with pytest.raises(EarnestError, match="EARNEST_URL is the address of the server alone"):
         client.studies()
+
+
+def test_a_proxy_whose_server_is_down_is_no_wrong_address():
+    away = httpx.MockTransport(lambda _: httpx.Response(502, text="<html>Bad Gateway"))
+    with pytest.raises(EarnestError, match="answered 502: the server, or a proxy before it"):
+        Client(URL, TOKEN, transport=away, tries=1).studies()
+
+
+@pytest.mark.parametrize("status", [301, 404])
+def test_another_server_has_no_documentation(status: int):
+    other = httpx.MockTransport(lambda _: httpx.Response(status, headers={"Location": "/"}))
+    with pytest.raises(EarnestError, match="EARNEST_URL is the address of the server alone"):
+        Client(URL, TOKEN, transport=other).docs("methods")
 
 
 @pytest.mark.parametrize(
