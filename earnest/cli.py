@@ -13,7 +13,7 @@ from typing import Any
 
 from earnest import tables
 from earnest.client import Client
-from earnest.errors import EarnestError, mistake_line
+from earnest.errors import EarnestError, file_error_line, mistake_line
 
 Command = Callable[[Client, argparse.Namespace], int]
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None, client: Client | None = None) -
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left is for nobody
         return 1
     except OSError as error:
-        print(f"{error.filename or 'It could not be written'}: {error.strerror}", file=sys.stderr)
+        print(file_error_line(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -26,3 +26,8 @@ def mistake_line(mistake: Mapping[str, Any]) -> str:
     )
     words = f"{mistake.get('what', '')} {mistake.get('remedy') or ''}".rstrip()
     return f"  {where}: {words}" if where else f"  {words}"
+
+
+def file_error_line(error: OSError) -> str:
+    """Which file of this machine, and what is wrong with it."""
+    return f"{error.filename or 'It could not be written'}: {error.strerror}"

@@ -7,7 +7,7 @@ each request by HTTP. No tool opens a study, closes one or pays: a person does t
 from __future__ import annotations
 
 import base64
-import binascii
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -19,14 +19,16 @@ from zipfile import ZipFile
 import httpx
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
 from earnest.client import Client
-from earnest.errors import EarnestError
+from earnest.errors import EarnestError, file_error_line
 from earnest.screenshots import screenshot
 
 Body = dict[str, Any]
 MOST_BYTES = 64 * 1024**2  # of one request by HTTP, with clips in it
+LONGEST_PATH = 1000
 FAMILY = ("task", "criterion", "estimand", "condition")
 NUMBERS = (
     *("value", "low", "high", "level", "interval", "n_ratings", "n_raters", "n_items", "note"),
@@ -60,28 +62,35 @@ def token_of(ctx: Context) -> str:
 
 def server_with(client_of: Callable[[Context], Client], *, local: bool) -> MCPServer:
     """Return the server; ``local``: it may read folders of this machine."""
-    server = MCPServer("earnest", instructions=INSTRUCTIONS, log_level="WARNING")
     tools = Tools(client_of, local)
-    for read in (
+    reading = (
         *(tools.list_methods, tools.list_presets, tools.get_preset, tools.get_study_schema),
+        *(tools.read_docs, tools.validate_study, tools.plan_study, tools.list_studies),
+        *(tools.get_status, tools.preview_study, tools.get_results, tools.get_results_file),
+        tools.opening_page,
+    )
+    storing = (tools.create_draft, tools.run_analysis)
+    listed = [
+        *(_tool(each, ToolAnnotations(read_only_hint=True)) for each in reading),
         *(
-            tools.read_docs,
-            tools.validate_study,
-            tools.plan_study,
-            tools.list_studies,
-            tools.get_status,
+            _tool(each, ToolAnnotations(read_only_hint=False, destructive_hint=False))
+            for each in storing
         ),
-        *(tools.preview_study, tools.get_results, tools.get_results_file, tools.opening_page),
-    ):
-        server.add_tool(_plainly(read), annotations=ToolAnnotations(read_only_hint=True))
-    for write in (tools.create_draft, tools.run_analysis):
-        annotations = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-        server.add_tool(_plainly(write), annotations=annotations)
-    return server
+    ]
+    return MCPServer("earnest", instructions=INSTRUCTIONS, log_level="WARNING", tools=listed)
+
+
+def _tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """Return a tool that refuses arguments that it does not know, in place of ignoring them."""
+    tool = Tool.from_function(_plainly(function), annotations=annotations)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 
 
 def _plainly(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """The tool, whose EarnestErrors reach the agent in their own words."""
+    """The tool, whose EarnestErrors and unreadable files reach the agent in plain words."""
 
     @wraps(tool)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -89,6 +98,8 @@ def _plainly(tool: Callable[..., Any]) -> Callable[..., Any]:
             return tool(*args, **kwargs)
         except EarnestError as error:
             raise ToolError(str(error)) from None
+        except OSError as error:
+            raise ToolError(file_error_line(error)) from None
 
     return run
 
@@ -174,7 +185,7 @@ class Tools:
         if bool(folder) == bool(study_toml):
             raise EarnestError("Name either a folder, or send study_toml, stimuli_csv and files.")
         if folder:
-            yield Path(folder).expanduser()
+            yield Path(os.path.expanduser(folder))  # which leaves ~unknown as it is
             return
         with TemporaryDirectory() as temporary:
             path = Path(temporary) / "study.zip"
@@ -182,7 +193,7 @@ class Tools:
                 archive.writestr("study.toml", study_toml)
                 archive.writestr("stimuli.csv", stimuli_csv)
                 for name, content in (files or {}).items():
-                    archive.writestr(name, _decoded(name, content))
+                    archive.writestr(_checked_path(name), _decoded(name, content))
             yield path
 
     def plan_study(
@@ -198,7 +209,13 @@ class Tools:
         difference), assignment, power, level, source (att, long_form, lfs, nvv) or sd_residual and
         sd_rater, sd_item, …; pay_per_hour, fee, currency.
         """
-        return self.client_of(ctx).plan(size, goal=goal, **(options or {}))
+        more = options or {}
+        if twice := [name for name in ("size", "goal") if name in more]:
+            named = " and ".join(twice)
+            raise EarnestError(
+                f"options holds {named}. Give {named} as arguments, outside options."
+            )
+        return self.client_of(ctx).plan(size, goal=goal, **more)
 
     def preview_study(
         self, ctx: Context, key: str, task: str = "", width: int = 1280, instructions: bool = False
@@ -275,8 +292,14 @@ FILES = (
 )
 
 
+def _checked_path(name: str) -> str:
+    if not 0 < len(name) <= LONGEST_PATH:
+        raise EarnestError(f"files: {name[:80]!r} is no path. Name each such as audio/a1.wav.")
+    return name
+
+
 def _decoded(name: str, content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise EarnestError(f"{name} is not base64.") from None

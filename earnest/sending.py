@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
+from urllib.parse import quote
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 import httpx
@@ -18,6 +20,7 @@ from earnest.errors import EarnestError
 REPEATABLE = ("GET", "PUT", "DELETE")  # twice is as once
 NOT_NOW = (429, 502, 503, 504)
 LONGEST_WAIT_S = 60.0
+LONGEST_SENTENCE = 300
 
 
 class Sender:
@@ -30,9 +33,13 @@ class Sender:
 
     def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """The answer; EarnestError for what the server refuses, and where none answers."""
+        try:
+            request = self.http.build_request(method, path, **sent)
+        except ValueError as error:  # such as NaN in JSON, or half a character in a query
+            raise EarnestError(f"This cannot be sent: {error}.") from None
         for left in reversed(range(self.tries)):
             try:
-                answer = self.http.request(method, path, **sent)
+                answer = self.http.send(request)
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError | httpx.PoolTimeout)
                 if not left or not (unsent or method in REPEATABLE):
@@ -45,15 +52,6 @@ class Sender:
                 continue
             return check_response(answer)
         raise AssertionError("there is at least one try")
-
-    @contextmanager
-    def stream(self, path: str, **sent: Any) -> Iterator[httpx.Response]:
-        """A large answer, which is read as it comes; it is asked for once."""
-        with self.http.stream("GET", path, **sent) as answer:
-            if answer.is_error:
-                answer.read()
-                check_response(answer)
-            yield answer
 
     def _pause(self, left: int) -> float:
         return min(2.0 ** (self.tries - left - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
@@ -70,6 +68,20 @@ def _unreachable_message(error: httpx.TransportError, method: str) -> str:
     return f"The server did not answer ({error or type(error).__name__}).{unsure}"
 
 
+def path_of(*names: object) -> str:
+    """Return a path with each name as one part; EarnestError where a name cannot be one.
+
+    Servers undo the quotation of “/” and proxies that of “..”, so both are refused.
+    """
+    for name in map(str, names):
+        if name in ("", ".", "..") or "/" in name or not name.isprintable():
+            raise EarnestError(
+                f"{name!r} is not a valid name. Give a key or a name as the lists of studies, "
+                "presets and pages show it, without “/” or control characters."
+            )
+    return "/".join(quote(str(name), safe="") for name in names)
+
+
 def plain(answer: httpx.Response) -> Any:
     """The JSON of an answer; what answers in another form is no Earnest."""
     try:
@@ -79,6 +91,11 @@ def plain(answer: httpx.Response) -> Any:
 
 
 def _no_earnest(answer: httpx.Response) -> str:
+    if answer.status_code >= 500:
+        return (
+            f"{answer.url} answered {answer.status_code}: the server, or a proxy before it, "
+            "failed. Try again later, or tell your administrator."
+        )
     return (
         f"{answer.url} answered {answer.status_code}, and not as Earnest does. EARNEST_URL is the "
         "address of the server alone, such as https://listen.example.org"
@@ -86,7 +103,8 @@ def _no_earnest(answer: httpx.Response) -> str:
 
 
 def check_response(answer: httpx.Response) -> httpx.Response:
-    if not answer.is_error:
+    """Return an answer that is one; EarnestError for refusals, and for what leads elsewhere."""
+    if answer.is_success:
         return answer
     try:
         body = answer.json()
@@ -94,8 +112,15 @@ def check_response(answer: httpx.Response) -> httpx.Response:
         body = {}
     if not isinstance(body, dict):
         body = {}
-    detail = body.get("detail") or body.get("message") or _no_earnest(answer)
+    detail = body.get("detail") or body.get("message") or _sentence(answer) or _no_earnest(answer)
     raise EarnestError(detail, answer.status_code, body.get("mistakes", ()))
+
+
+def _sentence(answer: httpx.Response) -> str:
+    """Return why a request was refused before the API saw it, as a NUL in a query is."""
+    refused = answer.status_code in (400, 415)
+    plain_text = answer.headers.get("Content-Type", "").startswith("text/plain")
+    return answer.text.strip()[:LONGEST_SENTENCE] if refused and plain_text else ""
 
 
 AT_ONCE = 8 * 1024**2
@@ -119,15 +144,36 @@ def zip_of(source: Path) -> Iterator[IO[bytes]]:
         raise EarnestError(f"{source} is no study folder: there is no {TOML} in it.")
     with TemporaryFile() as file:
         try:
+            names = _file_names(source)
             with ZipFile(file, "w", ZIP_STORED) as opened:  # sounds hardly pack
-                for path in sorted(p for p in source.rglob("*") if p.is_file()):
-                    name = path.relative_to(source)
-                    if not any(part.startswith(".") for part in name.parts):
-                        opened.write(path, name.as_posix())
+                for name in names:
+                    opened.write(source / name, name)
         except (OSError, BadZipFile, ValueError) as error:
             raise EarnestError(f"{source} cannot be read ({error}).") from None
         file.seek(0)
         yield file
+
+
+def _file_names(source: Path) -> list[str]:
+    """Return the files of a folder without hidden ones; EarnestError lists links and devices.
+
+    A link may lead out of the folder, to a file that nobody means to send.
+    """
+    names, refused = [], []
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source)
+        if any(part.startswith(".") for part in name.parts):
+            continue
+        kind = path.lstat().st_mode
+        if stat.S_ISREG(kind):
+            names.append(name.as_posix())
+        elif not stat.S_ISDIR(kind):
+            what, remedy = "This is a link or a device.", "Copy the file itself."
+            refused.append({"file": name.as_posix(), "what": what, "remedy": remedy})
+    if refused:
+        detail = f"{source} holds links or devices, so nothing was sent."
+        raise EarnestError(detail, mistakes=refused)
+    return names
 
 
 def send_zip(
@@ -147,10 +193,10 @@ def send_zip(
             answer = sender.ask(method, path, json={"upload": code}, params=params)
         except BaseException:
             with suppress(EarnestError):
-                sender.ask("DELETE", f"uploads/{code}")
+                sender.ask("DELETE", path_of("uploads", code))
             raise
         if path == VALIDATIONS:  # which leaves it there; what makes a study does not
-            sender.ask("DELETE", f"uploads/{code}")
+            sender.ask("DELETE", path_of("uploads", code))
     body: dict[str, Any] = plain(answer)
     return body
 
@@ -164,7 +210,7 @@ def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> N
         try:
             progress = sender.ask(
                 "PUT",
-                f"uploads/{code}",
+                path_of("uploads", code),
                 content=content,
                 headers={"Content-Type": "application/octet-stream"},
                 params={"size": size, "offset": at},

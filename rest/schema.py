@@ -14,6 +14,8 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from rest.problems import problem
 from rest.routes import api
 
+LONGEST_ADDRESS = 100  # of what is repeated in an answer
+
 
 @cache
 def schema() -> dict[str, Any]:
@@ -58,6 +60,8 @@ def as_yaml(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
+    address = rest[:LONGEST_ADDRESS]
     return problem(
-        404, "This address does not exist. See /api/v1/openapi.json for valid addresses."
+        404,
+        f"There is nothing at “{address}”. See /api/v1/openapi.json for valid addresses.",
     )

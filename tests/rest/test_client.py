@@ -3,6 +3,7 @@
 import base64
 import csv
 import json
+import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,6 +179,24 @@ def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     with pytest.raises(EarnestError) as caught:
         client.studies(state="ajar", limit="many")
     assert [each["field"] for each in caught.value.mistakes] == ["state", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda c: c.docs("nothing"), "no page “nothing”. Without a name, you get their list."),
+        (lambda c: c.docs("Methods.md"), "no page “Methods.md”. Did you mean “methods”?"),
+        (lambda c: c.docs("methods?x="), "no page “methods?x=”. Did you mean “methods”?"),
+        (lambda c: c.preset("nothing"), "There is no preset “nothing”."),
+        (lambda c: c.study("mos?x="), "There is nothing at “studies/mos?x=”."),
+        (lambda c: c.study("a b#"), "There is nothing at “studies/a b#”."),
+        (lambda c: c.studies(q="\0"), "A field holds a NUL, which is no text."),
+    ],
+)
+def test_what_is_not_there_is_named(client, ask, words):
+    with pytest.raises(EarnestError, match=re.escape(words)) as caught:
+        ask(client)
+    assert "EARNEST_URL" not in str(caught.value)
 
 
 def test_what_may_be_repeated_is_and_nothing_else():

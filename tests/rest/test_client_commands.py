@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -15,9 +17,12 @@ from config.run.commands import OF_THE_CLIENT
 from earnest import Client, EarnestError
 from earnest.cli import main, parser
 from earnest.tables import CURSOR
+from tests.listening.folders import make_folder
 
 ROW = {"session": "s1", "score": 4.0, "counts": True, "justification": "=1+1"}
 URL, TOKEN = "http://x", "earnest_token"
+LINK = "This is a link or a device. Copy the file itself."
+PIPE = "pipe.wav"
 
 
 class Double:
@@ -178,6 +183,7 @@ def test_a_file_that_is_written_anew_is_there_when_it_is_whole(tmp_path: Path):
     [
         ("", TOKEN, "export EARNEST_URL="),
         ("localhost:8000", TOKEN, "such as https://listen.example.org"),
+        ("http://localhost:port", TOKEN, "such as https://listen.example.org"),
         (URL, "", "make one on the page Account, Tokens"),
         (URL, "earnest_…", "This is no token"),  # as the documentation writes it
         (URL, "earnest_a\nb", "This is no token"),
@@ -193,12 +199,30 @@ def test_an_address_or_token_that_is_none_says_what_it_should_be(
 
 
 @pytest.mark.parametrize(
-    "answer", [httpx.Response(200, text="<html>"), httpx.Response(404, json=["no"])]
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(404, json=["no"]),
+        httpx.Response(301, headers={"Location": "https://x/"}),
+    ],
 )
 def test_another_server_is_no_earnest(answer: httpx.Response):
     client = Client(f"{URL}/studies", TOKEN, transport=httpx.MockTransport(lambda _: answer))
     with pytest.raises(EarnestError, match="EARNEST_URL is the address of the server alone"):
         client.studies()
+
+
+def test_a_proxy_whose_server_is_down_is_no_wrong_address():
+    away = httpx.MockTransport(lambda _: httpx.Response(502, text="<html>Bad Gateway"))
+    with pytest.raises(EarnestError, match="answered 502: the server, or a proxy before it"):
+        Client(URL, TOKEN, transport=away, tries=1).studies()
+
+
+@pytest.mark.parametrize("status", [301, 404])
+def test_another_server_has_no_documentation(status: int):
+    other = httpx.MockTransport(lambda _: httpx.Response(status, headers={"Location": "/"}))
+    with pytest.raises(EarnestError, match="EARNEST_URL is the address of the server alone"):
+        Client(URL, TOKEN, transport=other).docs("methods")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +251,96 @@ def test_what_is_asked_wrongly_is_said_before_the_server_is_asked(
     double = Double()
     assert main(line, double.client) == 1
     assert words in capsys.readouterr().err
+    assert double.asked == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "path"),
+    [
+        (lambda c: c.analyse("voices?x=", wait_s=0), "studies/voices%3Fx%3D/results/runs"),
+        (lambda c: c.pause("voices/close#"), None),
+        (lambda c: c.study("100%"), "studies/100%25"),
+        (lambda c: c.study(""), None),
+        (lambda c: c.study(".."), None),
+        (lambda c: c.study("voices\x00"), None),
+        (lambda c: c.preset("../methods"), None),
+        (
+            lambda c: c.result_file("voices", "a.csv?x="),
+            "studies/voices/results/files/a.csv%3Fx%3D",
+        ),
+        (lambda c: c.docs("methods?x="), "help/methods%3Fx%3D.md"),
+        (lambda c: c.docs("../llms"), None),
+    ],
+)
+def test_a_key_or_name_stays_one_part_of_the_address(ask: Any, path: str | None):
+    asked = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.raw_path.decode().removeprefix("/api/v1").lstrip("/"))
+        return httpx.Response(404, json={"detail": "There is none."})
+
+    client = Client(URL, TOKEN, transport=httpx.MockTransport(refuse))
+    with pytest.raises(EarnestError, match="There is none" if path else "is not a valid name"):
+        ask(client)
+    assert asked[:1] == ([path] if path else [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("plan_study", {"size": 0.2, "options": {"goal": "difference"}}, "options holds goal."),
+        ("plan_study", {"size": 0.2, "options": {"self": 1}}, "Unknown field “self”"),
+        ("plan_study", {"size": 0.2, "conditions": 6}, "conditions\n  Extra inputs are not"),
+        ("plan_study", {"size": "nan"}, "This cannot be sent: Out of range float"),
+        ("list_studies", {"words": "\ud800"}, "This cannot be sent"),
+        ("validate_study", {"folder": "~nobody9/x"}, "~nobody9/x is not there."),
+        ("validate_study", {"folder": "x" * 300}, "File name too long"),
+        ("validate_study", {"study_toml": "x", "files": {"a": "ü"}}, "a is not base64."),
+        ("validate_study", {"study_toml": "x", "files": {"": "AAAA"}}, "'' is no path"),
+    ],
+)
+def test_agents_read_what_is_wrong_with_an_argument(
+    tool: str, arguments: dict[str, Any], words: str
+):
+    from mcp import Client as Agent
+
+    from earnest.mcp_server import server_with
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        named = [f"Unknown field “{name}”" for name in json.loads(request.content)]
+        return httpx.Response(422, json={"detail": " ".join(named)})
+
+    client = Client(URL, TOKEN, transport=httpx.MockTransport(refuse))
+
+    async def answer() -> Any:
+        async with Agent(server_with(lambda ctx: client, local=True)) as agent:
+            return await agent.call_tool(tool, arguments)
+
+    answered = anyio.run(answer)
+    assert answered.is_error
+    assert words in answered.content[0].text
+
+
+def test_links_and_pipes_of_a_folder_are_named_and_nothing_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = make_folder(tmp_path / "study")
+    (folder / ".git").symlink_to(tmp_path)  # hidden, so not sent at all
+    double = Double()
+    checked = {"valid": True, "mistakes": [], "remarks": []}
+    double.answers["validations"] = httpx.Response(200, json=checked)
+    assert main(["study", "validate", str(folder)], double.client) == 0
+    (folder / "audio" / "a1.wav").unlink()
+    (folder / "audio" / "a1.wav").symlink_to("/etc/passwd")
+    (folder / "audio" / "b1.wav").unlink()
+    (folder / "audio" / "b1.wav").symlink_to("b2.wav")
+    (folder / "more").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.wav")
+    double = Double()
+    assert main(["study", "create", str(folder)], double.client) == 1
+    lines = capsys.readouterr().err.splitlines()
+    links = [line.strip() for line in lines if line.endswith(LINK)]
+    assert links == [f"{name}: {LINK}" for name in ("audio/a1.wav", "audio/b1.wav", "more", PIPE)]
     assert double.asked == []
 
 
