@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from analysis.ratings.covariate_columns import Covariates
 from analysis.report.report_schema import Report
 from listening.common.whole_files import write_whole
 
@@ -62,6 +63,7 @@ def write_bundle(
     table: Any,
     scores: Any,
     extra: Mapping[str, str] | None = None,
+    covariates: Covariates | None = None,
 ) -> Iterator[Path]:
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
     from analysis.report.writers.bundle import BundleChoice, bundle, bundle_zip
@@ -72,6 +74,7 @@ def write_bundle(
         extra=extra or {},
         width_in=WIDTHS[arguments["figures"]],
         figures=arguments["figures"] != "none",
+        covariates=covariates or {},
     )
     folder: Path = arguments["out"]
     if not arguments["zip"]:

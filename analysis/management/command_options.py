@@ -89,8 +89,9 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help=(
-            "Covariate of clips in the model of pairs: side, or the output of a metric, like "
-            "length_s or loudness_lufs. Repeatable. Adds strengths with and without covariates."
+            "Covariate of clips in the model of pairs: side, the output of a metric, like "
+            "length_s, or NAME of columns covariate_NAME and versus_covariate_NAME. Repeatable. "
+            "Adds strengths with and without covariates."
         ),
     )
     parser.add_argument(

@@ -12,6 +12,7 @@ from typing import Any
 
 from analysis.formatting import enumerated
 from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY, WORDS
+from analysis.ratings.covariate_columns import is_covariate
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
@@ -444,6 +445,7 @@ def column_mapping(
             name: v for name, v in known.constants.items() if name not in theirs
         } | constants
     used = {*theirs.values(), *([sample] if sample else ()), *(wide.used if wide else ())}
+    used |= {name for name in names if is_covariate(name) and name not in ignore}
     unused = tuple(name for name in names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
     mapping = ColumnMapping(

@@ -51,6 +51,7 @@ from analysis.ratings.cells import (
     trap_kind,
     unescape_cells,
 )
+from analysis.ratings.covariate_columns import Covariates, is_covariate, read_covariates
 from analysis.ratings.estimands import (
     Estimand,
     estimand_of,
@@ -265,7 +266,7 @@ def selected_rows(
     questions: list[str] = []
     kinds = {name: ours for ours, name in mapping.theirs.items()}
     for name, cells in columns.cells.items():
-        if name not in ignore and kinds.get(name, "") not in _NEVER:
+        if name not in ignore and kinds.get(name, "") not in _NEVER and not is_covariate(name):
             questions += _flags(name, cells, dropped, answered)
     in_question = dropped.copy()
     for ours in _SUMMED:
@@ -927,13 +928,15 @@ class Reading:
     """A table read from a file, what was guessed or left out (a sentence each), and what was not.
 
     ``columns_not_used`` are those of the file that gave nothing. ``order`` holds the names in
-    columns by which results are grouped, as they first appear in the file.
+    columns by which results are grouped, as they first appear in the file. ``covariates`` are
+    values of clips, by name and clip.
     """
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
     columns_not_used: tuple[str, ...] = ()
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    covariates: Covariates = field(default_factory=dict)
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> pd.DataFrame:
@@ -1034,7 +1037,8 @@ def read_csv(
     notes = [*mapping.notes(ordered_by), *notes, *more, *_notes(table)]
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     unused = tuple(name for name in mapping.unused if name != ordered_by)
-    return Reading(_in_canonical_order(table), tuple(notes), unused, order)
+    covariates = read_covariates(raw.cells, cells, path.name, ignore)
+    return Reading(_in_canonical_order(table), tuple(notes), unused, order, covariates)
 
 
 def _of_own_study(raw: Columns, mapping: ColumnMapping) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from analysis.ratings.breakdowns import (
     labelled_families,
     names_rated,
 )
+from analysis.ratings.covariate_columns import Covariates
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import TITLE, metric_titles
@@ -79,6 +80,7 @@ def report_of(
     looking: Callable[[PartInput], list[InterimRow]] | None = None,
     order: Mapping[str, Sequence[str]] | None = None,
     facts: StudyFacts | None = None,
+    covariates: Covariates | None = None,
 ) -> Report:
     """The report of a ratings table: plain values only, the same for the same table and options.
 
@@ -89,8 +91,8 @@ def report_of(
     the share that is done and what is being done; it may raise to stop. ``grown`` is given the
     report after each part, the answer first: what stands in it then stays as it is, and its
     ``pending`` names the parts to come. ``looking`` makes the bounds of a study that is still open
-    (`analysis.report.interim.interim_families`), which ``interim`` then holds. ``order`` and
-    ``facts`` are for parts (`PartInput`).
+    (`analysis.report.interim.interim_families`), which ``interim`` then holds. ``order``, ``facts``
+    and ``covariates`` are for parts (`PartInput`).
     """
     options = options or Options()
     if options.rules is DEFAULT:  # nobody named any
@@ -106,7 +108,10 @@ def report_of(
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
     overall = _estimator_for(options, Breakdown())
-    inputs = PartInput(known, screened, options, scores, order=order or {}, facts=facts)
+    own = covariates or (facts.get("covariates") if facts else None) or {}
+    inputs = PartInput(
+        known, screened, options, scores, order=order or {}, facts=facts, covariates=own
+    )
     with parts_apart(inputs) as apart:
         progress(0.0, "Means and their intervals")
         estimates = _estimates(known, options, breakdowns)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY, TRAP_ROW, csv_lines
+from analysis.ratings.covariate_columns import Covariates, covariate_columns, with_covariates
 from analysis.report.report_schema import Report
 
 if TYPE_CHECKING:
@@ -90,13 +91,20 @@ def with_left_out(rows: Iterable[Mapping[str, Any]], report: Report) -> Iterator
         yield {**row, LEFT_OUT_BY: " ".join(texts[nth] for nth in sorted(rules))}
 
 
-def judged_csv(rows: Iterable[Mapping[str, Any]], report: Report | None) -> Iterator[str]:
+def judged_csv(
+    rows: Iterable[Mapping[str, Any]],
+    report: Report | None,
+    covariates: Covariates | None = None,
+) -> Iterator[str]:
     """Yield ratings.csv line by line: with ``left_out_by`` where the report says what that is.
 
     ``report`` is that of these very ratings; None where there is none. Reports that earlier
-    versions stored do not say it.
+    versions stored do not say it. ``covariates`` of clips become columns of their own.
     """
-    if report is None or "left_out" not in report:
-        yield from csv_lines(rows)
-        return
-    yield from csv_lines(with_left_out(rows, report), (*COLUMNS, LEFT_OUT_BY))
+    columns = COLUMNS
+    if report is not None and "left_out" in report:
+        rows, columns = with_left_out(rows, report), (*columns, LEFT_OUT_BY)
+    if covariates:
+        rows = with_covariates(rows, covariates)
+        columns = (*columns, *covariate_columns(covariates))
+    yield from csv_lines(rows, columns)

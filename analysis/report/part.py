@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.ratings.breakdowns import Family
+    from analysis.ratings.covariate_columns import Covariates
     from analysis.statistics.options import Options
     from analysis.statistics.screening import Screened
     from listening.selectors import StudyFacts
@@ -35,7 +36,8 @@ class PartInput:
     when the run was cancelled, so a part calls it between its steps. ``shared`` is for what several
     parts of one report need, so that it is computed once; a key tells whose it is. ``order`` holds
     the names of each column in the study's own order (of a file: as they first appear); ask
-    `ordered`. ``facts`` is what the study was; None of a file of ratings.
+    `ordered`. ``facts`` is what the study was; None of a file of ratings. ``covariates`` are values
+    of clips as text, by name and clip, that the study declares or the file holds.
     """
 
     ratings: pd.DataFrame
@@ -47,6 +49,7 @@ class PartInput:
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: StudyFacts | None = None
+    covariates: Covariates = field(default_factory=dict)
 
     def ordered(self, column: str, names: Iterable[str]) -> list[str]:
         """These names of a column in the study's order; those it does not know last, sorted."""

@@ -12,6 +12,7 @@ of `clustered_variance` for the residuals y - lambda x, plus lambda² var(x over
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,6 +24,7 @@ from scipy import special
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family, coded_column
+from analysis.ratings.estimands import estimands
 from analysis.statistics.clustered_variance import (
     clustered_parts,
     limits_of,
@@ -199,24 +201,30 @@ def ppi(ratings: Any, scores: Any, level: float = 0.95) -> list[Assisted]:
         ratings: a data frame or rows with condition, stimulus, rater and score, and item (what is
             spoken; the stimulus where there is no such column). One criterion, no traps. The
             column estimand says what scores are (without it, mos: 1 to 5, or more points).
-        scores: the same with condition, stimulus and value, of rated and of other clips.
-        level: of the intervals.
+        scores: the same with condition, stimulus and value, of rated and of other clips. Leave the
+            value empty where the metric failed. Conditions and stimuli are compared as text.
+        level: of the intervals, above 0 and below 1.
 
-    Returns the means, then all differences: see `prediction_powered`, whose conditions hold.
-    Raises ValueError where a column or a value is missing, or a clip has two values.
+    Returns the means, then all differences: see `prediction_powered`, whose conditions hold. A
+    condition of which scores has no clip gets the classical interval, with a UserWarning.
+    Raises ValueError where a column, a name, a score or a rated clip is missing, a number is not
+    finite, a clip is there twice or has two conditions, or ratings have two estimands or criteria.
     """
+    if not 0 < level < 1:
+        raise ValueError(f"level {level} is not between 0 and 1. Give 0.95 for 95 % intervals.")
     table = _frame(ratings, "ratings", ("condition", "stimulus", "rater", "score"))
     known = _frame(scores, "scores", ("condition", "stimulus", "value"))
-    if twice := known["stimulus"][known["stimulus"].duplicated()].tolist():
-        raise ValueError(f"scores: the clip {twice[0]} is there twice. Give one metric's values.")
-    for name, of in (("score", table), ("value", known)):
-        of[name] = of[name].astype("float64")
-    if table["score"].isna().any():
-        raise ValueError("ratings: a score is missing. Leave such rows out.")
+    if (empty := table["score"].isna()).any():
+        row = int(empty.argmax()) + 1
+        raise ValueError(f"ratings, row {row}: no score. Leave such rows out.")
+    _check_clips(table, known)
     item = table["item"] if "item" in table else table["stimulus"]
     rater, raters = coded_column(table["rater"])
     items, item_names = coded_column(item)
-    estimand = str(table["estimand"].iloc[0]) if "estimand" in table and len(table) else "mos"
+    _only_value(table, "criterion")
+    estimand = _only_value(table, "estimand") or "mos"
+    if estimand not in estimands():
+        raise ValueError(f"ratings: no estimand {estimand}. Known are {', '.join(estimands())}.")
     named = table.assign(versus_condition="")
     family = Family(named, {}, estimand, rater, items, len(raters), len(item_names))
     values = dict(zip(known["stimulus"], known["value"].tolist(), strict=True))
@@ -228,9 +236,69 @@ def ppi(ratings: Any, scores: Any, level: float = 0.95) -> list[Assisted]:
 
 
 def _frame(rows: Any, what: str, needed: Sequence[str]) -> pd.DataFrame:
+    """The rows with names as text and, in the last needed column, finite or missing numbers."""
     frame = rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     absent = [name for name in needed if name not in frame]
     if absent:
         raise ValueError(f"{what}: no column {', '.join(absent)}. Give {', '.join(needed)}.")
-    names = [name for name in (*needed[:-1], "item") if name in frame]
-    return frame.reset_index(drop=True).astype(dict.fromkeys(names, "str"))
+    frame = frame.reset_index(drop=True)
+    *names, number = needed
+    for name in (each for each in (*names, "item") if each in frame):
+        empty = frame[name].isna() | (frame[name].astype("str").str.strip() == "")
+        if empty.any():
+            raise ValueError(f"{what}, row {int(empty.argmax()) + 1}: no {name}. Name it.")
+        frame[name] = frame[name].astype("str")
+    values = pd.to_numeric(frame[number], errors="coerce").astype("float64")
+    wrong = np.isinf(values) | (values.isna() & frame[number].notna())
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"{what}, row {row + 1}: the {number} {frame[number].iloc[row]} is not a finite "
+            "number. Correct it, or leave it out."
+        )
+    return frame.assign(**{number: values})
+
+
+def _check_clips(ratings: pd.DataFrame, scores: pd.DataFrame) -> None:
+    """Raise ValueError where clips of both tables contradict, and warn where none can match."""
+    if twice := scores["stimulus"][scores["stimulus"].duplicated()].tolist():
+        raise ValueError(f"scores: the clip {twice[0]} is there twice. Give one metric's values.")
+    clips = ratings[["condition", "stimulus"]].drop_duplicates()
+    if twice := clips["stimulus"][clips["stimulus"].duplicated()].tolist():
+        raise ValueError(
+            f"ratings: the clip {twice[0]} has two conditions. Give each clip a name of its own."
+        )
+    theirs = clips["stimulus"].map(dict(zip(scores["stimulus"], scores["condition"], strict=True)))
+    differs = theirs.notna() & (theirs != clips["condition"])
+    if differs.any():
+        clip, condition = clips.loc[differs, ["stimulus", "condition"]].iloc[0]
+        raise ValueError(
+            f"the clip {clip} is of condition {condition} in ratings and {theirs[differs].iloc[0]} "
+            "in scores. Name conditions alike in both."
+        )
+    absent = clips[theirs.isna()]
+    unnamed = absent[absent["condition"].isin(set(scores["condition"]))]
+    if len(unnamed) or len(absent) == len(clips) > 0:
+        clip = (unnamed if len(unnamed) else absent)["stimulus"].iloc[0]
+        like = f" scores has clips like {scores['stimulus'].iloc[0]}." if len(scores) else ""
+        raise ValueError(
+            f"{len(absent)} of {len(clips)} rated clips are not in scores, for example {clip}."
+            f"{like} Stimuli are compared as text: name them alike. Leave the value empty where "
+            "the metric failed."
+        )
+    if len(absent):
+        names = ", ".join(dict.fromkeys(absent["condition"]))
+        warnings.warn(
+            f"scores has no clip of {names}: {len(absent)} of {len(clips)} rated clips, for "
+            f"example {absent['stimulus'].iloc[0]}. Their means are of ratings alone.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _only_value(ratings: pd.DataFrame, name: str) -> str:
+    """The one value of a column, empty without the column; ValueError where there are several."""
+    there = ratings[name].dropna().astype("str").unique().tolist() if name in ratings else []
+    if len(there) > 1:
+        raise ValueError(f"ratings: more than one {name}: {', '.join(there)}. Choose one.")
+    return str(there[0]) if there else ""

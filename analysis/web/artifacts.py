@@ -51,11 +51,13 @@ def paper_zip(run: AnalysisRun) -> bytes:
     from analysis.report.exclusions import judged_csv
     from analysis.report.writers.bundle import date_by_ratings, zip_files
     from analysis.report.writers.paper_bundle import paper_bundle
+    from listening.selectors import covariate_values
 
     key, versions, report = run.study.key, run.versions, run.report()
     ratings, why = None, "the ratings have changed since"
     if combined_state(key, versions)["mark"] == run.ratings_mark:
-        ratings = "".join(judged_csv(combined_rows(key, versions), report))
+        rows = combined_rows(key, versions)
+        ratings = "".join(judged_csv(rows, report, covariate_values(key)))
     return zip_files(paper_bundle(date_by_ratings(report), ratings, why).items())
 
 
@@ -66,10 +68,9 @@ def _bundle(run: AnalysisRun) -> bytes:
     from listening.selectors import method_facts
 
     report, key = run.report(), run.study.key
-    card = card_files(report, method_facts(key))
-    return bundle_zip(
-        report, *study_tables(key, options_from(run.parameters)), BundleChoice(extra=card)
-    )
+    facts = method_facts(key)
+    wanted = BundleChoice(extra=card_files(report, facts), covariates=facts.get("covariates", {}))
+    return bundle_zip(report, *study_tables(key, options_from(run.parameters)), wanted)
 
 
 def _training(run: AnalysisRun) -> bytes:

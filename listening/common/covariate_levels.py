@@ -20,8 +20,9 @@ def levels_of(values: Iterable[str]) -> list[str]:
 def coded_values(name: str, values: Mapping[str, str]) -> dict[str, dict[str, float]]:
     """A covariate of clips as numbers, by what to call it and by clip.
 
-    Words become one column for each but the most frequent, 1 where a clip has it. Clips without a
-    value are left out. Raises ValueError where there are more than `MOST_LEVELS` words.
+    Words become one column for each but the most frequent, 1 where a clip has it; the only word
+    becomes a column of zeros. Clips without a value are left out. Raises ValueError where there
+    are more than `MOST_LEVELS` words.
     """
     filled = {clip: value for clip, value in values.items() if value}
     levels = levels_of(filled.values())
@@ -33,6 +34,8 @@ def coded_values(name: str, values: Mapping[str, str]) -> dict[str, dict[str, fl
             f"with at most {MOST_LEVELS} words"
         )
     base, *others = levels
+    if not others:
+        return {name: dict.fromkeys(filled, 0.0)}
     return {
         f"{name}: {level}{INSTEAD}{base}": {
             clip: float(value == level) for clip, value in filled.items()

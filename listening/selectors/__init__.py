@@ -8,6 +8,7 @@ from listening.models.material import (
     TRAP,
     ClipFacts,
     clip_facts,
+    covariate_values,
     declared_covariates,
     only_lines,
 )
@@ -214,6 +215,7 @@ __all__ = [
     "clip_facts",
     "codes_to_suggest",
     "condition_labels",
+    "covariate_values",
     "criterion_places",
     "declared_covariates",
     "declared_state",

@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
 from analysis.ratings.metric_scores import scores_from_rows
-from analysis.ratings.table import from_rows
+from analysis.ratings.problems import RatingsError
+from analysis.ratings.table import from_rows, read_csv, table_hash, to_rows
+from analysis.report.exclusions import judged_csv
 from analysis.report.parts.pair_covariates import PairCovariates
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.options import Options, command_line, options_from
@@ -210,8 +213,8 @@ def test_words_such_as_voices_get_an_effect_for_each_against_the_most_frequent()
     }
     options = Options(rules=(), covariates=("side", "voice", "noise"))
     noise = {clip: f"{n % 11}" for n, clip in enumerate(stimuli)}
-    facts = {"covariates": {"voice": voices, "noise": noise}}
-    given = replace(given_of(table, options), scores=scores, facts=facts)
+    covariates = {"voice": voices, "noise": noise}
+    given = replace(given_of(table, options), scores=scores, covariates=covariates)
     found = PairCovariates().make(given)
     _, ben, cleo, number = found.tables[0].rows
     assert [row["name"] for row in (ben, cleo)] == [
@@ -232,7 +235,7 @@ def test_words_such_as_voices_get_an_effect_for_each_against_the_most_frequent()
     )
     with pytest.raises(ValueError, match="the covariate noise has 40 different words"):
         coded_values("noise", {f"{n}": f"word {n}" for n in range(40)})
-    by_system = replace(given, facts={"covariates": {"voice": dict.fromkeys(stimuli, "anna")}})
+    by_system = replace(given, covariates={"voice": dict.fromkeys(stimuli, "anna")})
     told = PairCovariates().make(
         replace(by_system, options=replace(options, covariates=("voice",)))
     )
@@ -249,6 +252,48 @@ def test_a_declared_metric_that_is_not_scored_yet_is_named_and_the_rest_is_shown
     found = PairCovariates().make(given)
     assert [row["name"] for row in found.tables[0].rows] == ["Heard second"]
     assert "Without length_s: score the clips with these metrics." in found.warnings
+
+
+def test_a_covariate_that_cannot_be_used_is_named_and_the_rest_is_shown():
+    table, scores = compared()
+    clips = sorted({*table["stimulus"], *table["versus_stimulus"]})
+    covariates = {
+        "only": dict.fromkeys(clips, "nan"),
+        "many": {clip: f"word {n}" for n, clip in enumerate(clips)},
+        "elsewhere": {"clip of another task": "3"},
+    }
+    options = Options(rules=(), covariates=("side", "length_s", "gone", *covariates))
+    given = replace(given_of(table, options), scores=scores, covariates=covariates)
+    found = PairCovariates().make(given)
+    assert [row["name"] for row in found.tables[0].rows] == ["Heard second", "length_s"]
+    said = " ".join(found.warnings)
+    assert "only: differs by system alone or not at all" in said
+    assert "The covariate many has 60 different words" in said
+    assert "No covariate gone; there are side, length_s, only and elsewhere." in said
+    assert "columns like covariate_gone and versus_covariate_gone." in said
+    assert "No pair has values of elsewhere. It is in no fit." in said
+
+
+def test_a_file_of_ratings_holds_covariates_of_both_clips(tmp_path):
+    table, _ = compared()
+    clips = sorted({*table["stimulus"], *table["versus_stimulus"]})
+    covariates = {
+        "key words": {clip: f"=w{n % 3}" for n, clip in enumerate(clips) if n % 7},
+        "noise": {clip: f"{n / 8}" for n, clip in enumerate(clips)},
+    }
+    path = tmp_path / "ratings.csv"
+    path.write_text("".join(judged_csv(to_rows(table), None, covariates)))
+    reading = read_csv(path)
+    assert reading.covariates == covariates
+    assert table_hash(reading.table) == table_hash(table)
+    assert reading.columns_not_used == ()
+    ignored = read_csv(path, ignore=["covariate_noise", "versus_covariate_noise"])
+    assert list(ignored.covariates) == ["key words"]
+    cells = pd.read_csv(path, dtype="str", keep_default_na=False)
+    cells.loc[5, "covariate_noise"] = "other"
+    cells.to_csv(path, index=False)
+    with pytest.raises(RatingsError, match=f"the clip {cells['stimulus'][5]} has .*other"):
+        read_csv(path)
 
 
 def test_covariates_are_an_option_of_the_command_that_makes_the_numbers_again():

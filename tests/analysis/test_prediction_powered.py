@@ -84,6 +84,60 @@ def test_the_client_gives_the_same_from_plain_rows():
         earnest.ppi(rows, scores + scores[:1])
 
 
+def plain_rows():
+    heard = [
+        {"condition": c, "stimulus": f"{n + 100 * (c == 'B')}", "rater": r}
+        | {"score": 1 + n % 4, "estimand": "mos"}
+        for c in "AB"
+        for n in range(12)
+        for r in "xyz"
+    ]
+    scores = [
+        {"condition": c, "stimulus": f"{n + 100 * (c == 'B')}", "value": n % 4 + n / 90}
+        for c in "AB"
+        for n in range(40)
+    ]
+    return heard, scores
+
+
+def changed(rows, place=None, **cells):
+    return [row | cells if place in (None, n) else row for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("heard", "predicted", "words"),
+    [
+        ({}, {"place": 3, "condition": "B"}, "the clip 3 is of condition A in ratings and B in"),
+        ({"place": 4, "condition": "B"}, {}, "ratings: the clip 1 has two conditions"),
+        ({"place": 4, "condition": None}, {}, "ratings, row 5: no condition"),
+        ({"place": 4, "score": float("inf")}, {}, "ratings, row 5: the score inf is not a finite"),
+        ({"place": 4, "score": "good"}, {}, "ratings, row 5: the score good is not a finite"),
+        ({"place": 4, "score": None}, {}, "ratings, row 5: no score"),
+        ({}, {"place": 2, "value": "bad"}, "scores, row 3: the value bad is not a finite number"),
+        ({}, {"place": 0, "stimulus": "0.0"}, "1 of 24 rated clips are not in scores.*example 0"),
+        ({"place": 4, "estimand": "hls"}, {}, "more than one estimand: mos, hls"),
+        ({"estimand": "nonsense"}, {}, "no estimand nonsense"),
+    ],
+)
+def test_the_client_refuses_tables_that_contradict(heard, predicted, words):
+    rows, scores = plain_rows()
+    with pytest.raises(ValueError, match=words):
+        earnest.ppi(changed(rows, **heard), changed(scores, **predicted))
+
+
+def test_the_client_compares_clips_as_text_and_warns_of_conditions_without_a_metric():
+    rows, scores = plain_rows()
+    as_number = [row | {"stimulus": float(row["stimulus"])} for row in scores]
+    with pytest.raises(ValueError, match=r"24 of 24 .* example 0\. scores has clips like 0\.0\."):
+        earnest.ppi(rows, as_number)
+    with pytest.warns(UserWarning, match="no clip of B: 12 of 24 rated clips, for example 100"):
+        found = earnest.ppi(rows, scores[:40])
+    assert [bool(one.saved) for one in found[:2]] == [True, False]
+    for level in (0, 1, 95, float("nan")):
+        with pytest.raises(ValueError, match="is not between 0 and 1"):
+            earnest.ppi(rows, scores, level=level)
+
+
 def test_the_scale_of_the_metric_does_not_matter_and_a_constant_gives_the_classical_interval():
     data = SETS[0]
     table, rated, others = (

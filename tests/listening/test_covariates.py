@@ -1,15 +1,19 @@
 """Covariates that a study declares: refused where they are not known, and kept with the study."""
 
+import json
+import re
+import shlex
 import tomllib
 from functools import partial
 
 import pytest
+from django.core.management import call_command
 
 from analysis.web.first_runs import default_options
 from listening.design.studyfile import read_folder, toml_text
 from listening.models import Stimulus, Study
 from listening.selectors import board_facts, method_facts
-from tests.factories import make_study
+from tests.factories import answer_all, arrive, make_study
 from tests.listening.folders import CSV, TOML, make_folder, problems_of
 
 PAIRED = TOML.replace('method = "mos"', 'method = "ab"')
@@ -64,3 +68,46 @@ def test_a_study_keeps_them_and_analyses_and_leaderboards_take_them():
     assert default_options("pairs").covariates == ("side", "voice")
     known = {"voice": {"cond-0_item-0": "ben", "cond-1_item-0": "anna"}}
     assert method_facts("pairs")["covariates"] == board_facts("pairs")["covariates"] == known
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("everything", [True, False])
+def test_the_exported_ratings_give_the_same_effects_again(tmp_path, monkeypatch, everything):
+    study = make_study(key="pairs", task={"method": "ab"}, conditions=3, items=4)
+    names = ["side", "noise", "accent", "constant", "absent"]
+    Study.objects.update(covariates=names)
+    for n, clip in enumerate(Stimulus.objects.order_by("pk")):
+        own = {"noise": f"{n * n % 7 / 2}", "accent": "xyyxyxx"[n % 7], "constant": "nan"}
+        Stimulus.objects.filter(pk=clip.pk).update(attributes=own)
+    for _ in range(6):
+        answer_all(arrive(study))
+    out, options = tmp_path / "out", ["--everything", "--quiet"]
+    files = options if everything else options[1:]
+    call_command("export_study", "pairs", "--out", out, *files, "--figures", "none")
+    monkeypatch.chdir(out)
+    head = (out / "ratings.csv").read_text().splitlines()[0].split(",")
+    assert {"covariate_noise", "versus_covariate_noise", "covariate_constant"} < set(head)
+    (line,) = re.findall(r"^Again: .* analyse (.*)$", (out / "README.txt").read_text(), re.M)
+    quick = [*options, "--figures", "none"]
+    call_command("analyse", *shlex.split(line), "--out", tmp_path / "again", *quick)
+    again = part_in(tmp_path / "again")
+    assert not again["problem"]
+    warned = " ".join(again["warnings"])
+    assert "constant: differs by system alone or not at all" in warned
+    assert "No covariate absent" in warned
+    if everything:
+        assert again["tables"] == part_in(out)["tables"]
+        assert len(again["tables"][0]["rows"]) == 3
+        first, second = (
+            (folder / "ratings.csv").read_text() for folder in (out, tmp_path / "again")
+        )
+        assert first == second
+
+
+def part_in(folder):
+    (part,) = (
+        each
+        for each in json.loads((folder / "report.json").read_text())["parts"]
+        if each["key"] == "pair_covariates"
+    )
+    return part

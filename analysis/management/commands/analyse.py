@@ -100,7 +100,8 @@ class Command(BaseCommand):
             and not arguments["zip"]
         ):
             arguments["no_ratings"] = True  # the file that was read stays as it is
-        paths = write_bundle(arguments, source.name.split(".")[0], report, table, scores)
+        name, covariates = source.name.split(".")[0], reading.covariates
+        paths = write_bundle(arguments, name, report, table, scores, covariates=covariates)
         for line in written_lines(paths, arguments):
             self.stdout.write(line)
 
@@ -153,4 +154,5 @@ def _report(reading: Reading, scores: pd.DataFrame | None, options: Options) -> 
         notes=reading.notes,
         columns_not_used=reading.columns_not_used,
         order=reading.order,
+        covariates=reading.covariates,
     )

@@ -72,10 +72,12 @@ class Command(BaseCommand):
             self.stdout.write(line)
         scores = study_scores(key)
         wanted = arguments["everything"] and not arguments["no_ratings"]
-        extra = card_files(report, method_facts(key)) if arguments["everything"] else {}
+        facts = method_facts(key)
+        extra = card_files(report, facts) if arguments["everything"] else {}
         extra |= definition_files(key) if arguments["everything"] else {}
         extra |= _of_raters(key, table) if wanted else {}
-        paths = write_bundle(arguments, key, report, table, scores, extra)
+        covariates = facts.get("covariates")
+        paths = write_bundle(arguments, key, report, table, scores, extra, covariates)
         note_export(key, arguments["out"])
         for line in written_lines(paths, arguments):
             self.stdout.write(line)

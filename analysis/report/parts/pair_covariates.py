@@ -13,6 +13,7 @@ from analysis.citations import cite
 from analysis.formatting import counted, enumerated, interval_text, number
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family
+from analysis.ratings.covariate_columns import covariate_columns
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.metric_scores import newest_scores, titles
 from analysis.report.content import Content, Table, column, table_row
@@ -102,19 +103,25 @@ class PairCovariates(FamilyPart):
         return [each for each in super().families(inputs) if estimand_of(each.estimand).prefers]
 
     def make(self, inputs: PartInput) -> Content:
-        known = _covariates(inputs)
-        unknown = [name for name in inputs.options.covariates if name not in {SIDE, *known}]
-        waiting = [name for name in unknown if name in USUAL and inputs.facts is not None]
-        if set(unknown) - set(waiting):
-            there = enumerated([SIDE, *known])
-            raise ValueError(
-                f"no covariate {enumerated(unknown)}; there are {there}. Score the clips with the "
-                "metric, give its scores (--scores), or declare the column of stimuli.csv under "
-                "covariates in study.toml"
-            )
+        known, asked = _covariates(inputs), inputs.options.covariates
+        missing = [name for name in asked if name not in {SIDE, *known}]
+        waiting = [name for name in missing if name in USUAL and inputs.facts is not None]
+        unusable = _unusable(inputs)
+        unknown = [name for name in missing if name not in {*waiting, *unusable}]
+        there = enumerated([SIDE, *known])
+        remedy = (
+            f"no covariate {enumerated(unknown)}; there are {there}. Score the clips with the "
+            "metric, give its scores (--scores), declare the column of stimuli.csv under "
+            "covariates in study.toml, or give the file of ratings columns like "
+            f"{enumerated(covariate_columns(unknown[:1]))}"
+        )
+        problems = [remedy] * bool(unknown) + list(unusable.values())
+        if problems and len(missing) == len(asked):
+            raise ValueError(problems[0])
         content = super().make(inputs)
-        said = f"Without {enumerated(waiting)}: score the clips with these metrics."
-        return replace(content, warnings=[*content.warnings, *[said] * bool(waiting)])
+        said = [f"Without {enumerated(waiting)}: score the clips with these metrics."]
+        said = [*said * bool(waiting), *(f"{each[0].upper()}{each[1:]}." for each in problems)]
+        return replace(content, warnings=[*content.warnings, *said])
 
     def of_family(self, each: FamilyInput) -> Content:
         asked, covariates = each.inputs.options.covariates, _covariates(each.inputs)
@@ -132,12 +139,19 @@ class PairCovariates(FamilyPart):
         try:
             ratings = pairs_of(use)
             columns = {name: _differences(use, known[name].values) for name in names}
+            empty = [name for name, own in columns.items() if not np.isfinite(own).any()]
+            columns = {name: own for name, own in columns.items() if name not in empty}
             side = SIDE in asked or not asked
             model = fit_covariates(ratings, columns, side, each.level)
         except Undefined as why:
             return Content(warnings=[f"{family_prefix(each.title)}{why}."])
         called = {SIDE: "Heard second", **{name: known[name].title for name in names}}
-        return _content(ratings, model, called, each, side)
+        content = _content(ratings, model, called, each, side)
+        if not empty:
+            return content
+        lacking = enumerated([called[name] for name in empty])
+        said = f"{family_prefix(each.title)}No pair has values of {lacking}. It is in no fit."
+        return replace(content, warnings=[*content.warnings, said])
 
 
 @dataclass(frozen=True)
@@ -150,14 +164,34 @@ class _Known:
 
 def _covariates(inputs: PartInput) -> dict[str, dict[str, _Known]]:
     """By name the terms of each covariate: outputs of metrics, voices, what the study declared."""
-    texts = {"voice": _voices(inputs.ratings)}
-    texts |= inputs.facts.get("covariates", {}) if inputs.facts else {}
+    unusable = _unusable(inputs)
     coded = {
         name: {term: _Known(own, term) for term, own in coded_values(name, values).items()}
-        for name, values in texts.items()
-        if any(values.values()) and (name in inputs.options.covariates)
+        for name, values in _texts(inputs).items()
+        if name not in unusable
     }
     return {name: {name: one} for name, one in _values_by_metric(inputs).items()} | coded
+
+
+def _unusable(inputs: PartInput) -> dict[str, str]:
+    """By name the problem of each covariate that was asked for and cannot be a number."""
+    problems = {}
+    for name, values in _texts(inputs).items():
+        try:
+            coded_values(name, values)
+        except ValueError as error:
+            problems[name] = str(error)
+    return problems
+
+
+def _texts(inputs: PartInput) -> dict[str, Mapping[str, str]]:
+    """By name and clip the covariates that were asked for and are voices or declared."""
+    texts = {"voice": _voices(inputs.ratings), **inputs.covariates}
+    return {
+        name: values
+        for name, values in texts.items()
+        if name in inputs.options.covariates and any(values.values())
+    }
 
 
 def _voices(ratings: pd.DataFrame) -> dict[str, str]:

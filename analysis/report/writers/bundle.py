@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.ratings.covariate_columns import Covariates
 from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
@@ -84,13 +85,14 @@ class BundleChoice:
 
     ``extra`` are more files by their names; ``width_in`` see
     `analysis.report.figures.paper.paper_files`; without ``figures`` none is drawn for papers,
-    which is quicker (the page has its own).
+    which is quicker (the page has its own). ``covariates`` of clips go into ratings.csv.
     """
 
     everything: bool = True
     extra: Mapping[str, str] = field(default_factory=dict)
     width_in: float | None = None
     figures: bool = True
+    covariates: Covariates = field(default_factory=dict)
 
 
 def bundle(
@@ -153,7 +155,7 @@ def bundle_files(
 ) -> Iterator[tuple[str, bytes]]:
     """Each file's name, with its folder, and its content: of everything, the paper files too."""
     wanted, report = wanted or BundleChoice(), date_by_ratings(report)
-    ratings = _ratings_csv(report, table)
+    ratings = _ratings_csv(report, table, wanted.covariates)
     why = "they were not asked for" if table is None else "there are other ones by now"
     paper = paper_bundle(report, ratings, why, wanted.figures, dict(_clips(report)))
     if not wanted.everything:
@@ -240,13 +242,13 @@ def _clips(report: Report) -> Iterator[tuple[str, str]]:
             yield from clip_files(report, part).items()
 
 
-def _ratings_csv(report: Report, table: pd.DataFrame | None) -> str | None:
+def _ratings_csv(report: Report, table: pd.DataFrame | None, covariates: Covariates) -> str | None:
     """The ratings as CSV, where they are those of the report."""
     from analysis.ratings.table import table_hash, to_rows
 
     if table is None or table_hash(table) != report["provenance"]["table_hash"]:
         return None
-    return "".join(judged_csv(to_rows(table), report))
+    return "".join(judged_csv(to_rows(table), report, covariates))
 
 
 def _score_rows(report: Report, scores: Any) -> list[Mapping[str, Any]]:
