@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from analysis.corpus.sources import COLUMNS, CorpusError, read_corpus
-from listening.audio.fetching import ADDRESS, EXTENSIONS, WEB, RemoteClip, opened
+from listening.audio.fetching import ADDRESS, EXTENSIONS, WEB, RemoteClip, address_sha256, opened
 from listening.common.input_limits import CLIP_BYTES
 from listening.common.spreadsheets import decoded, raw_bytes
 
@@ -27,10 +27,23 @@ def clips_of(source: str, *, condition: str = "", language: str = "") -> Iterato
 
     Raises CorpusError where it cannot be read.
     """
+    names = set[str]()
     for clip in _clips_of(source, language):
+        named = _with_own_name(clip, names)
+        names.add(named.stimulus)
         yield replace(
-            clip, condition=clip.condition or condition, language=clip.language or language
+            named, condition=clip.condition or condition, language=clip.language or language
         )
+
+
+def _with_own_name(clip: RemoteClip, taken: set[str]) -> RemoteClip:
+    """The clip, after its condition or its address where another one has its name."""
+    if clip.stimulus not in taken:
+        return clip
+    name = f"{clip.condition}/{clip.stimulus}"
+    if clip.condition and name not in taken:
+        return replace(clip, stimulus=name, item=clip.item or clip.stimulus)
+    return replace(clip, stimulus=f"{clip.stimulus}-{address_sha256(clip.source)[:8]}")
 
 
 def _clips_of(source: str, language: str) -> Iterator[RemoteClip]:
@@ -96,7 +109,7 @@ def _addresses(path: Path) -> list[str]:
     if not path.is_file() or path.suffix.lower() not in (".txt", ".lst", ".list"):
         return []
     lines = [line.strip() for line in decoded(raw_bytes(path))[0].splitlines() if line.strip()]
-    return lines if all(map(ADDRESS.match, lines)) else []
+    return list(dict.fromkeys(lines)) if all(map(ADDRESS.match, lines)) else []
 
 
 def _of_parquet(place: str) -> Iterator[RemoteClip]:

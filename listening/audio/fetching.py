@@ -22,7 +22,7 @@ from listening.common.whole_files import write_whole
 from listening.design.studyfile.writer import rows_text
 
 STIMULI, SOURCES, AUDIO = "stimuli.csv", "sources.csv", "audio"
-SOURCE_COLUMNS = ("file", "source", "sha256", "bytes")
+SOURCE_COLUMNS = ("file", "source", "sha256", "bytes", "address_sha256")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 WEB = ("http://", "https://")
 BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
@@ -75,18 +75,19 @@ def fetch_into(
     """Bring clips into ``folder``/audio, and return the rows of stimuli.csv.
 
     ``download`` brings a web address. Each file comes to its place when it is whole, and then into
-    ``record`` (sources.csv of the folder) with its address (without secrets) and SHA-256. Raises
-    LimitReached, and NotFetched for a clip that cannot be brought.
+    ``record`` (sources.csv of the folder) with its address (without secrets), its SHA-256 and that
+    of the whole address, which says in a later run that it is there. Raises LimitReached, and
+    NotFetched for a clip that cannot be brought.
     """
     limits = limits or Limits()
     until = time.monotonic() + limits.seconds
     record = record or folder / SOURCES
-    known = fetched_files(folder, record)
+    known = {row["address_sha256"]: row["file"] for row in fetched_files(folder, record)}
     files, size, rows = 0, 0, []
     names: dict[str, str] = {}
     for clip in clips:
-        source = without_secrets(clip.source)
-        file = known.get(source)
+        key = address_sha256(clip.source)
+        file = known.get(key)
         if file is None:
             if files >= limits.files:
                 raise LimitReached(f"{limits.files:,} files were brought, the most of a run")
@@ -102,8 +103,8 @@ def fetch_into(
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             os.replace(part, folder / file)
             files, size = files + 1, size + (folder / file).stat().st_size
-            _remember(record, folder / file, file, source)
-            known[source] = file
+            _remember(record, folder / file, file, clip.source)
+            known[key] = file
             progress(files, size)
         names[file] = clip.stimulus
         rows.append(_row(clip, file))
@@ -124,6 +125,11 @@ def without_secrets(address: str) -> str:
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def address_sha256(address: str) -> str:
+    """Return the SHA-256 of a whole address, its query included, which is not recorded."""
+    return hashlib.sha256(address.encode()).hexdigest()
 
 
 def _row(clip: RemoteClip, file: str) -> dict[str, str]:
@@ -174,24 +180,25 @@ def _file_name(clip: RemoteClip, part: Path, taken: set[str]) -> str:
     stem = "/".join(part for part in parts if part.strip("."))
     name = f"{AUDIO}/{stem}{ending}"
     if name in taken:
-        name = f"{AUDIO}/{stem}-{hashlib.sha256(clip.source.encode()).hexdigest()[:8]}{ending}"
+        name = f"{AUDIO}/{stem}-{address_sha256(clip.source)[:8]}{ending}"
     return name
 
 
-def fetched_files(folder: Path, record: Path) -> dict[str, str]:
-    """Source -> file, of what an earlier run brought and is still there; other rows are dropped."""
+def fetched_files(folder: Path, record: Path) -> list[dict[str, str]]:
+    """Return the rows of ``record`` whose files are still there, and drop the others from it."""
     if not record.is_file():
-        return {}
+        return []
     with record.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if None not in row.values()]
     whole = [
         row
         for row in rows
-        if (folder / row["file"]).is_file()
+        if row.get("address_sha256")
+        and (folder / row["file"]).is_file()
         and str((folder / row["file"]).stat().st_size) == row["bytes"]
     ]
     write_whole(record, rows_text(whole, SOURCE_COLUMNS).encode())
-    return {row["source"]: row["file"] for row in whole}
+    return whole
 
 
 def _remember(record: Path, place: Path, file: str, source: str) -> None:
@@ -202,7 +209,8 @@ def _remember(record: Path, place: Path, file: str, source: str) -> None:
         writer = csv.writer(table, lineterminator="\n")
         if is_new:
             writer.writerow(SOURCE_COLUMNS)
-        writer.writerow([file, source, sha256, place.stat().st_size])
+        address = address_sha256(source)
+        writer.writerow([file, without_secrets(source), sha256, place.stat().st_size, address])
 
 
 def opened(place: str) -> Any:

@@ -14,9 +14,9 @@ from listening.audio.fetching import (
     Limits,
     NotFetched,
     RemoteClip,
+    address_sha256,
     fetch_into,
     fetched_files,
-    without_secrets,
 )
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES
 from listening.drafts.folder import Rows, folder_of, place_of
@@ -48,8 +48,8 @@ def fetch_some(
     try:
         fetch_into(folder, clips, download, limits=limits, record=record)
     except LimitReached:
-        known = fetched_files(folder, record)
-        return sum(without_secrets(each) not in known for each in addresses), len(addresses)
+        known = {row["address_sha256"] for row in fetched_files(folder, record)}
+        return sum(address_sha256(each) not in known for each in addresses), len(addresses)
     return 0, len(addresses)
 
 
@@ -68,7 +68,7 @@ def file_names(addresses: list[str]) -> dict[str, str]:
 def note_sources(draft: Draft, rows: Rows) -> None:
     """Write into the rows where each fetched file is from."""
     known = fetched_files(folder_of(draft), place_of(draft) / SOURCES)
-    sources = {file: source for source, file in known.items()}
+    sources = {each["file"]: each["source"] for each in known}
     for row in rows:
         if row["file"] in sources:
             row["source"] = sources[row["file"]]

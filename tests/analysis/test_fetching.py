@@ -76,6 +76,21 @@ def test_a_list_of_addresses_is_brought_once_and_a_run_goes_on(addresses, server
     check(folder, CLIPS.values())
 
 
+def test_addresses_that_differ_in_their_queries_are_different_clips(server, tmp_path):
+    path, folder = tmp_path / "urls.txt", tmp_path / "study"
+    for number, data in enumerate(CLIPS.values()):
+        server.files[f"/get?id={number}&key=secret"] = data
+    path.write_text("".join(f"{server.url}{each}\n" for each in server.files if "?" in each))
+    for _ in range(2):
+        found = fetch(path, folder, "--force")
+        assert [(folder / row["file"]).read_bytes() for row in found] == list(CLIPS.values())
+        assert len({row["stimulus"] for row in found}) == len(CLIPS)
+    assert len(server.asked) == len(CLIPS)
+    check(folder, CLIPS.values())
+    assert "secret" not in (folder / "sources.csv").read_text()
+    assert {row["source"] for row in found} == {f"{server.url}/get"}
+
+
 def test_what_was_brought_is_a_study_folder(addresses, tmp_path):
     folder = tmp_path / "study"
     fetch(addresses, folder, "--condition", "sys-a")
