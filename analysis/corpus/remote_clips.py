@@ -9,26 +9,50 @@ last two or of a folder of audio files (``s3://bucket/clips``, ``hf://datasets/â
 from __future__ import annotations
 
 import tarfile
+import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
+from math import inf
 from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from analysis.corpus.sources import COLUMNS, CorpusError, read_corpus
-from listening.audio.fetching import ADDRESS, EXTENSIONS, WEB, RemoteClip, address_sha256, opened
-from listening.common.input_limits import CLIP_BYTES
+from listening.audio.fetching import (
+    ADDRESS,
+    EXTENSIONS,
+    PIECE_BYTES,
+    WEB,
+    LimitReached,
+    RemoteClip,
+    address_sha256,
+    copy_bounded,
+    opened,
+)
+from listening.common.input_limits import CLIP_BYTES, SHARD_TEXT_BYTES
 from listening.common.spreadsheets import decoded, raw_bytes
 
 OF_CLIPS = ("wav", "wavs", "audio", "clips")  # names of folders that are no conditions
+SHARD_TEXTS = {".txt", ".json"}
+EXTENDED_HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
 
 
-def clips_of(source: str, *, condition: str = "", language: str = "") -> Iterator[RemoteClip]:
+def clips_of(
+    source: str, *, condition: str = "", language: str = "", until: float = inf
+) -> Iterator[RemoteClip]:
     """Yield the clips of a source, with ``condition`` and ``language`` where they have none.
 
-    Raises CorpusError where it cannot be read.
+    The ``content`` of a clip holds until the next one. Raises CorpusError where the source cannot
+    be read, and LimitReached where a shard is read after ``until`` (`time.monotonic`).
     """
     names = set[str]()
-    for clip in _clips_of(source, language):
+    for clip in _clips_of(source, language, until):
         named = _with_own_name(clip, names)
         names.add(named.stimulus)
         yield replace(
@@ -46,7 +70,7 @@ def _with_own_name(clip: RemoteClip, taken: set[str]) -> RemoteClip:
     return replace(clip, stimulus=f"{clip.stimulus}-{address_sha256(clip.source)[:8]}")
 
 
-def _clips_of(source: str, language: str) -> Iterator[RemoteClip]:
+def _clips_of(source: str, language: str, until: float) -> Iterator[RemoteClip]:
     if source.startswith(WEB):
         raise CorpusError(f"{source}: write web addresses into a file, one a line")
     if ADDRESS.match(source):
@@ -59,7 +83,7 @@ def _clips_of(source: str, language: str) -> Iterator[RemoteClip]:
         if place.endswith(".parquet"):
             yield from _of_parquet(place)
         elif place.endswith((".tar", ".tar.gz", ".tgz")):
-            yield from _of_shard(place)
+            yield from _of_shard(place, until)
         elif ADDRESS.match(place):
             yield RemoteClip(PurePosixPath(place).stem, place)
         else:
@@ -136,7 +160,8 @@ def _of_parquet(place: str) -> Iterator[RemoteClip]:
             if key != "file"
         }
         number = 0
-        for batch in table.iter_batches(batch_size=16):
+        columns = [audio, *filter(None, ours.values())]
+        for batch in table.iter_batches(batch_size=1, columns=columns):  # a row may have 500 MB
             for row in batch.to_pylist():
                 sound = row[audio] or {}
                 if not sound.get("bytes"):
@@ -150,35 +175,86 @@ def _of_parquet(place: str) -> Iterator[RemoteClip]:
                     cells.get("condition", ""),
                     cells.get("item", ""),
                     cells.get("language", ""),
-                    sound["bytes"],
+                    BytesIO(sound["bytes"]),
                 )
                 number += 1
 
 
-def _of_shard(place: str) -> Iterator[RemoteClip]:
-    """Members of one key stand together: ``key.flac``, ``key.txt``, ``key.json``."""
-    with opened(place) as file, tarfile.open(fileobj=file, mode="r|*") as shard:
-        key, parts = "", dict[str, bytes]()
-        for member in shard:
-            if not member.isfile():
-                continue
+class _TimedFile:
+    """A file that is read until a time (`time.monotonic`): decompressing may take for ever."""
+
+    def __init__(self, file: IO[bytes], until: float) -> None:
+        self.file, self.until = file, until
+
+    def read(self, size: int = -1) -> bytes:
+        if time.monotonic() > self.until:
+            raise LimitReached("The time of this run is over")
+        return self.file.read(size)
+
+
+class _BoundedMember(tarfile.TarInfo):
+    """A member whose extended headers, which tarfile reads whole, have a limit of size."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in EXTENDED_HEADERS and self.size > SHARD_TEXT_BYTES:
+            raise tarfile.ReadError(f"a header is larger than {SHARD_TEXT_BYTES // 1024**2} MB")
+        return super()._proc_member(archive)  # type: ignore[misc]
+
+
+def _of_shard(place: str, until: float) -> Iterator[RemoteClip]:
+    """Members of one key stand together: ``key.flac``, ``key.txt``, ``key.json``.
+
+    Other members are passed over without being kept, and a clip is kept on disk.
+    """
+    mode: Any = "r|" if place.endswith(".tar") else "r|gz"
+    try:
+        with (
+            opened(place) as file,
+            tarfile.open(
+                fileobj=_TimedFile(file, until), mode=mode, tarinfo=_BoundedMember
+            ) as shard,
+        ):
+            yield from _samples(place, shard)
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise CorpusError(f"{place}: cannot be read ({error}); copy it again") from None
+
+
+def _samples(place: str, shard: tarfile.TarFile) -> Iterator[RemoteClip]:
+    key, ending = "", ""
+    with SpooledTemporaryFile(max_size=PIECE_BYTES) as audio:
+        texts = dict[str, bytes]()
+        while member := shard.next():
+            shard.members = []  # which tarfile would keep, one for each member
             name = PurePosixPath(member.name)
-            first, _, ending = name.name.partition(".")
-            if member.size > CLIP_BYTES:
-                raise CorpusError(f"{place}, {name}: is larger than {CLIP_BYTES // 1024**2} MB")
-            content = shard.extractfile(member)
-            stem = str(name.parent / first)
+            first, _, rest = name.name.partition(".")
+            stem, part = str(name.parent / first), f".{rest.lower()}"
+            if not member.isfile() or part not in EXTENSIONS | SHARD_TEXTS:
+                continue
             if stem != key:
-                yield from _of_sample(place, key, parts)
-                key, parts = stem, {}
-            parts[f".{ending.lower()}"] = content.read() if content else b""
-        yield from _of_sample(place, key, parts)
+                yield from _of_sample(place, key, ending, audio, texts)
+                key, ending, texts = stem, "", {}
+                audio.seek(0)
+                audio.truncate()
+            if part in EXTENSIONS and ending:
+                continue  # the same clip in another format
+            most = CLIP_BYTES if part in EXTENSIONS else SHARD_TEXT_BYTES
+            if member.size > most:
+                raise CorpusError(f"{place}, {name}: is larger than {most // 1024**2} MB")
+            content = shard.extractfile(member)
+            assert content is not None
+            if part in EXTENSIONS:
+                ending = part
+                copy_bounded(content, audio)
+            else:
+                texts[part] = content.read()
+        yield from _of_sample(place, key, ending, audio, texts)
 
 
-def _of_sample(place: str, key: str, parts: dict[str, bytes]) -> Iterator[RemoteClip]:
-    ending = next((each for each in parts if each in EXTENSIONS), None)
-    if ending is None:
+def _of_sample(
+    place: str, key: str, ending: str, audio: IO[bytes], texts: dict[str, bytes]
+) -> Iterator[RemoteClip]:
+    if not ending:
         return
-    text = decoded(parts[".txt"])[0].strip() if ".txt" in parts else ""
-    source = f"{place}#{key}{ending}"
-    yield RemoteClip(PurePosixPath(key).name, source, text, content=parts[ending])
+    audio.seek(0)
+    text = decoded(texts[".txt"])[0].strip() if ".txt" in texts else ""
+    yield RemoteClip(PurePosixPath(key).name, f"{place}#{key}{ending}", text, content=audio)

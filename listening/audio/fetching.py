@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -34,7 +35,7 @@ Say = Callable[[int, int], None]  # files and bytes so far
 
 @dataclass(frozen=True)
 class RemoteClip:
-    """A clip and where it lies; ``content`` are its bytes where the source holds them."""
+    """A clip and where it lies; ``content`` is its file where the source holds it."""
 
     stimulus: str
     source: str
@@ -42,7 +43,7 @@ class RemoteClip:
     condition: str = ""
     item: str = ""
     language: str = ""
-    content: bytes | None = field(default=None, repr=False)
+    content: IO[bytes] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -147,18 +148,20 @@ def _row(clip: RemoteClip, file: str) -> dict[str, str]:
 def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> None:
     try:
         if clip.content is not None:
-            part.write_bytes(clip.content)
+            with part.open("wb") as target:
+                copy_bounded(clip.content, target, seconds)
         elif clip.source.startswith(WEB):
             download(clip.source, part, CLIP_BYTES, seconds)
         else:
             with opened(clip.source) as source, part.open("wb") as target:
-                _copy(source, target, seconds)
+                copy_bounded(source, target, seconds)
     except (OSError, ValueError) as error:
         part.unlink(missing_ok=True)
         raise NotFetched(f"{without_secrets(clip.source)}: {error}") from None
 
 
-def _copy(source: IO[bytes], target: IO[bytes], seconds: float) -> None:
+def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:
+    """Copy a clip piece by piece; ValueError where it is too large or takes too long."""
     until, size = time.monotonic() + seconds, 0
     while piece := source.read(PIECE_BYTES):
         size += len(piece)

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import tarfile
+import tracemalloc
 from ipaddress import ip_network
 
 import pyarrow as pa
@@ -13,7 +14,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.corpus import remote_clips
 from listening.audio.fetching import without_secrets
+from listening.common.input_limits import MB
 from listening.design.studyfile import read_folder
 from listening.notifications import posting
 from tests.listening.folders import CONDITIONS, STUDY, TASK
@@ -22,6 +25,7 @@ from tools.locks import ROOT
 
 CLIPS = {path.stem: path.read_bytes() for path in sorted(ROOT.glob("demo/audio/flite-*_s08*"))[:4]}
 FIRST, *_ = CLIPS
+NOISE = ("bin", "npy")  # endings of members that are no audio and no text
 
 
 def rows(path):
@@ -159,6 +163,35 @@ def shard():
                 member.size = len(part)
                 archive.addfile(member, io.BytesIO(part))
     return content.getvalue()
+
+
+def pack(path, members):
+    """A compressed shard of members (name, size) of zeros."""
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name, size in members:
+            member = tarfile.TarInfo(name)
+            member.size = size
+            archive.addfile(member, io.BytesIO(bytes(size)))
+    return path
+
+
+@pytest.mark.medium
+def test_a_shard_is_read_within_bounds_of_memory_size_and_time(tmp_path, monkeypatch):
+    path = pack(tmp_path / "a.tar.gz", [(f"{n}.{end}", 24 * MB) for n in "12" for end in NOISE])
+    tracemalloc.start()
+    with pytest.raises(CommandError, match="no clips are there"):
+        fetch(path, tmp_path / "a")
+    assert tracemalloc.get_traced_memory()[1] < 20 * MB
+    tracemalloc.stop()
+    with pytest.raises(CommandError, match="time of this run is over"):
+        fetch(path, tmp_path / "a", "--minutes", "0")
+    monkeypatch.setattr(remote_clips, "CLIP_BYTES", MB)
+    for name, size in (("1.wav", 2 * MB), ("1.txt", 2 * MB), (f"{'long' * MB}.wav", 1)):
+        with pytest.raises(CommandError, match="is larger than 1 MB"):
+            fetch(pack(tmp_path / "b.tar.gz", [(name, size)]), tmp_path / "b")
+    (tmp_path / "b.tar.gz").write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(CommandError, match=r"b\.tar\.gz: cannot be read"):
+        fetch(tmp_path / "b.tar.gz", tmp_path / "b")
 
 
 def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path):

@@ -59,7 +59,10 @@ class Command(BaseCommand):
         size = int(options["most_gb"] * 1e9)
         limits = Limits(options["most_files"], size, seconds, seconds)
         clips = clips_of(
-            options["source"], condition=options["condition"], language=options["language"]
+            options["source"],
+            condition=options["condition"],
+            language=options["language"],
+            until=time.monotonic() + seconds,
         )
         self.said_at = time.monotonic()
         self.done = (0, 0)
