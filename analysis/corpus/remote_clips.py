@@ -20,17 +20,21 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from analysis.corpus.clips import CorpusClip
 from analysis.corpus.sources import COLUMNS, CorpusError, read_corpus
 from listening.audio.fetching import (
     ADDRESS,
     EXTENSIONS,
     PIECE_BYTES,
-    WEB,
     LimitReached,
     RemoteClip,
     address_sha256,
+    check_address,
     copy_bounded,
+    is_web,
     opened,
+    storage_of,
+    without_secrets,
 )
 from listening.common.input_limits import CLIP_BYTES, SHARD_TEXT_BYTES
 from listening.common.spreadsheets import decoded, raw_bytes
@@ -44,15 +48,23 @@ EXTENDED_HEADERS = (
 
 
 def clips_of(
-    source: str, *, condition: str = "", language: str = "", until: float = inf
+    source: str,
+    *,
+    condition: str = "",
+    language: str = "",
+    audio: Path | None = None,
+    until: float = inf,
 ) -> Iterator[RemoteClip]:
     """Yield the clips of a source, with ``condition`` and ``language`` where they have none.
+
+    Local files that a table names lie in ``audio``, or in the folder of the table. Addresses are
+    those of the web and of `listening.audio.fetching.STORAGE`.
 
     The ``content`` of a clip holds until the next one. Raises CorpusError where the source cannot
     be read, and LimitReached where a shard is read after ``until`` (`time.monotonic`).
     """
     names = set[str]()
-    for clip in _clips_of(source, language, until):
+    for clip in _clips_of(source, language, audio, until):
         named = _with_own_name(clip, names)
         names.add(named.stimulus)
         yield replace(
@@ -70,9 +82,9 @@ def _with_own_name(clip: RemoteClip, taken: set[str]) -> RemoteClip:
     return replace(clip, stimulus=f"{clip.stimulus}-{address_sha256(clip.source)[:8]}")
 
 
-def _clips_of(source: str, language: str, until: float) -> Iterator[RemoteClip]:
-    if source.startswith(WEB):
-        raise CorpusError(f"{source}: write web addresses into a file, one a line")
+def _clips_of(source: str, language: str, audio: Path | None, until: float) -> Iterator[RemoteClip]:
+    if is_web(source):
+        raise CorpusError(f"{without_secrets(source)}: write web addresses into a file, one a line")
     if ADDRESS.match(source):
         places = _listed(source)
     else:
@@ -81,59 +93,93 @@ def _clips_of(source: str, language: str, until: float) -> Iterator[RemoteClip]:
         places = [str(each) for each in inside] or [source]
     for place in places:
         if place.endswith(".parquet"):
-            yield from _of_parquet(place)
+            yield from _readable(place, _of_parquet(place))
         elif place.endswith((".tar", ".tar.gz", ".tgz")):
-            yield from _of_shard(place, until)
+            yield from _readable(place, _of_shard(place, until))
         elif ADDRESS.match(place):
             yield RemoteClip(PurePosixPath(place).stem, place)
         else:
-            yield from _of_corpus(Path(place), language)
+            yield from _of_corpus(Path(place), language, audio)
+
+
+def _readable(place: str, clips: Iterator[RemoteClip]) -> Iterator[RemoteClip]:
+    """The clips of a file; CorpusError where it is missing, damaged or none of its kind."""
+    try:
+        yield from clips
+    except CorpusError:
+        raise
+    except (OSError, ValueError, EOFError, tarfile.TarError, zlib.error) as error:
+        shown = without_secrets(place)
+        why = str(error).replace(place, shown)
+        raise CorpusError(f"{shown}: cannot be read ({why}); check it, or copy it again") from None
 
 
 def _listed(address: str) -> list[str]:
     """The files of an address of fsspec: itself, those of a pattern, or audio below a folder."""
-    import fsspec
-
+    shown = without_secrets(address)
     try:
-        system, path = fsspec.core.url_to_fs(address)
+        system, path = storage_of(address)
         if "*" in path:
             found = system.glob(path)
         elif system.isfile(path):
             found = [path]
         else:
             found = [each for each in system.find(path) if Path(each).suffix.lower() in EXTENSIONS]
-    except ImportError as error:
-        raise CorpusError(f"{address}: {error}") from None
     except Exception as error:  # each system of files has its own
-        raise CorpusError(f"{address}: cannot be read ({error})") from None
+        raise CorpusError(f"{shown}: {str(error).replace(address, shown)}") from None
     if not found:
-        raise CorpusError(f"{address}: no audio files; check the address")
+        raise CorpusError(f"{shown}: no audio files; check the address")
     protocol = address.partition("://")[0]
     return [f"{protocol}://{each.removeprefix('/')}" for each in sorted(found)]
 
 
-def _of_corpus(path: Path, language: str) -> Iterator[RemoteClip]:
+def _of_corpus(path: Path, language: str, audio: Path | None) -> Iterator[RemoteClip]:
     if addresses := _addresses(path):
-        for address in addresses:
-            yield RemoteClip(PurePosixPath(urlsplit(address).path).stem or address, address)
+        for where, address in addresses.items():
+            _check_address(where, address)
+            name = PurePosixPath(urlsplit(address).path).stem or address
+            yield RemoteClip(name, address, where=where)
         return
-    for clip in read_corpus(path, language=language).clips:
+    for clip in read_corpus(path, language=language, audio=audio).clips:
         source = clip.file if ADDRESS.match(clip.file) else clip.path
         if not source:
             raise CorpusError(f"{clip.where}: names no file")
+        if ADDRESS.match(source):
+            _check_address(clip.where, source)
+        else:
+            _check_path(clip, audio or (path if path.is_dir() else path.parent))
         stimulus = PurePosixPath(urlsplit(clip.stimulus).path).name if (
             ADDRESS.match(clip.stimulus)
         ) else clip.stimulus  # fmt: skip
         condition = "" if clip.condition in OF_CLIPS else clip.condition
-        yield RemoteClip(stimulus, source, clip.text, condition, clip.item, clip.language)
+        yield RemoteClip(
+            *(stimulus, source, clip.text, condition, clip.item, clip.language), where=clip.where
+        )
 
 
-def _addresses(path: Path) -> list[str]:
-    """The lines of a file that holds nothing but addresses."""
+def _check_address(where: str, address: str) -> None:
+    try:
+        check_address(address)
+    except ValueError as error:
+        raise CorpusError(f"{where}: {without_secrets(address)}: {error}") from None
+
+
+def _check_path(clip: CorpusClip, folder: Path) -> None:
+    """A table that comes from elsewhere names no files of this machine but those beside it."""
+    if not Path(clip.path).resolve().is_relative_to(folder.resolve()):
+        raise CorpusError(
+            f"{clip.where}: “{clip.file}” lies outside the folder {folder}. Name the folder that "
+            "holds the files: --audio FOLDER"
+        )
+
+
+def _addresses(path: Path) -> dict[str, str]:
+    """Row -> address, of a file that holds nothing but addresses; each once."""
     if not path.is_file() or path.suffix.lower() not in (".txt", ".lst", ".list"):
-        return []
-    lines = [line.strip() for line in decoded(raw_bytes(path))[0].splitlines() if line.strip()]
-    return list(dict.fromkeys(lines)) if all(map(ADDRESS.match, lines)) else []
+        return {}
+    lines = [line.strip() for line in decoded(raw_bytes(path))[0].splitlines()]
+    rows = {line: f"{path.name}, line {number}" for number, line in enumerate(lines, 1) if line}
+    return {where: row for row, where in rows.items()} if all(map(ADDRESS.match, rows)) else {}
 
 
 def _of_parquet(place: str) -> Iterator[RemoteClip]:
@@ -198,7 +244,7 @@ class _BoundedMember(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in EXTENDED_HEADERS and self.size > SHARD_TEXT_BYTES:
             raise tarfile.ReadError(f"a header is larger than {SHARD_TEXT_BYTES // 1024**2} MB")
-        return super()._proc_member(archive)  # type: ignore[misc]
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]
 
 
 def _of_shard(place: str, until: float) -> Iterator[RemoteClip]:
@@ -207,16 +253,10 @@ def _of_shard(place: str, until: float) -> Iterator[RemoteClip]:
     Other members are passed over without being kept, and a clip is kept on disk.
     """
     mode: Any = "r|" if place.endswith(".tar") else "r|gz"
-    try:
-        with (
-            opened(place) as file,
-            tarfile.open(
-                fileobj=_TimedFile(file, until), mode=mode, tarinfo=_BoundedMember
-            ) as shard,
-        ):
+    with opened(place) as file:
+        timed: Any = _TimedFile(file, until)
+        with tarfile.open(None, mode, timed, tarinfo=_BoundedMember) as shard:
             yield from _samples(place, shard)
-    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise CorpusError(f"{place}: cannot be read ({error}); copy it again") from None
 
 
 def _samples(place: str, shard: tarfile.TarFile) -> Iterator[RemoteClip]:
@@ -224,7 +264,7 @@ def _samples(place: str, shard: tarfile.TarFile) -> Iterator[RemoteClip]:
     with SpooledTemporaryFile(max_size=PIECE_BYTES) as audio:
         texts = dict[str, bytes]()
         while member := shard.next():
-            shard.members = []  # which tarfile would keep, one for each member
+            shard.members = []  # type: ignore[attr-defined]  # which tarfile would keep, one for each member
             name = PurePosixPath(member.name)
             first, _, rest = name.name.partition(".")
             stem, part = str(name.parent / first), f".{rest.lower()}"

@@ -11,12 +11,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
+from config.missing_packages import installing
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
 from listening.common.sound_files import EXTENSIONS as ENDINGS
 from listening.common.whole_files import write_whole
@@ -26,6 +28,13 @@ STIMULI, SOURCES, AUDIO = "stimuli.csv", "sources.csv", "audio"
 SOURCE_COLUMNS = ("file", "source", "sha256", "bytes", "address_sha256")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 WEB = ("http://", "https://")
+STORAGE = {  # schemes of fsspec that are read, and the package of each
+    **{"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub"},
+    **{"az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"},
+}
+USER = re.compile(r"(?<=://)[^/?#]*:[^/?#]*@")  # with a password
+WEB_USER = re.compile(r"(https?://)[^/?#]*@", re.IGNORECASE)
+WEB_QUERY = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
 BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
 EXTENSIONS = frozenset(f".{ending}" for ending in ENDINGS)
 PIECE_BYTES = 1024**2
@@ -44,6 +53,7 @@ class RemoteClip:
     item: str = ""
     language: str = ""
     content: IO[bytes] | None = field(default=None, repr=False)
+    where: str = ""  # its row in a list or table
 
 
 @dataclass(frozen=True)
@@ -119,13 +129,25 @@ def write_stimuli(folder: Path, rows: Sequence[dict[str, str]]) -> None:
     write_whole(folder / STIMULI, rows_text(rows).encode())
 
 
+def is_web(address: str) -> bool:
+    """Whether an address is one of the web, which `Download` brings."""
+    return address.lower().startswith(WEB)
+
+
+def check_address(address: str) -> None:
+    """Raise ValueError for an address of a scheme that is not fetched, and for a chain of them."""
+    if is_web(address):
+        return
+    scheme = address.partition("://")[0].lower()
+    if scheme not in STORAGE or "::" in address:
+        what = "chains of addresses" if "::" in address else f"{scheme}:// addresses"
+        allowed = ", ".join(("https", "http", *STORAGE))
+        raise ValueError(f"{what} are not fetched. Use one of {allowed}, or copy the files here")
+
+
 def without_secrets(address: str) -> str:
-    """Return a web address without user, password and query, which may hold keys."""
-    if not address.startswith(WEB):
-        return address
-    parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    """Return an address without user and password, and without the query of a web address."""
+    return WEB_QUERY.sub(r"\1", WEB_USER.sub(r"\1", USER.sub("", address)))
 
 
 def address_sha256(address: str) -> str:
@@ -147,17 +169,17 @@ def _row(clip: RemoteClip, file: str) -> dict[str, str]:
 
 def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> None:
     try:
-        if clip.content is not None:
-            with part.open("wb") as target:
-                copy_bounded(clip.content, target, seconds)
-        elif clip.source.startswith(WEB):
+        if clip.content is None and is_web(clip.source):
             download(clip.source, part, CLIP_BYTES, seconds)
         else:
-            with opened(clip.source) as source, part.open("wb") as target:
+            here = nullcontext(clip.content) if clip.content else opened(clip.source)
+            with here as source, part.open("wb") as target:
                 copy_bounded(source, target, seconds)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # each system of files has its own
         part.unlink(missing_ok=True)
-        raise NotFetched(f"{without_secrets(clip.source)}: {error}") from None
+        shown = without_secrets(clip.source)
+        why = str(error).replace(clip.source, shown)
+        raise NotFetched(": ".join(filter(None, (clip.where, shown, why)))) from None
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:
@@ -220,6 +242,22 @@ def opened(place: str) -> Any:
     """Return a file or an address of fsspec, opened for reading bytes."""
     if not ADDRESS.match(place):
         return Path(place).open("rb")
+    system, path = storage_of(place)
+    return system.open(path, "rb")
+
+
+def storage_of(address: str) -> tuple[Any, str]:
+    """Return the file system of fsspec and the path of an address; ValueError if it is not read."""
+    check_address(address)
     import fsspec
 
-    return fsspec.open(place, "rb").open()
+    scheme = address.partition("://")[0].lower()
+    try:
+        fsspec.get_filesystem_class(scheme)
+    except (ImportError, ValueError):
+        package = STORAGE[scheme]
+        raise ValueError(
+            f"needs the package {package}, which is not installed here: {installing(package)}"
+        ) from None
+    system, path = fsspec.core.url_to_fs(scheme + address[len(scheme) :])
+    return system, path

@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 
 from listening.audio.fetching import (
     SOURCES,
-    WEB,
     Download,
     LimitReached,
     Limits,
@@ -17,6 +16,7 @@ from listening.audio.fetching import (
     address_sha256,
     fetch_into,
     fetched_files,
+    is_web,
 )
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES
 from listening.drafts.folder import Rows, folder_of, place_of
@@ -39,7 +39,7 @@ def fetch_some(
     if len(addresses) > WEB_FILES:
         raise NotFetched(f"A draft holds at most {WEB_FILES:,} files.")
     for address in addresses:
-        if not address.lower().startswith(WEB):
+        if not is_web(address):
             raise NotFetched(f"“{address[:80]}” is not a web address.")
     names = file_names(addresses)
     clips = [RemoteClip(names[address], address) for address in addresses]

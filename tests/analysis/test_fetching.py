@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import tarfile
 import tracemalloc
 from ipaddress import ip_network
@@ -15,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from analysis.corpus import remote_clips
+from listening.audio import fetching
 from listening.audio.fetching import without_secrets
 from listening.common.input_limits import MB
 from listening.design.studyfile import read_folder
@@ -194,9 +196,10 @@ def test_a_shard_is_read_within_bounds_of_memory_size_and_time(tmp_path, monkeyp
         fetch(tmp_path / "b.tar.gz", tmp_path / "b")
 
 
-def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path):
+def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path, monkeypatch):
     import fsspec
 
+    monkeypatch.setitem(fetching.STORAGE, "memory", "fsspec")
     memory = fsspec.filesystem("memory")
     memory.pipe("/bucket/shards/00000.tar", shard())
     for name, data in CLIPS.items():
@@ -225,7 +228,10 @@ def test_wav_scp_and_the_table_of_ljspeech_name_local_files(tmp_path):
     scp.mkdir()
     (scp / "wav.scp").write_text("".join(f"utt_{n} {wavs}/{n}.flac\n" for n in CLIPS))
     (scp / "text").write_text("".join(f"utt_{name} Text of {name}\n" for name in CLIPS))
-    again = fetch(scp / "wav.scp", tmp_path / "kaldi", "--condition", "tts")
+    with pytest.raises(CommandError, match=r"line 1: .* outside the folder .*: --audio FOLDER"):
+        fetch(scp / "wav.scp", tmp_path / "kaldi", "--condition", "tts")
+    options = ("--condition", "tts", "--audio", str(tmp_path / "corpus"))
+    again = fetch(scp / "wav.scp", tmp_path / "kaldi", *options)
     assert [row["text"] for row in again] == [row["text"] for row in found]
     assert [row["stimulus"] for row in again] == [f"utt_{name}" for name in CLIPS]
     assert {row["condition"] for row in again} == {"tts"}
@@ -235,4 +241,51 @@ def test_wav_scp_and_the_table_of_ljspeech_name_local_files(tmp_path):
 def test_secrets_of_addresses_are_not_written_down():
     address = "https://me:word@host.org/a/b.wav?X-Amz-Signature=1#x"
     assert without_secrets(address) == "https://host.org/a/b.wav"
-    assert without_secrets("s3://bucket/a?b.wav") == "s3://bucket/a?b.wav"
+    for kept in ("s3://bucket/a?b.wav", "abfs://box@account.dfs/a.wav", "hf://me/it@main/a:b@c"):
+        assert without_secrets(kept) == kept
+    assert without_secrets("HTTPS://me@host.org/a?key=1") == "HTTPS://host.org/a"
+    assert without_secrets("FTP://me:p@ss@host.org/a.wav") == "FTP://host.org/a.wav"
+    chain = "zip://a.wav::http://me:word@host.org/a.zip?key=1"
+    assert without_secrets(chain) == "zip://a.wav::http://host.org/a.zip"
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("file:///etc/hostname", "file:// addresses are not fetched. Use one of https, http, s3"),
+        ("LOCAL:///etc/hostname", "local:// addresses are not fetched"),
+        ("ftp://me:word@host.org/a.wav", "ftp:// addresses are not fetched"),
+        ("zip://a.wav::http://127.0.0.1/a.zip", "chains of addresses are not fetched"),
+        ("s3://bucket::file:///etc/hostname", "chains of addresses are not fetched"),
+        ("abfss://box@account/a.wav", "needs the package adlfs, which is not installed here: "),
+    ],
+)
+def test_other_schemes_chains_and_missing_packages_are_named(address, problem, tmp_path):
+    (tmp_path / "list.txt").write_text(f"{address}\n")
+    (tmp_path / "table.csv").write_text(f"file,text\n{address},Hello\n")
+    (tmp_path / "wav.scp").write_text(f"utt {address}\n")
+    for source in (address, *map(str, tmp_path.glob("*.*"))):
+        with pytest.raises(CommandError, match=re.escape(problem)) as raised:
+            fetch(source, tmp_path / "study")
+        assert "word" not in str(raised.value)
+        assert not list(tmp_path.glob("study/audio/*"))
+
+
+def test_tables_name_local_files_in_their_own_folder_only(tmp_path):
+    (tmp_path / "secret.flac").write_bytes(CLIPS[FIRST])
+    inside = tmp_path / "table"
+    inside.mkdir()
+    (inside / "link.flac").symlink_to(tmp_path / "secret.flac")
+    for file in ("../secret.flac", tmp_path / "secret.flac", "link.flac"):
+        (inside / "table.csv").write_text(f"file\n{file}\n")
+        with pytest.raises(CommandError, match=r"table\.csv, row 2: .* lies outside the folder"):
+            fetch(inside / "table.csv", tmp_path / "study")
+
+
+def test_web_addresses_in_capitals_are_guarded_as_others_are(server, settings, tmp_path):
+    path = tmp_path / "urls.txt"
+    path.write_text(f"HTTP{server.url.removeprefix('http')}/{FIRST}.flac\n")
+    fetch(path, tmp_path / "a")
+    settings.EARNEST_WEBHOOK_NETWORKS = ()
+    with pytest.raises(CommandError, match=r"urls\.txt, line 1: .* is in a private network"):
+        fetch(path, tmp_path / "b")
