@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from config.missing_packages import installing
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
 from listening.common.sound_files import EXTENSIONS as ENDINGS
+from listening.common.sound_files import AudioError, open_sound
 from listening.common.whole_files import write_whole
 from listening.design.studyfile.writer import rows_text
 
@@ -38,6 +39,7 @@ WEB_QUERY = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
 BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
 EXTENSIONS = frozenset(f".{ending}" for ending in ENDINGS)
 PIECE_BYTES = 1024**2
+FIRST_FRAMES = 4096
 Download = Callable[[str, Path, int, float], None]  # address, target, most bytes, seconds
 Say = Callable[[int, int], None]  # files and bytes so far
 
@@ -175,11 +177,19 @@ def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> 
             here = nullcontext(clip.content) if clip.content else opened(clip.source)
             with here as source, part.open("wb") as target:
                 copy_bounded(source, target, seconds)
+        check_sound(part)
     except Exception as error:  # each system of files has its own
         part.unlink(missing_ok=True)
         shown = without_secrets(clip.source)
         why = str(error).replace(clip.source, shown)
         raise NotFetched(": ".join(filter(None, (clip.where, shown, why)))) from None
+
+
+def check_sound(path: Path) -> None:
+    """Raise AudioError for a file whose beginning cannot be decoded, such as a web page."""
+    with open_sound(path) as sound:
+        if not any(len(block) for block in sound.blocks(FIRST_FRAMES)):
+            raise AudioError("The file holds no sound.", "Copy it again from its source.")
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:

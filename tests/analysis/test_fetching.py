@@ -131,6 +131,20 @@ def test_a_file_that_is_too_large_or_missing_is_named(server, tmp_path):
     assert [path.name for path in (tmp_path / "c" / "audio").iterdir()] == []
 
 
+def test_an_answer_that_is_no_sound_is_refused_and_fetched_again(server, tmp_path):
+    path, folder = tmp_path / "urls.txt", tmp_path / "study"
+    server.files["/page.wav"] = b"<html>Please log in</html>"
+    path.write_text(f"{server.url}/{FIRST}.flac\n{server.url}/page.wav\n")
+    for _ in range(2):
+        with pytest.raises(CommandError, match=r"urls\.txt, line 2: .*/page\.wav: .* FLAC or WAV"):
+            fetch(path, folder)
+        check(folder, [CLIPS[FIRST]])
+    server.files["/page.wav"] = CLIPS[FIRST]
+    fetch(path, folder)
+    check(folder, [CLIPS[FIRST]] * 2)
+    assert server.asked.count("/page.wav") == 3
+
+
 def test_parquet_with_an_audio_column_has_its_texts_and_systems(tmp_path):
     audio = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     table = pa.table(
