@@ -11,17 +11,16 @@ from __future__ import annotations
 import tarfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
 from math import inf
 from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 from analysis.corpus.clips import CorpusClip
-from analysis.corpus.sources import COLUMNS, CorpusError, read_corpus
+from analysis.corpus.sources import CorpusError, named_columns, read_corpus
 from listening.audio.fetching import (
     ADDRESS,
     EXTENSIONS,
@@ -33,11 +32,14 @@ from listening.audio.fetching import (
     copy_bounded,
     is_web,
     opened,
+    paths_below,
     storage_of,
     without_secrets,
 )
 from listening.common.input_limits import CLIP_BYTES, SHARD_TEXT_BYTES
+from listening.common.plain_json import read_json
 from listening.common.spreadsheets import decoded, raw_bytes
+from listening.design.scanning import UnclearNames, scan
 
 OF_CLIPS = ("wav", "wavs", "audio", "clips")  # names of folders that are no conditions
 SHARD_TEXTS = {".txt", ".json"}
@@ -91,13 +93,14 @@ def _clips_of(source: str, language: str, audio: Path | None, until: float) -> I
         path = Path(source)
         inside = sorted(path.glob("**/*.parquet")) if path.is_dir() else []
         places = [str(each) for each in inside] or [source]
+    layout = _Layout([place for place in places if ADDRESS.match(place)])
     for place in places:
         if place.endswith(".parquet"):
             yield from _readable(place, _of_parquet(place))
         elif place.endswith((".tar", ".tar.gz", ".tgz")):
             yield from _readable(place, _of_shard(place, until))
         elif ADDRESS.match(place):
-            yield RemoteClip(PurePosixPath(place).stem, place)
+            yield layout.clip(place)
         else:
             yield from _of_corpus(Path(place), language, audio)
 
@@ -135,25 +138,69 @@ def _listed(address: str) -> list[str]:
 
 def _of_corpus(path: Path, language: str, audio: Path | None) -> Iterator[RemoteClip]:
     if addresses := _addresses(path):
+        layout = _Layout(addresses.values())
         for where, address in addresses.items():
             _check_address(where, address)
-            name = PurePosixPath(urlsplit(address).path).stem or address
-            yield RemoteClip(name, address, where=where)
+            yield replace(layout.clip(address), where=where)
         return
-    for clip in read_corpus(path, language=language, audio=audio).clips:
-        source = clip.file if ADDRESS.match(clip.file) else clip.path
-        if not source:
-            raise CorpusError(f"{clip.where}: names no file")
-        if ADDRESS.match(source):
-            _check_address(clip.where, source)
-        else:
-            _check_path(clip, audio or (path if path.is_dir() else path.parent))
-        stimulus = PurePosixPath(urlsplit(clip.stimulus).path).name if (
-            ADDRESS.match(clip.stimulus)
-        ) else clip.stimulus  # fmt: skip
+    clips = read_corpus(path, language=language, audio=audio).clips
+    layout = _Layout(clip.file for clip in clips if ADDRESS.match(clip.file))
+    for clip in clips:
         condition = "" if clip.condition in OF_CLIPS else clip.condition
-        yield RemoteClip(
-            *(stimulus, source, clip.text, condition, clip.item, clip.language), where=clip.where
+        named = RemoteClip(
+            *(clip.stimulus, clip.path, clip.text, condition, clip.item, clip.language),
+            where=clip.where,
+        )
+        if ADDRESS.match(clip.file):
+            _check_address(clip.where, clip.file)
+            yield layout.completed(named, clip.file)
+        elif clip.path:
+            _check_path(clip, audio or (path if path.is_dir() else path.parent))
+            yield named
+        else:
+            raise CorpusError(f"{clip.where}: names no file")
+
+
+class _Layout:
+    """What the folders of addresses say of system and sentence, as `scan_audio` reads them.
+
+    Where that is unclear, and files of several folders have one name, the folder is the system.
+    """
+
+    def __init__(self, addresses: Iterable[str]) -> None:
+        self.paths = paths_below(addresses)
+        paths = {path: PurePosixPath(path) for path in sorted({*self.paths.values()})}
+        self.cells: dict[str, tuple[str, str]] = {}
+        try:
+            cells = {path: cell for cell, path in scan(paths).cells.items()}
+            if all(cell[0] in paths[path].parent.parts for path, cell in cells.items()):
+                self.cells = cells
+        except UnclearNames:
+            if len({path.stem for path in paths.values()}) < len(paths):
+                self.cells = {
+                    name: (path.parent.as_posix(), path.stem)
+                    for name, path in paths.items()
+                    if len(path.parts) > 1 and path.parent.name not in OF_CLIPS
+                }
+        if len({condition for condition, _ in self.cells.values()}) < 2:
+            self.cells = {}
+
+    def clip(self, address: str) -> RemoteClip:
+        """The clip of an address, after its path."""
+        path = self.paths[address]
+        condition, item = self.cells.get(path, ("", ""))
+        stimulus = PurePosixPath(path).with_suffix("").as_posix()
+        return RemoteClip(stimulus, address, condition=condition, item=item)
+
+    def completed(self, clip: RemoteClip, address: str) -> RemoteClip:
+        """The clip of a row that names an address, with what only the path says."""
+        own = self.clip(address)
+        return replace(
+            clip,
+            source=address,
+            stimulus=own.stimulus if ":/" in clip.stimulus else clip.stimulus,  # no id of its own
+            condition=clip.condition or own.condition,
+            item=clip.item or own.item,
         )
 
 
@@ -199,31 +246,36 @@ def _of_parquet(place: str) -> Iterator[RemoteClip]:
         )
         if audio is None:
             raise CorpusError(f"{place}: no column of audio, with bytes and path")
-        names = {name.casefold(): name for name in table.schema_arrow.names if name != audio}
-        ours = {
-            key: next((names[each] for each in others if each in names), None)
-            for key, others in COLUMNS.items()
-            if key != "file"
-        }
+        others = [name for name in table.schema_arrow.names if name != audio]
+        columns = [audio, *named_columns(others).values()]
         number = 0
-        columns = [audio, *filter(None, ours.values())]
         for batch in table.iter_batches(batch_size=1, columns=columns):  # a row may have 500 MB
             for row in batch.to_pylist():
-                sound = row[audio] or {}
+                sound = row.pop(audio) or {}
                 if not sound.get("bytes"):
                     raise CorpusError(f"{place}, row {number}: no audio in it")
-                cells = {key: str(row[name] or "") for key, name in ours.items() if name}
                 path = PurePosixPath(sound.get("path") or f"{PurePosixPath(place).stem}_{number}")
-                yield RemoteClip(
-                    cells.get("stimulus") or path.stem,
-                    f"{place}#{number}/{path.name}",
-                    cells.get("text") or cells.get("transcript", ""),
-                    cells.get("condition", ""),
-                    cells.get("item", ""),
-                    cells.get("language", ""),
-                    BytesIO(sound["bytes"]),
+                clip = RemoteClip(
+                    path.stem, f"{place}#{number}/{path.name}", content=BytesIO(sound["bytes"])
                 )
+                yield _with_cells(clip, row)
                 number += 1
+
+
+def _with_cells(clip: RemoteClip, row: Mapping[str, Any]) -> RemoteClip:
+    """The clip with what the columns of a row, or the keys of an object, say of it."""
+    cells = {ours: row[name] for ours, name in named_columns(row).items()}
+    said = {
+        ours: str(value).strip() for ours, value in cells.items() if isinstance(value, str | int)
+    }
+    return replace(
+        clip,
+        stimulus=said.get("stimulus") or clip.stimulus,
+        text=said.get("text") or said.get("transcript") or clip.text,
+        condition=said.get("condition") or clip.condition,
+        item=said.get("item") or clip.item,
+        language=said.get("language") or clip.language,
+    )
 
 
 class _TimedFile:
@@ -250,6 +302,7 @@ class _BoundedMember(tarfile.TarInfo):
 def _of_shard(place: str, until: float) -> Iterator[RemoteClip]:
     """Members of one key stand together: ``key.flac``, ``key.txt``, ``key.json``.
 
+    The JSON has the columns of a table, and the folder of a key is its system.
     Other members are passed over without being kept, and a clip is kept on disk.
     """
     mode: Any = "r|" if place.endswith(".tar") else "r|gz"
@@ -296,5 +349,14 @@ def _of_sample(
     if not ending:
         return
     audio.seek(0)
-    text = decoded(texts[".txt"])[0].strip() if ".txt" in texts else ""
-    yield RemoteClip(PurePosixPath(key).name, f"{place}#{key}{ending}", text, content=audio)
+    path = PurePosixPath(key)
+    folder = path.parent.name
+    clip = RemoteClip(key, f"{place}#{key}{ending}", content=audio)
+    if folder and folder not in OF_CLIPS:
+        clip = replace(clip, condition=folder, item=path.name)
+    if ".json" in texts:
+        facts = read_json(texts[".json"], finite=False)
+        clip = _with_cells(clip, facts if isinstance(facts, dict) else {})
+    if text := decoded(texts.get(".txt", b""))[0].strip():
+        clip = replace(clip, text=text)
+    yield clip

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from config.missing_packages import installing
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
@@ -150,6 +150,24 @@ def check_address(address: str) -> None:
 def without_secrets(address: str) -> str:
     """Return an address without user and password, and without the query of a web address."""
     return WEB_QUERY.sub(r"\1", WEB_USER.sub(r"\1", USER.sub("", address)))
+
+
+def paths_below(addresses: Iterable[str]) -> dict[str, str]:
+    """Return the path of each address below what all have in common, without user and query.
+
+    So ``system/sentence_01.wav`` stays readable as system and sentence.
+    """
+    paths = {each: PurePosixPath(_path_of(each)) for each in addresses}
+    if not paths:
+        return {}
+    shared = os.path.commonpath([str(path.parent) for path in paths.values()])
+    return {each: path.relative_to(shared).as_posix() for each, path in paths.items()}
+
+
+def _path_of(address: str) -> str:
+    """The host, or bucket, and the path of an address."""
+    path = without_secrets(address).partition("://")[2].strip("/")
+    return (unquote(path) if is_web(address) else path).strip("/") or "clip"
 
 
 def address_sha256(address: str) -> str:

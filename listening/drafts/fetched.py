@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
 
 from listening.audio.fetching import (
     SOURCES,
@@ -17,6 +15,7 @@ from listening.audio.fetching import (
     fetch_into,
     fetched_files,
     is_web,
+    paths_below,
 )
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES
 from listening.drafts.folder import Rows, folder_of, place_of
@@ -41,8 +40,11 @@ def fetch_some(
     for address in addresses:
         if not is_web(address):
             raise NotFetched(f"“{address[:80]}” is not a web address.")
-    names = file_names(addresses)
-    clips = [RemoteClip(names[address], address) for address in addresses]
+    paths = paths_below(addresses)
+    clips = [
+        RemoteClip(PurePosixPath(path).with_suffix("").as_posix(), address)
+        for address, path in paths.items()
+    ]
     folder, record = folder_of(draft), place_of(draft) / SOURCES
     limits = Limits(WEB_FILES, WEB_ARCHIVE_BYTES, seconds, FILE_S)
     try:
@@ -51,18 +53,6 @@ def fetch_some(
         known = {row["address_sha256"] for row in fetched_files(folder, record)}
         return sum(address_sha256(each) not in known for each in addresses), len(addresses)
     return 0, len(addresses)
-
-
-def file_names(addresses: list[str]) -> dict[str, str]:
-    """Return the path of each address below what all have in common, without its ending.
-
-    So ``system/sentence_01.wav`` stays readable as system and sentence.
-    """
-    paths = {each: PurePosixPath(unquote(urlsplit(each).path)) for each in addresses}
-    shared = os.path.commonpath([str(path.parent) for path in paths.values()])
-    return {
-        each: path.relative_to(shared).with_suffix("").as_posix() for each, path in paths.items()
-    }
 
 
 def note_sources(draft: Draft, rows: Rows) -> None:

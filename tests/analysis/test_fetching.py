@@ -145,6 +145,48 @@ def test_an_answer_that_is_no_sound_is_refused_and_fetched_again(server, tmp_pat
     assert server.asked.count("/page.wav") == 3
 
 
+def test_the_folders_of_addresses_are_systems_where_names_repeat(server, tmp_path):
+    names = [f"{system}/00{n}" for system in ("sysA", "sysB") for n in (1, 2)]
+    for name, data in zip(names, CLIPS.values(), strict=True):
+        server.files[f"/set/{name}.flac"] = data
+    of_each = {name: f"{server.url}/set/{name}.flac" for name in names}
+    lines = "".join(f"{address}\n" for address in of_each.values())
+    for source, content, expected in (
+        ("all.txt", lines, names),
+        ("two.txt", f"{of_each['sysA/001']}\n{of_each['sysB/001']}\n", ["sysA/001", "sysB/001"]),
+        ("table.csv", f"file\n{lines}", names),
+    ):
+        (tmp_path / source).write_text(content)
+        found = fetch(tmp_path / source, tmp_path / f"study-{source}")
+        assert [row["stimulus"] for row in found] == expected
+        assert [f"{row['condition']}/{row['item']}" for row in found] == expected
+    (tmp_path / "ids.csv").write_text(
+        "id,system,file\n" + "".join(f"{n[-3:]},{n[:4]},{of_each[n]}\n" for n in names)
+    )
+    found = fetch(tmp_path / "ids.csv", tmp_path / "ids")
+    assert [row["stimulus"] for row in found] == ["001", "002", "sysB/001", "sysB/002"]
+    assert [f"{row['condition']}/{row['item']}" for row in found] == names
+
+
+def test_a_shard_says_text_and_system_in_json_and_else_by_folders(tmp_path):
+    facts = {"text": "Hello", "system": "vits", "lang": "de", "words": ["a"]}
+    first, second, third, *_ = CLIPS.values()
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, data in (
+            *(("./001.flac", first), ("./001.json", json.dumps(facts).encode())),
+            *(("sysA/001.flac", second), ("sysB/001.flac", third)),
+        ):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    found = fetch(tmp_path / "a.tar", tmp_path / "study")
+    assert [[row[n] for n in ("stimulus", "condition", "item")] for row in found] == [
+        *(["001", "vits", "001"], ["sysA/001", "sysA", "001"], ["sysB/001", "sysB", "001"]),
+    ]
+    assert (found[0]["text"], found[0]["language"]) == ("Hello", "de")
+    check(tmp_path / "study", (first, second, third))
+
+
 def test_parquet_with_an_audio_column_has_its_texts_and_systems(tmp_path):
     audio = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     table = pa.table(
