@@ -230,7 +230,7 @@ def _file_name(clip: RemoteClip, part: Path, taken: set[str]) -> str:
             head = file.read(4)
         ending = next((end for begin, end in BEGINS if head.startswith(begin)), ".mp3")
     parts = [re.sub(r"[^\w.-]+", "_", part) for part in clip.stimulus.split("/")]
-    stem = "/".join(part for part in parts if part.strip("."))
+    stem = "/".join(part for part in parts if part.strip(".")) or "clip"
     name = f"{AUDIO}/{stem}{ending}"
     if name in taken:
         name = f"{AUDIO}/{stem}-{address_sha256(clip.source)[:8]}{ending}"

@@ -266,6 +266,12 @@ def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path, monkeypatch):
     fetch("memory://bucket/clips", tmp_path / "clips")
     listed = check(tmp_path / "clips", CLIPS.values())
     assert listed[0]["source"] == f"memory://bucket/clips/{FIRST}.flac"
+    for system in ("sysA", "sysB"):
+        memory.pipe(f"/bucket/two/{system}/001.flac", CLIPS[FIRST])
+    found = fetch("memory://bucket/two", tmp_path / "two")
+    assert [(row["stimulus"], row["condition"]) for row in found] == [
+        *(("sysA/001", "sysA"), ("sysB/001", "sysB")),
+    ]
     with pytest.raises(CommandError, match="no audio files; check the address"):
         fetch("memory://bucket/nothing", tmp_path / "nothing")
 
@@ -313,6 +319,7 @@ def test_secrets_of_addresses_are_not_written_down():
         ("ftp://me:word@host.org/a.wav", "ftp:// addresses are not fetched"),
         ("zip://a.wav::http://127.0.0.1/a.zip", "chains of addresses are not fetched"),
         ("s3://bucket::file:///etc/hostname", "chains of addresses are not fetched"),
+        ("az://box/a.wav", "needs the package adlfs, which is not installed here: "),
         ("abfss://box@account/a.wav", "needs the package adlfs, which is not installed here: "),
     ],
 )
