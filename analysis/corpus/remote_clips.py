@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tarfile
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -109,9 +108,9 @@ def _readable(place: str, clips: Iterator[RemoteClip]) -> Iterator[RemoteClip]:
     """The clips of a file; CorpusError where it is missing, damaged or none of its kind."""
     try:
         yield from clips
-    except CorpusError:
+    except (CorpusError, LimitReached):
         raise
-    except (OSError, ValueError, EOFError, tarfile.TarError, zlib.error) as error:
+    except Exception as error:  # each system of files has its own
         shown = without_secrets(place)
         why = str(error).replace(place, shown)
         raise CorpusError(f"{shown}: cannot be read ({why}); check it, or copy it again") from None
@@ -178,9 +177,9 @@ class _Layout:
         except UnclearNames:
             if len({path.stem for path in paths.values()}) < len(paths):
                 self.cells = {
-                    name: (path.parent.as_posix(), path.stem)
+                    name: ("-".join(folders), path.stem)
                     for name, path in paths.items()
-                    if len(path.parts) > 1 and path.parent.name not in OF_CLIPS
+                    if (folders := _folders_of_systems(path))
                 }
         if len({condition for condition, _ in self.cells.values()}) < 2:
             self.cells = {}
@@ -202,6 +201,10 @@ class _Layout:
             condition=clip.condition or own.condition,
             item=clip.item or own.item,
         )
+
+
+def _folders_of_systems(path: PurePosixPath) -> list[str]:
+    return [folder for folder in path.parent.parts if folder not in OF_CLIPS]
 
 
 def _check_address(where: str, address: str) -> None:
@@ -350,10 +353,9 @@ def _of_sample(
         return
     audio.seek(0)
     path = PurePosixPath(key)
-    folder = path.parent.name
     clip = RemoteClip(key, f"{place}#{key}{ending}", content=audio)
-    if folder and folder not in OF_CLIPS:
-        clip = replace(clip, condition=folder, item=path.name)
+    if folders := _folders_of_systems(path):
+        clip = replace(clip, condition=folders[-1], item=path.name)
     if ".json" in texts:
         facts = read_json(texts[".json"], finite=False)
         clip = _with_cells(clip, facts if isinstance(facts, dict) else {})

@@ -174,14 +174,15 @@ def test_a_shard_says_text_and_system_in_json_and_else_by_folders(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for name, data in (
             *(("./001.flac", first), ("./001.json", json.dumps(facts).encode())),
-            *(("sysA/001.flac", second), ("sysB/001.flac", third)),
+            *(("sysA/wavs/001.flac", second), ("sysB/wavs/001.flac", third)),
         ):
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     found = fetch(tmp_path / "a.tar", tmp_path / "study")
     assert [[row[n] for n in ("stimulus", "condition", "item")] for row in found] == [
-        *(["001", "vits", "001"], ["sysA/001", "sysA", "001"], ["sysB/001", "sysB", "001"]),
+        *(["001", "vits", "001"], ["sysA/wavs/001", "sysA", "001"]),
+        ["sysB/wavs/001", "sysB", "001"],
     ]
     assert (found[0]["text"], found[0]["language"]) == ("Hello", "de")
     check(tmp_path / "study", (first, second, third))
@@ -267,10 +268,10 @@ def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path, monkeypatch):
     listed = check(tmp_path / "clips", CLIPS.values())
     assert listed[0]["source"] == f"memory://bucket/clips/{FIRST}.flac"
     for system in ("sysA", "sysB"):
-        memory.pipe(f"/bucket/two/{system}/001.flac", CLIPS[FIRST])
+        memory.pipe(f"/bucket/two/{system}/wavs/001.flac", CLIPS[FIRST])
     found = fetch("memory://bucket/two", tmp_path / "two")
     assert [(row["stimulus"], row["condition"]) for row in found] == [
-        *(("sysA/001", "sysA"), ("sysB/001", "sysB")),
+        *(("sysA/wavs/001", "sysA"), ("sysB/wavs/001", "sysB")),
     ]
     with pytest.raises(CommandError, match="no audio files; check the address"):
         fetch("memory://bucket/nothing", tmp_path / "nothing")
