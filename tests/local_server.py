@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 
 class LocalServer:
-    """Files by their paths; use it as a context."""
+    """Files by their paths, or by paths with queries; use it as a context."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self.files, self.redirects = files, dict[str, str]()
@@ -20,7 +20,7 @@ class LocalServer:
             def do_GET(self) -> None:
                 path = urlsplit(self.path).path
                 given.asked.append(path)
-                content = given.files.get(path, b"")
+                content = given.files.get(self.path) or given.files.get(path, b"")
                 self.send_response(302 if path in given.redirects else 200 if content else 404)
                 if path in given.redirects:
                     self.send_header("Location", given.redirects[path])

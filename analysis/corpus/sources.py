@@ -109,7 +109,7 @@ def _of_file(path: Path, language: str, audio: Path | None) -> tuple[list[Corpus
 
 def _of_table(path: Path, language: str, audio: Path | None) -> tuple[list[CorpusClip], list[str]]:
     rows, notes = _rows(path)
-    names = _named_columns({name for _, row in rows for name in row})
+    names = named_columns({name for _, row in rows for name in row})
     if not {"file", "text", "transcript"} & set(names):
         raise CorpusError(
             f"{path}: no column of files or texts; call one “file”, with paths relative to the "
@@ -179,7 +179,7 @@ def _text_of(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _named_columns(names: Iterable[str]) -> dict[str, str]:
+def named_columns(names: Iterable[str]) -> dict[str, str]:
     """Our name of a column -> its name in the table, as far as they are known."""
     folded = {name.casefold(): name for name in sorted(names)}
     results = {}
@@ -196,7 +196,7 @@ def _is_without_header(text: str) -> bool:
         return True  # the text and its normalized form are the same, which no header has
     layout = layout_of(text)
     narrow = len(layout.names) in (2, 3) and layout.delimiter in ("|", "\t")
-    return narrow and not _named_columns(layout.names)
+    return narrow and not named_columns(layout.names)
 
 
 def _of_lines(path: Path, text: str, language: str) -> tuple[list[CorpusClip], list[str]]:

@@ -11,30 +11,42 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
+from config.missing_packages import installing
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
 from listening.common.sound_files import EXTENSIONS as ENDINGS
+from listening.common.sound_files import AudioError, open_sound
 from listening.common.whole_files import write_whole
 from listening.design.studyfile.writer import rows_text
 
 STIMULI, SOURCES, AUDIO = "stimuli.csv", "sources.csv", "audio"
-SOURCE_COLUMNS = ("file", "source", "sha256", "bytes")
+SOURCE_COLUMNS = ("file", "source", "sha256", "bytes", "address_sha256")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 WEB = ("http://", "https://")
+STORAGE = {  # schemes of fsspec that are read, and the package of each
+    **{"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub"},
+    **{"az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"},
+}
+USER = re.compile(r"(?<=://)[^/?#]*:[^/?#]*@")  # with a password
+WEB_USER = re.compile(r"(https?://)[^/?#]*@", re.IGNORECASE)
+WEB_QUERY = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
 BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
 EXTENSIONS = frozenset(f".{ending}" for ending in ENDINGS)
 PIECE_BYTES = 1024**2
+FIRST_FRAMES = 4096
 Download = Callable[[str, Path, int, float], None]  # address, target, most bytes, seconds
 Say = Callable[[int, int], None]  # files and bytes so far
 
 
 @dataclass(frozen=True)
 class RemoteClip:
-    """A clip and where it lies; ``content`` are its bytes where the source holds them."""
+    """A clip and where it lies; ``content`` is its file where the source holds it."""
 
     stimulus: str
     source: str
@@ -42,7 +54,8 @@ class RemoteClip:
     condition: str = ""
     item: str = ""
     language: str = ""
-    content: bytes | None = field(default=None, repr=False)
+    content: IO[bytes] | None = field(default=None, repr=False)
+    where: str = ""  # its row in a list or table
 
 
 @dataclass(frozen=True)
@@ -75,18 +88,19 @@ def fetch_into(
     """Bring clips into ``folder``/audio, and return the rows of stimuli.csv.
 
     ``download`` brings a web address. Each file comes to its place when it is whole, and then into
-    ``record`` (sources.csv of the folder) with its address (without secrets) and SHA-256. Raises
-    LimitReached, and NotFetched for a clip that cannot be brought.
+    ``record`` (sources.csv of the folder) with its address (without secrets), its SHA-256 and that
+    of the whole address, which says in a later run that it is there. Raises LimitReached, and
+    NotFetched for a clip that cannot be brought.
     """
     limits = limits or Limits()
     until = time.monotonic() + limits.seconds
     record = record or folder / SOURCES
-    known = fetched_files(folder, record)
+    known = {row["address_sha256"]: row["file"] for row in fetched_files(folder, record)}
     files, size, rows = 0, 0, []
     names: dict[str, str] = {}
     for clip in clips:
-        source = without_secrets(clip.source)
-        file = known.get(source)
+        key = address_sha256(clip.source)
+        file = known.get(key)
         if file is None:
             if files >= limits.files:
                 raise LimitReached(f"{limits.files:,} files were brought, the most of a run")
@@ -102,8 +116,8 @@ def fetch_into(
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             os.replace(part, folder / file)
             files, size = files + 1, size + (folder / file).stat().st_size
-            _remember(record, folder / file, file, source)
-            known[source] = file
+            _remember(record, folder / file, file, clip.source)
+            known[key] = file
             progress(files, size)
         names[file] = clip.stimulus
         rows.append(_row(clip, file))
@@ -117,13 +131,48 @@ def write_stimuli(folder: Path, rows: Sequence[dict[str, str]]) -> None:
     write_whole(folder / STIMULI, rows_text(rows).encode())
 
 
+def is_web(address: str) -> bool:
+    """Whether an address is one of the web, which `Download` brings."""
+    return address.lower().startswith(WEB)
+
+
+def check_address(address: str) -> None:
+    """Raise ValueError for an address of a scheme that is not fetched, and for a chain of them."""
+    if is_web(address):
+        return
+    scheme = address.partition("://")[0].lower()
+    if scheme not in STORAGE or "::" in address:
+        what = "chains of addresses" if "::" in address else f"{scheme}:// addresses"
+        allowed = ", ".join(("https", "http", *STORAGE))
+        raise ValueError(f"{what} are not fetched. Use one of {allowed}, or copy the files here")
+
+
 def without_secrets(address: str) -> str:
-    """Return a web address without user, password and query, which may hold keys."""
-    if not address.startswith(WEB):
-        return address
-    parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    """Return an address without user and password, and without the query of a web address."""
+    return WEB_QUERY.sub(r"\1", WEB_USER.sub(r"\1", USER.sub("", address)))
+
+
+def paths_below(addresses: Iterable[str]) -> dict[str, str]:
+    """Return the path of each address below what all have in common, without user and query.
+
+    So ``system/sentence_01.wav`` stays readable as system and sentence.
+    """
+    paths = {each: PurePosixPath(_path_of(each)) for each in addresses}
+    if not paths:
+        return {}
+    shared = os.path.commonpath([str(path.parent) for path in paths.values()])
+    return {each: path.relative_to(shared).as_posix() for each, path in paths.items()}
+
+
+def _path_of(address: str) -> str:
+    """The host, or bucket, and the path of an address."""
+    path = without_secrets(address).partition("://")[2].strip("/")
+    return (unquote(path) if is_web(address) else path).strip("/") or "clip"
+
+
+def address_sha256(address: str) -> str:
+    """Return the SHA-256 of a whole address, its query included, which is not recorded."""
+    return hashlib.sha256(address.encode()).hexdigest()
 
 
 def _row(clip: RemoteClip, file: str) -> dict[str, str]:
@@ -140,19 +189,29 @@ def _row(clip: RemoteClip, file: str) -> dict[str, str]:
 
 def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> None:
     try:
-        if clip.content is not None:
-            part.write_bytes(clip.content)
-        elif clip.source.startswith(WEB):
+        if clip.content is None and is_web(clip.source):
             download(clip.source, part, CLIP_BYTES, seconds)
         else:
-            with opened(clip.source) as source, part.open("wb") as target:
-                _copy(source, target, seconds)
-    except (OSError, ValueError) as error:
+            here = nullcontext(clip.content) if clip.content else opened(clip.source)
+            with here as source, part.open("wb") as target:
+                copy_bounded(source, target, seconds)
+        check_sound(part)
+    except Exception as error:  # each system of files has its own
         part.unlink(missing_ok=True)
-        raise NotFetched(f"{without_secrets(clip.source)}: {error}") from None
+        shown = without_secrets(clip.source)
+        why = str(error).replace(clip.source, shown)
+        raise NotFetched(": ".join(filter(None, (clip.where, shown, why)))) from None
 
 
-def _copy(source: IO[bytes], target: IO[bytes], seconds: float) -> None:
+def check_sound(path: Path) -> None:
+    """Raise AudioError for a file whose beginning cannot be decoded, such as a web page."""
+    with open_sound(path) as sound:
+        if not any(len(block) for block in sound.blocks(FIRST_FRAMES)):
+            raise AudioError("The file holds no sound.", "Copy it again from its source.")
+
+
+def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:
+    """Copy a clip piece by piece; ValueError where it is too large or takes too long."""
     until, size = time.monotonic() + seconds, 0
     while piece := source.read(PIECE_BYTES):
         size += len(piece)
@@ -171,27 +230,28 @@ def _file_name(clip: RemoteClip, part: Path, taken: set[str]) -> str:
             head = file.read(4)
         ending = next((end for begin, end in BEGINS if head.startswith(begin)), ".mp3")
     parts = [re.sub(r"[^\w.-]+", "_", part) for part in clip.stimulus.split("/")]
-    stem = "/".join(part for part in parts if part.strip("."))
+    stem = "/".join(part for part in parts if part.strip(".")) or "clip"
     name = f"{AUDIO}/{stem}{ending}"
     if name in taken:
-        name = f"{AUDIO}/{stem}-{hashlib.sha256(clip.source.encode()).hexdigest()[:8]}{ending}"
+        name = f"{AUDIO}/{stem}-{address_sha256(clip.source)[:8]}{ending}"
     return name
 
 
-def fetched_files(folder: Path, record: Path) -> dict[str, str]:
-    """Source -> file, of what an earlier run brought and is still there; other rows are dropped."""
+def fetched_files(folder: Path, record: Path) -> list[dict[str, str]]:
+    """Return the rows of ``record`` whose files are still there, and drop the others from it."""
     if not record.is_file():
-        return {}
+        return []
     with record.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if None not in row.values()]
     whole = [
         row
         for row in rows
-        if (folder / row["file"]).is_file()
+        if row.get("address_sha256")
+        and (folder / row["file"]).is_file()
         and str((folder / row["file"]).stat().st_size) == row["bytes"]
     ]
     write_whole(record, rows_text(whole, SOURCE_COLUMNS).encode())
-    return {row["source"]: row["file"] for row in whole}
+    return whole
 
 
 def _remember(record: Path, place: Path, file: str, source: str) -> None:
@@ -202,13 +262,30 @@ def _remember(record: Path, place: Path, file: str, source: str) -> None:
         writer = csv.writer(table, lineterminator="\n")
         if is_new:
             writer.writerow(SOURCE_COLUMNS)
-        writer.writerow([file, source, sha256, place.stat().st_size])
+        address = address_sha256(source)
+        writer.writerow([file, without_secrets(source), sha256, place.stat().st_size, address])
 
 
 def opened(place: str) -> Any:
     """Return a file or an address of fsspec, opened for reading bytes."""
     if not ADDRESS.match(place):
         return Path(place).open("rb")
+    system, path = storage_of(place)
+    return system.open(path, "rb")
+
+
+def storage_of(address: str) -> tuple[Any, str]:
+    """Return the file system of fsspec and the path of an address; ValueError if it is not read."""
+    check_address(address)
     import fsspec
 
-    return fsspec.open(place, "rb").open()
+    scheme = address.partition("://")[0].lower()
+    try:
+        fsspec.get_filesystem_class(scheme)
+    except (ImportError, ValueError):
+        package = STORAGE[scheme]
+        raise ValueError(
+            f"needs the package {package}, which is not installed here: {installing(package)}"
+        ) from None
+    system, path = fsspec.core.url_to_fs(scheme + address[len(scheme) :])
+    return system, path

@@ -20,6 +20,7 @@ ARCHIVE_ENTRY_BYTES = 500 * MB
 ARCHIVE_RATIO = 100  # sound hardly compresses
 ARCHIVE_RATIO_FROM_BYTES = 20 * MB
 ARCHIVE_DEPTH = 12  # folders
+SHARD_TEXT_BYTES = 1 * MB  # of a text beside a clip in a .tar, and of a member's header
 LISTED_BYTES = 300  # that an entry takes in the table of contents, at most on average
 WEB_FILES = 20_000  # in an upload, and in a draft
 WEB_SOUND_BYTES = 500 * MB

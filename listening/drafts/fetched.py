@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
 
 from listening.audio.fetching import (
     SOURCES,
-    WEB,
     Download,
     LimitReached,
     Limits,
     NotFetched,
     RemoteClip,
+    address_sha256,
     fetch_into,
     fetched_files,
-    without_secrets,
+    is_web,
+    paths_below,
 )
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES
 from listening.drafts.folder import Rows, folder_of, place_of
@@ -39,36 +38,27 @@ def fetch_some(
     if len(addresses) > WEB_FILES:
         raise NotFetched(f"A draft holds at most {WEB_FILES:,} files.")
     for address in addresses:
-        if not address.lower().startswith(WEB):
+        if not is_web(address):
             raise NotFetched(f"“{address[:80]}” is not a web address.")
-    names = file_names(addresses)
-    clips = [RemoteClip(names[address], address) for address in addresses]
+    paths = paths_below(addresses)
+    clips = [
+        RemoteClip(PurePosixPath(path).with_suffix("").as_posix(), address)
+        for address, path in paths.items()
+    ]
     folder, record = folder_of(draft), place_of(draft) / SOURCES
     limits = Limits(WEB_FILES, WEB_ARCHIVE_BYTES, seconds, FILE_S)
     try:
         fetch_into(folder, clips, download, limits=limits, record=record)
     except LimitReached:
-        known = fetched_files(folder, record)
-        return sum(without_secrets(each) not in known for each in addresses), len(addresses)
+        known = {row["address_sha256"] for row in fetched_files(folder, record)}
+        return sum(address_sha256(each) not in known for each in addresses), len(addresses)
     return 0, len(addresses)
-
-
-def file_names(addresses: list[str]) -> dict[str, str]:
-    """Return the path of each address below what all have in common, without its ending.
-
-    So ``system/sentence_01.wav`` stays readable as system and sentence.
-    """
-    paths = {each: PurePosixPath(unquote(urlsplit(each).path)) for each in addresses}
-    shared = os.path.commonpath([str(path.parent) for path in paths.values()])
-    return {
-        each: path.relative_to(shared).with_suffix("").as_posix() for each, path in paths.items()
-    }
 
 
 def note_sources(draft: Draft, rows: Rows) -> None:
     """Write into the rows where each fetched file is from."""
     known = fetched_files(folder_of(draft), place_of(draft) / SOURCES)
-    sources = {file: source for source, file in known.items()}
+    sources = {each["file"]: each["source"] for each in known}
     for row in rows:
         if row["file"] in sources:
             row["source"] = sources[row["file"]]

@@ -33,6 +33,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--language", default="", help="Language of texts that name none.")
         parser.add_argument(
+            "--audio",
+            type=Path,
+            help="Folder that holds the local files of a table. Default: that of the table.",
+        )
+        parser.add_argument(
             "--most-files", type=int, default=WEB_FILES, help="Maximum number of files of a run."
         )
         parser.add_argument("--most-gb", type=float, default=20.0, help="Maximum size of a run.")
@@ -59,7 +64,11 @@ class Command(BaseCommand):
         size = int(options["most_gb"] * 1e9)
         limits = Limits(options["most_files"], size, seconds, seconds)
         clips = clips_of(
-            options["source"], condition=options["condition"], language=options["language"]
+            options["source"],
+            condition=options["condition"],
+            language=options["language"],
+            audio=options["audio"],
+            until=time.monotonic() + seconds,
         )
         self.said_at = time.monotonic()
         self.done = (0, 0)
