@@ -193,6 +193,9 @@ def test_scores_that_are_not_those_of_the_report_stay_out(table):
         plain = BundleChoice(figures=False)
         files = {name for name, _ in bundle_files(report, None, given, wanted=plain)}
         assert ("scores.csv" in files) is there
+    paper = BundleChoice(everything=False, figures=False)
+    readme = dict(bundle_files(report, table, scores, wanted=paper))["README.txt"].decode()
+    assert '\n(scores.csv is in the bundle "Everything".)' in readme
 
 
 @pytest.mark.slow

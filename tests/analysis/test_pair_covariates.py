@@ -213,7 +213,8 @@ def test_words_such_as_voices_get_an_effect_for_each_against_the_most_frequent()
     }
     options = Options(rules=(), covariates=("side", "voice", "noise"))
     noise = {clip: f"{n % 11}" for n, clip in enumerate(stimuli)}
-    covariates = {"voice": voices, "noise": noise}
+    unrated = {f"unrated {n}": "ben" for n in range(50)}
+    covariates = {"voice": voices | unrated, "noise": noise}
     given = replace(given_of(table, options), scores=scores, covariates=covariates)
     found = PairCovariates().make(given)
     _, ben, cleo, number = found.tables[0].rows
@@ -260,14 +261,14 @@ def test_a_covariate_that_cannot_be_used_is_named_and_the_rest_is_shown():
     covariates = {
         "only": dict.fromkeys(clips, "nan"),
         "many": {clip: f"word {n}" for n, clip in enumerate(clips)},
-        "elsewhere": {"clip of another task": "3"},
+        "elsewhere": {clips[0]: "3", "clip of another task": "4"},
     }
     options = Options(rules=(), covariates=("side", "length_s", "gone", *covariates))
     given = replace(given_of(table, options), scores=scores, covariates=covariates)
     found = PairCovariates().make(given)
     assert [row["name"] for row in found.tables[0].rows] == ["Heard second", "length_s"]
     said = " ".join(found.warnings)
-    assert "only: differs by system alone or not at all" in said
+    assert "only: no variation beyond systems" in said
     assert "The covariate many has 60 different words" in said
     assert "No covariate gone; there are side, length_s, only and elsewhere." in said
     assert "columns like covariate_gone and versus_covariate_gone." in said

@@ -93,7 +93,7 @@ def test_the_exported_ratings_give_the_same_effects_again(tmp_path, monkeypatch,
     again = part_in(tmp_path / "again")
     assert not again["problem"]
     warned = " ".join(again["warnings"])
-    assert "constant: differs by system alone or not at all" in warned
+    assert "constant: no variation beyond systems" in warned
     assert "No covariate absent" in warned
     if everything:
         assert again["tables"] == part_in(out)["tables"]

@@ -13,7 +13,7 @@ from analysis.citations import cite
 from analysis.formatting import counted, enumerated, interval_text, number
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.covariate_columns import covariate_columns
+from analysis.ratings.covariate_columns import Covariates, covariate_columns
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.metric_scores import newest_scores, titles
 from analysis.report.content import Content, Table, column, table_row
@@ -86,7 +86,7 @@ class PairCovariates(FamilyPart):
     """Strengths of pairs that hold what clips differ in besides: side, length, loudness."""
 
     key = "pair_covariates"
-    version = "1"
+    version = "2"
     title = "Pairs with covariates"
     order = 24
     always = False
@@ -184,14 +184,23 @@ def _unusable(inputs: PartInput) -> dict[str, str]:
     return problems
 
 
-def _texts(inputs: PartInput) -> dict[str, Mapping[str, str]]:
-    """By name and clip the covariates that were asked for and are voices or declared."""
+def _texts(inputs: PartInput) -> Covariates:
+    """By name and clip the covariates that were asked for and are voices or declared.
+
+    They have the clips of the table alone: the most frequent word, with which others are
+    compared, is then the same for a study and for its exported ratings.
+    """
+    key = ("pair_covariates", "clips")
+    if key not in inputs.shared:
+        sides = (inputs.table[side].unique() for side in ("stimulus", "versus_stimulus"))
+        inputs.shared[key] = {str(clip) for side in sides for clip in side}
     texts = {"voice": _voices(inputs.ratings), **inputs.covariates}
-    return {
-        name: values
-        for name, values in texts.items()
-        if name in inputs.options.covariates and any(values.values())
+    rated = {
+        name: {clip: own[clip] for clip in own if own[clip] and clip in inputs.shared[key]}
+        for name, own in texts.items()
+        if name in inputs.options.covariates
     }
+    return {name: own for name, own in rated.items() if own}
 
 
 def _voices(ratings: pd.DataFrame) -> dict[str, str]:
@@ -354,6 +363,6 @@ def _warnings(
     if model.confounded:
         names = enumerated([titles_of[name] for name in model.confounded])
         yield (
-            f"{names}: differs by system alone or not at all, so its effect cannot be told from "
-            "strengths. It is in no fit."
+            f"{names}: no variation beyond systems and other covariates, so no effect can be told "
+            "from strengths. Not in the fit."
         )

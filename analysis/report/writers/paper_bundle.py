@@ -37,6 +37,8 @@ NAMES = {  # in the order of the README
     "README.txt": "this file",
 }
 FIGURES = ("figure.pdf", "figure.svg")
+SCORES = "--scores scores.csv"
+ELSEWHERE = '\n(scores.csv is in the bundle "Everything".)'
 BIBLIOGRAPHY, RATINGS, README = "references.bib", "ratings.csv", "README.txt"
 _README = """Paper files of {studies}
 {line}
@@ -128,7 +130,7 @@ def _readme(report: Report, files: str, drawn: bool) -> str:
         basis="\n".join(_basis(report)),
         table_hash=origin["table_hash"],
         code=origin["code"],
-        again=origin["again"],
+        again=origin["again"] + ELSEWHERE * (SCORES in origin["again"]),
     )
 
 
