@@ -87,7 +87,7 @@ def test_from_the_door_to_the_end(
     page = new_page(color_scheme=scheme, **(PHONE if scheme == "dark" else {}))
     server = serve(test_rater_looks.whole_story())
     server.house.language = language
-    for stage in test_rater_looks.stages(page, server, begin="Begin"):
+    for stage in test_rater_looks.stages(page, server):
         report.look(page, stage)
         direction = page.evaluate("getComputedStyle(document.body).direction")
         assert direction == ("rtl" if language == "ar" else "ltr")

@@ -65,7 +65,7 @@ FAINT = (
 )
 
 
-def stages(page: Page, server: FakeServer, *, begin: str = "Begin") -> Iterator[str]:
+def stages(page: Page, server: FakeServer) -> Iterator[str]:
     """Walks through landing, check, and one trial of each kind; stops at each to be looked at."""
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{server.url}/r/x/")
@@ -78,7 +78,7 @@ def stages(page: Page, server: FakeServer, *, begin: str = "Begin") -> Iterator[
     answers = {"Human": "a breath before it", "2.5": "", "1": "", "4": "", "3": ""}
     for label, reason in answers.items():
         yield "introduction"
-        page.get_by_role("button", name=begin).click()
+        page.locator("[data-part=start]").click()
         expect(page.locator(".player").first).to_have_attribute("data-state", "ready")
         yield "locked trial"
         hear(page)
