@@ -21,6 +21,7 @@ from analysis.report.writers.methods_text import methods_text
 from analysis.web.first_runs import default_options
 from analysis.web.look_jobs import make_look, make_looks
 from analysis.web.study_tables import study_report
+from listening.common.command_name import command
 from listening.models import Block, Occurrence, Rater, Rating, Slot, Study, StudyEvent
 from listening.notifications import watching
 from listening.notifications.kinds import KINDS
@@ -411,7 +412,7 @@ def test_a_look_that_fails_is_named_and_tried_again(db, client, monkeypatch):
     page = client.get(url).content.decode()
     assert "failed on" in page
     assert "ZeroDivisionError: division by zero" in page
-    assert f"<code>manage.py make_looks {study.key}</code>" in page
+    assert f"<code>{command(f'make_looks {study.key}')}</code>" in page
     assert StudyEvent.objects.filter(study_id=study.pk, what="look_failed").count() == 1
     Study.objects.update(look_problem=study.look_problem | {"last": "2026-01-01T00:00:00+00:00"})
     assert make_looks() == [f"{study.key} 1"]
