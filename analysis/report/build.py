@@ -49,7 +49,7 @@ from analysis.report.report_schema import (
     ScreeningRow,
     TaskDesign,
 )
-from analysis.report.second_process import SecondProcess
+from analysis.report.second_process import Result
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
@@ -155,7 +155,7 @@ def _add_parts(
     report: Report,
     inputs: PartInput,
     grown: Callable[[Report], None],
-    apart: SecondProcess[list[PartRecord]] | None,
+    apart: Result[list[PartRecord]] | None,
 ) -> None:
     """Make the parts, each in its place as soon as it is there; those made ``apart`` last."""
     chosen = parts_to_make(inputs)
@@ -169,7 +169,7 @@ def _add_parts(
     def all_parts() -> Iterator[PartRecord]:
         yield from made_parts(inputs, here, say)
         if apart:
-            yield from apart.result(lambda: say(1.0, elsewhere[0].title))
+            yield from apart(lambda: say(1.0, elsewhere[0].title))
 
     for part in all_parts():
         in_place(report["parts"], part)
@@ -297,8 +297,13 @@ def _scales(known: pd.DataFrame) -> dict[str, list[float]]:
     return ends_of_families
 
 
+def are_scripted(raters: pd.Series) -> pd.Series:
+    """Whether each code of a rater is that of a simulated one."""
+    return raters.str.startswith(SCRIPTED)
+
+
 def _scripted_raters(ratings: pd.DataFrame) -> int:
-    return int(ratings["rater"].drop_duplicates().str.startswith(SCRIPTED).sum())
+    return int(are_scripted(ratings["rater"].drop_duplicates()).sum())
 
 
 def _simulated_note(ratings: pd.DataFrame) -> list[str]:

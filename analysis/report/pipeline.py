@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from analysis.report.part import Cancelled, Part, PartInput, silent
 from analysis.report.report_schema import PartRecord
-from analysis.report.second_process import SecondProcess, has_two_cores
+from analysis.report.second_process import Result, has_two_cores, second_process
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
 
@@ -40,7 +40,7 @@ def parts_to_make(inputs: PartInput) -> list[type[Part]]:
 
 
 @contextmanager
-def parts_apart(inputs: PartInput) -> Iterator[SecondProcess[list[PartRecord]] | None]:
+def parts_apart(inputs: PartInput) -> Iterator[Result[list[PartRecord]] | None]:
     """The parts about many metric scores, being made in a second process; None without one.
 
     ``inputs`` needs no report.
@@ -51,8 +51,8 @@ def parts_apart(inputs: PartInput) -> Iterator[SecondProcess[list[PartRecord]] |
     if not kinds:
         yield None
         return
-    with SecondProcess(_all_parts, replace(inputs, progress=silent), kinds) as process:
-        yield process
+    with second_process(_all_parts, replace(inputs, progress=silent), kinds) as result:
+        yield result
 
 
 @on_one_thread

@@ -6,11 +6,11 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, TypeVar
 
 CALL, RESULT = "call.pickle", "result.pickle"
 PROGRAM = f"""
@@ -21,48 +21,40 @@ from {__name__} import call_in
 call_in(Path(sys.argv[1]))
 """
 R = TypeVar("R")
+Result = Callable[[Callable[[], None]], R]
 
 
-class SecondProcess(Generic[R]):
-    """``function(*arguments)`` of a module, called elsewhere. A context, which ends that process.
+@contextmanager
+def second_process(function: Callable[..., R], *arguments: Any) -> Iterator[Result[R]]:
+    """Call ``function(*arguments)`` of a module elsewhere, and end that process with the context.
 
-    What is given and returned is pickled. What goes wrong there is logged, and done here instead.
+    Yields what waits for the result: a function that calls its argument each second, which may
+    raise to stop. What is given and returned is pickled. What goes wrong there is logged, and done
+    here instead.
     """
-
-    def __init__(self, function: Callable[..., R], *arguments: Any) -> None:
-        self._function, self._arguments = function, arguments
-        self._folder = TemporaryDirectory()
-        (Path(self._folder.name) / CALL).write_bytes(pickle.dumps((function, arguments)))
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, self._folder.name, *sys.path],
-            stdout=subprocess.DEVNULL,
+    with TemporaryDirectory() as folder:
+        (Path(folder) / CALL).write_bytes(pickle.dumps((function, arguments)))
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, folder, *sys.path], stdout=subprocess.DEVNULL
         )
 
-    def __enter__(self) -> Self:
-        return self
+        def result(waiting: Callable[[], None]) -> R:
+            while True:
+                try:
+                    failed = process.wait(timeout=1) != 0
+                    break
+                except subprocess.TimeoutExpired:
+                    waiting()
+            if failed:
+                return function(*arguments)
+            returned: R = pickle.loads((Path(folder) / RESULT).read_bytes())
+            return returned
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def result(self, waiting: Callable[[], None] = lambda: None) -> R:
-        """What the function returned. ``waiting`` is called each second; it may raise to stop."""
-        while True:
-            try:
-                failed = self._process.wait(timeout=1) != 0
-                break
-            except subprocess.TimeoutExpired:
-                waiting()
-        if failed:
-            return self._function(*self._arguments)
-        result: R = pickle.loads((Path(self._folder.name) / RESULT).read_bytes())
-        return result
+        try:
+            yield result
+        finally:
+            process.kill()
+            process.wait()
 
 
 def has_two_cores() -> bool:

@@ -122,7 +122,7 @@ def study_training_files(
     Those of simulated raters are left out, or marked as such in a note.
     """
     from analysis.ratings.study_scores import study_scores
-    from analysis.report.build import SCRIPTED
+    from analysis.report.build import are_scripted
     from analysis.report.writers.training_files import training_files
     from analysis.statistics.screening import screen
     from listening.selectors import study_clips
@@ -130,7 +130,7 @@ def study_training_files(
     options = options or Options(rules=study_rules(study_key), spared=study_spared(study_key))
     table = combined_table(study_key, options)
     ratings = screen(table, options.rules, options.spared).kept(options.rules)
-    simulated = ratings["rater"].astype(str).str.startswith(SCRIPTED)
+    simulated = are_scripted(ratings["rater"])
     notes = []
     if count := int(simulated.sum()):
         notes = [f"{count:,} ratings are of simulated raters, no people."]

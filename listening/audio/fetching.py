@@ -250,7 +250,9 @@ def fetched_files(folder: Path, record: Path) -> list[dict[str, str]]:
         and (folder / row["file"]).is_file()
         and str((folder / row["file"]).stat().st_size) == row["bytes"]
     ]
-    write_whole(record, rows_text(whole, SOURCE_COLUMNS).encode())
+    content = rows_text(whole, SOURCE_COLUMNS).encode()
+    if record.read_bytes() != content:  # also where a line was cut off
+        write_whole(record, content)
     return whole
 
 

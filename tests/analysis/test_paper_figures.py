@@ -281,7 +281,7 @@ def test_a_second_process_draws_the_same_files_and_its_failure_costs_only_time(
     monkeypatch.setattr(drawing, "paper_files", draw)
     if fails:
         monkeypatch.setattr(second_process.sys, "executable", "/bin/false")
-    with drawing.Drawing(figures, SINGLE) as drawn:
-        made = [drawn.files(place) for place in range(3)]
+    with drawing.drawing(figures, SINGLE) as files_at:
+        made = [files_at(place) for place in range(3)]
     assert here == (["One", "Two", "Three"] if fails else ["One"])
     assert made == [paper_files(figure, SINGLE) for figure in figures]

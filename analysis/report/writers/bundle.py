@@ -13,7 +13,7 @@ from analysis.ratings.covariate_columns import Covariates
 from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
-from analysis.report.figures.drawing import Drawing
+from analysis.report.figures.drawing import FilesAt, drawing
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
@@ -168,12 +168,12 @@ def bundle_files(
     drawn = plots(label_report(shown))
     link = _file_links(drawn, wanted.figures)
     to_draw = [plot.figure for plot in drawn if wanted.figures]
-    with Drawing(to_draw, wanted.width_in) as drawing:
+    with drawing(to_draw, wanted.width_in) as files_at:
         yield "report.html", page_html(report, link, methods_text(report)).encode()
         for name, text in _texts(report, wanted.figures):
             yield name, text.encode()
         if wanted.figures:
-            yield from _figure_files(report, drawn, drawing, progress)
+            yield from _figure_files(report, drawn, files_at, progress)
     notes = boxes(to_draw) if wanted.figures else ""
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
@@ -185,13 +185,13 @@ def bundle_files(
 
 
 def _figure_files(
-    report: Report, drawn: Sequence[Plot], drawing: Drawing, progress: Say
+    report: Report, drawn: Sequence[Plot], files_at: FilesAt, progress: Say
 ) -> Iterator[tuple[str, bytes]]:
     """Each figure of the report, in every format."""
     for place, plot in enumerate(drawn):
         progress(place / len(drawn), f"Drawing {plot.title}")
         yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
-        for kind, content in drawing.files(place).items():
+        for kind, content in files_at(place).items():
             yield f"{FIGURES}/{plot.key}.{kind}", content
 
 
