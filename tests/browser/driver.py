@@ -11,14 +11,14 @@ from tests.browser.fake import FakeServer
 from tests.config.helpers import PATIENCE_S
 
 
-def enter(page: Page, server: FakeServer) -> None:
-    """Opens the session and begins the first task."""
+def enter(page: Page, server: FakeServer, begins: str = "Begin") -> None:
+    """Opens the session and begins the first task, by the words on its button."""
     page.goto(f"{server.url}/s/demo/")
-    begin(page)
+    begin(page, begins)
 
 
-def begin(page: Page) -> None:
-    page.get_by_role("button", name="Begin").click()
+def begin(page: Page, begins: str = "Begin") -> None:
+    page.get_by_role("button", name=begins).click()
     expect(page.locator(".trial")).to_be_visible()
 
 
@@ -30,6 +30,14 @@ def hear(page: Page) -> None:
 
 def heard_out(page: Page) -> None:
     expect(page.locator(".player")).to_have_attribute("data-state", "heard")
+
+
+def hear_together(page: Page) -> None:
+    """Each clip of a trial whose clips play together."""
+    buttons = page.locator(".clip-button")
+    for place in range(buttons.count()):
+        buttons.nth(place).click()
+        expect(buttons.nth(place)).to_contain_class("heard")
 
 
 def rate(page: Page, label: str = "4") -> None:

@@ -14,7 +14,7 @@ from listening.models import Study
 from tests.browser import test_form_looks, test_rater_looks
 from tests.browser.axe import Report
 from tests.browser.conftest import PHONE
-from tests.browser.driver import begin, choose, enter, hear, rate
+from tests.browser.driver import begin, choose, enter, hear, hear_together, rate
 from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
 from tests.browser.forms import HUGGINS, Requirements
@@ -125,9 +125,7 @@ def test_clips_that_play_together(
     begin(page)
     page.get_by_text("Instructions and keys").click()
     report.look_in_both_schemes(page, "locked")
-    for button in page.locator(".clip-button").all():
-        button.click()
-        expect(button).to_contain_class("heard")
+    hear_together(page)
     report.look_in_both_schemes(page, "open")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from listening.methods import Method
-from tests.browser.driver import begin, choose, hear
+from tests.browser.driver import begin, choose, hear, hear_together
 from tests.browser.fake import FakeServer
 from tests.browser.forms import ABOUT, ANTIPHASE, DIGITS, HUGGINS, Requirements
 from tests.browser.parallel_story import (
@@ -93,14 +92,14 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     yield "alternatives", alternatives_story(), lambda page: heard_then(page, "veal")
     yield "marks", marks_story(), hear_and_mark
     yield "spans", spans_story(), hear_and_mark_a_span
-    yield "mushra", mushra_story(0.4, {"justification": REASON}), hear_together
+    yield "mushra", mushra_story(0.4, {"justification": REASON}), hear_and_set
     first = {"playback": {"share": 1.0, "reference_first": True, "waveform": True}}
     wide = [step(label, f"{text}, at length") for label, text in (("0", "Worst"), ("100", "Best"))]
     one = {**MUSHRA["criteria"][0]}
     one["scale"] = {**one["scale"], "steps": wide}
-    yield "reference first", mushra_story(0.3, {**first, "criteria": [one]}), hear_together
-    yield "rank", mushra_story(0.3, RANKING), hear_together
-    yield "best-worst", mushra_story(0.3, BEST_WORST), hear_together
+    yield "reference first", mushra_story(0.3, {**first, "criteria": [one]}), hear_and_set
+    yield "rank", mushra_story(0.3, RANKING), hear_and_set
+    yield "best-worst", mushra_story(0.3, BEST_WORST), hear_and_set
 
 
 def answer_att(page: Page) -> None:
@@ -132,12 +131,9 @@ def heard_then(page: Page, label: str) -> None:
         choose(page, label, criterion)
 
 
-def hear_together(page: Page) -> None:
-    """All clips of a trial whose clips play together; each slider is set as it opens."""
-    buttons = page.locator(".clip-button")
-    for place in range(buttons.count()):
-        buttons.nth(place).click()
-        expect(buttons.nth(place)).to_have_class(re.compile(r"\bheard"))
+def hear_and_set(page: Page) -> None:
+    """All clips of a trial whose clips play together; then each slider."""
+    hear_together(page)
     for slider in page.locator(".rate-row input").all():
         slider.evaluate("each => { each.value = 60; each.dispatchEvent(new Event('input')); }")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from tests.browser.conftest import PHONE
-from tests.browser.driver import choose, go_on, hear, wait_stored
+from tests.browser.driver import choose, enter, go_on, hear, hear_together, wait_stored
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import mushra_story
 from tests.browser.story import MOS, Story
@@ -83,8 +82,7 @@ def test_every_language_fits_a_small_phone(web: WebProcess, small_phone: Page, t
 def arabic(serve: Callable[[Story], FakeServer], story: Story, page: Page) -> FakeServer:
     server = serve(story)
     server.house.language = "ar"
-    page.goto(f"{server.url}/s/demo/")
-    page.get_by_role("button", name="البدء").click()
+    enter(page, server, "البدء")
     return server
 
 
@@ -121,10 +119,7 @@ def test_sliders_are_mirrored_with_their_words_and_time_is_not(
 ) -> None:
     page = new_page(viewport={"width": 1000, "height": 900})
     server = arabic(serve, mushra_story(0.3), page)
-    buttons = page.locator(".clip-button")
-    for place in range(buttons.count()):
-        buttons.nth(place).click()
-        expect(buttons.nth(place)).to_have_class(re.compile(r"\bheard"))
+    hear_together(page)
     words = page.locator(".board-head .slider-words span")
     told = {each.get_attribute("data-label"): middle_x(each.bounding_box()) for each in words.all()}
     assert len(told) >= 2

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.driver import begin, enter, hear
+from tests.browser.driver import begin, enter, hear, hear_together
 from tests.browser.fake import FakeServer
 from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
 from tests.browser.story import ATT, CMOS, MOS, SEVERAL, Story, short_story
@@ -58,11 +58,8 @@ def test_in_system_colours_every_control_keeps_its_shape(serve: Serve, new_page:
     page = new_page(viewport={"width": 1280, "height": 900})
     page.emulate_media(forced_colors="active", reduced_motion="reduce")
     enter(page, serve(mushra_story(0.3)))
-    buttons = page.locator(".clip-button")
     locked = frame_of(page.locator("[data-part=next]"))
-    for place in range(buttons.count()):
-        buttons.nth(place).click()
-        expect(page.locator(".clip-button.heard")).to_have_count(place + 1)
+    hear_together(page)
     page.locator(".player-button").click()
     line = page.locator(".rate-row .slider-line").first
     width = line.bounding_box()["width"]  # type: ignore[index]
