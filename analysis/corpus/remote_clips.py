@@ -21,22 +21,24 @@ from typing import IO, Any
 from analysis.corpus.clips import CorpusClip
 from analysis.corpus.sources import CorpusError, named_columns, read_corpus
 from listening.audio.fetching import (
-    ADDRESS,
     EXTENSIONS,
-    PIECE_BYTES,
     LimitReached,
     RemoteClip,
     address_sha256,
+    paths_below,
+)
+from listening.common.input_limits import CLIP_BYTES, SHARD_TEXT_BYTES
+from listening.common.plain_json import read_json
+from listening.common.remote_files import (
+    ADDRESS,
+    PIECE_BYTES,
     check_address,
     copy_bounded,
     is_web,
     opened,
-    paths_below,
     storage_of,
     without_secrets,
 )
-from listening.common.input_limits import CLIP_BYTES, SHARD_TEXT_BYTES
-from listening.common.plain_json import read_json
 from listening.common.spreadsheets import decoded, raw_bytes
 from listening.design.scanning import UnclearNames, scan
 
@@ -59,7 +61,7 @@ def clips_of(
     """Yield the clips of a source, with ``condition`` and ``language`` where they have none.
 
     Local files that a table names lie in ``audio``, or in the folder of the table. Addresses are
-    those of the web and of `listening.audio.fetching.STORAGE`.
+    those of the web and of `listening.common.remote_files.STORAGE`.
 
     The ``content`` of a clip holds until the next one. Raises CorpusError where the source cannot
     be read, and LimitReached where a shard is read after ``until`` (`time.monotonic`).

@@ -13,13 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 from urllib.parse import unquote, urlsplit
 
-from config.missing_packages import installing
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
+from listening.common.remote_files import copy_bounded, is_web, opened, without_secrets
 from listening.common.sound_files import EXTENSIONS as ENDINGS
 from listening.common.sound_files import AudioError, open_sound
 from listening.common.whole_files import write_whole
@@ -27,18 +26,8 @@ from listening.design.studyfile.writer import rows_text
 
 STIMULI, SOURCES, AUDIO = "stimuli.csv", "sources.csv", "audio"
 SOURCE_COLUMNS = ("file", "source", "sha256", "bytes", "address_sha256")
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-WEB = ("http://", "https://")
-STORAGE = {  # schemes of fsspec that are read, and the package of each
-    **{"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub"},
-    **{"az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"},
-}
-USER = re.compile(r"(?<=://)[^/?#]*:[^/?#]*@")  # with a password
-WEB_USER = re.compile(r"(https?://)[^/?#]*@", re.IGNORECASE)
-WEB_QUERY = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE | re.DOTALL)
 BEGINS = ((b"fLaC", ".flac"), (b"RIFF", ".wav"), (b"OggS", ".ogg"), (b"ID3", ".mp3"))
 EXTENSIONS = frozenset(f".{ending}" for ending in ENDINGS)
-PIECE_BYTES = 1024**2
 FIRST_FRAMES = 4096
 Download = Callable[[str, Path, int, float], None]  # address, target, most bytes, seconds
 Say = Callable[[int, int], None]  # files and bytes so far
@@ -131,27 +120,6 @@ def write_stimuli(folder: Path, rows: Sequence[dict[str, str]]) -> None:
     write_whole(folder / STIMULI, rows_text(rows).encode())
 
 
-def is_web(address: str) -> bool:
-    """Whether an address is one of the web, which `Download` brings."""
-    return address.lower().startswith(WEB)
-
-
-def check_address(address: str) -> None:
-    """Raise ValueError for an address of a scheme that is not fetched, and for a chain of them."""
-    if is_web(address):
-        return
-    scheme = address.partition("://")[0].lower()
-    if scheme not in STORAGE or "::" in address:
-        what = "chains of addresses" if "::" in address else f"{scheme}:// addresses"
-        allowed = ", ".join(("https", "http", *STORAGE))
-        raise ValueError(f"{what} are not fetched. Use one of {allowed}, or copy the files here")
-
-
-def without_secrets(address: str) -> str:
-    """Return an address without user and password, and without the query of a web address."""
-    return WEB_QUERY.sub(r"\1", WEB_USER.sub(r"\1", USER.sub("", address)))
-
-
 def paths_below(addresses: Iterable[str]) -> dict[str, str]:
     """Return the path of each address below what all have in common, without user and query.
 
@@ -210,18 +178,6 @@ def check_sound(path: Path) -> None:
             raise AudioError("The file holds no sound.", "Copy it again from its source.")
 
 
-def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:
-    """Copy a clip piece by piece; ValueError where it is too large or takes too long."""
-    until, size = time.monotonic() + seconds, 0
-    while piece := source.read(PIECE_BYTES):
-        size += len(piece)
-        if size > CLIP_BYTES:
-            raise ValueError(f"is larger than {CLIP_BYTES // 1024**2} MB; shorten it")
-        if time.monotonic() > until:
-            raise ValueError("takes longer than the time of this run")
-        target.write(piece)
-
-
 def _file_name(clip: RemoteClip, part: Path, taken: set[str]) -> str:
     """A place in audio/ after the stimulus, with the ending of the source or of the content."""
     ending = PurePosixPath(urlsplit(clip.source).path or clip.source).suffix.lower()
@@ -266,28 +222,3 @@ def _remember(record: Path, place: Path, file: str, source: str) -> None:
             writer.writerow(SOURCE_COLUMNS)
         address = address_sha256(source)
         writer.writerow([file, without_secrets(source), sha256, place.stat().st_size, address])
-
-
-def opened(place: str) -> Any:
-    """Return a file or an address of fsspec, opened for reading bytes."""
-    if not ADDRESS.match(place):
-        return Path(place).open("rb")
-    system, path = storage_of(place)
-    return system.open(path, "rb")
-
-
-def storage_of(address: str) -> tuple[Any, str]:
-    """Return the file system of fsspec and the path of an address; ValueError if it is not read."""
-    check_address(address)
-    import fsspec
-
-    scheme = address.partition("://")[0].lower()
-    try:
-        fsspec.get_filesystem_class(scheme)
-    except (ImportError, ValueError):
-        package = STORAGE[scheme]
-        raise ValueError(
-            f"needs the package {package}, which is not installed here: {installing(package)}"
-        ) from None
-    system, path = fsspec.core.url_to_fs(scheme + address[len(scheme) :])
-    return system, path

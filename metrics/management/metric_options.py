@@ -13,9 +13,8 @@ from listening.common.plain_json import JsonError, read_json
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.core.precision import PRECISIONS, Arithmetic
 from metrics.scoring import presets, runs
-from metrics.scoring.presets import Choice, PresetError
-
-DEFAULT_PRESET = "fast"
+from metrics.scoring.arithmetic import plan_arithmetic
+from metrics.scoring.presets import DEFAULT_PRESET, Choice, PresetError
 
 
 def add_metric_options(parser: CommandParser) -> None:
@@ -83,7 +82,7 @@ def apply_precision_options(
     metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
 ) -> list[Metric]:
     """Return the metrics with the requested precision; ``say`` gets a line for what is refused."""
-    planned, notes = runs.plan_arithmetic(metrics, arithmetic_from_options(options), device)
+    planned, notes = plan_arithmetic(metrics, arithmetic_from_options(options), device)
     for note in notes:
         say(note)
     return planned

@@ -212,12 +212,24 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
     if (same := _text(row.get(REFERENCE_AUDIO))) and (folder / same).samefile(path):
         references = {k: v for k, v in references.items() if not k.startswith(REFERENCE_AUDIO)}
         references["is_reference_audio"] = True
+    material = row_material(row, references)
+    name = clean_name(_text(row.get("stimulus")) or str(Path(file).with_suffix("")))
+    names = (clean_name(_text(row.get(column))) for column in ("condition", "item", "run"))
+    condition, item, run = names
+    return InputClip(str(path), name, condition, item, material, run)
+
+
+def row_material(row: Mapping[str, Any], references: Mapping[str, Any]) -> Material:
+    """What a row says of its clip; ``references`` are the fields of its recordings.
+
+    Raises ValueError for turns that cannot be read.
+    """
     cell = row.get("turns")
     turns = turns_of(cell if isinstance(cell, str) else json.dumps(cell) if cell else "")
     attributes = {n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)}
     if TARGET not in attributes and has_marks(_text(row.get("text"))):
         attributes[TARGET] = _text(row.get("text"))
-    material = Material(
+    return Material(
         text=_text(row.get("transcript")) or _text(row.get("text")),
         language=_text(row.get("language")),
         speaker=_text(row.get("speaker")),
@@ -225,10 +237,6 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         attributes=attributes,
         **references,
     )
-    name = clean_name(_text(row.get("stimulus")) or str(Path(file).with_suffix("")))
-    names = (clean_name(_text(row.get(column))) for column in ("condition", "item", "run"))
-    condition, item, run = names
-    return InputClip(str(path), name, condition, item, material, run)
 
 
 def _recording(folder: Path, column: str, name: str, hashes: dict[str, str]) -> dict[str, str]:

@@ -65,6 +65,7 @@ class ScoredBatch:
 
 
 Work = tuple[Clip, Sequence[Metric]]  # a clip with the metrics that it misses
+Missing = dict[int, Score]  # why a metric, by its id, has no weights or package
 
 
 def clip_from_file(path: Path | str, material: Material | None = None) -> Clip:
@@ -183,6 +184,7 @@ def score_work(
     threads: int = 1,
     ahead: bool | None = None,
     metric_by_metric: bool = False,
+    missing: Missing | None = None,
 ) -> Iterator[ScoredBatch]:
     """The scores of each batch by each metric as they come; unreadable clips first, then by length.
 
@@ -192,7 +194,8 @@ def score_work(
     serves raters the waiting threads cost many times what they compute. ``ahead``: threads read
     the next batch while this one is scored (default: on a GPU), which doubles the audio in memory.
     ``metric_by_metric``: one model in memory at a time, and every clip decoded once per metric.
-    A model that finds no room beside the others has its turn after them, alone.
+    A model that finds no room beside the others has its turn after them, alone. ``missing``: shared
+    by calls that belong together, which look once for a model that is not there.
     """
     wanted = [(clip, tuple(metrics)) for clip, metrics in work if metrics]
     if not wanted:
@@ -202,13 +205,13 @@ def score_work(
     crowded: list[Metric] = []
     with torch_threads(threads):
         if not metric_by_metric:
-            yield from _together(wanted, device, size, early, crowded)
+            yield from _together(wanted, device, size, early, crowded, missing)
         alone = {id(m): m for _, ms in wanted for m in ms} if metric_by_metric else None
         for metric in crowded if alone is None else alone.values():
             forget_models()
             empty_cache(device)
             own = [(clip, (metric,)) for clip, ms in wanted if any(m is metric for m in ms)]
-            yield from _together(own, device, size, early, None)
+            yield from _together(own, device, size, early, None, missing)
 
 
 def _together(
@@ -217,9 +220,10 @@ def _together(
     batch_s: float,
     ahead: bool,
     crowded: list[Metric] | None,
+    missing: Missing | None,
 ) -> Iterator[ScoredBatch]:
     """The work with all its models loaded; ``crowded`` takes those that found no room."""
-    ready, broken = load_all({id(m): m for _, ms in wanted for m in ms}, device)
+    ready, broken = load_all({id(m): m for _, ms in wanted for m in ms}, device, missing)
     for metric, failed in broken:
         if crowded is not None and ready and failed.reason == OUT_OF_MEMORY:
             log.warning(
@@ -238,14 +242,18 @@ def _together(
 
 
 def load_all(
-    metrics: dict[int, Metric], device: str
+    metrics: dict[int, Metric], device: str, missing: Missing | None = None
 ) -> tuple[dict[int, Metric], list[tuple[Metric, Score]]]:
     """Every metric made ready, by its id; and those that cannot be, with the failed score to give.
 
     A metric that this process has loaded before (same parameters, same device) is used again.
     """
     ready, broken = {}, []
+    missing = {} if missing is None else missing
     for name, metric in metrics.items():
+        if name in missing:
+            broken.append((metric, missing[name]))
+            continue
         key = (type(metric), canonical_parameters(metric.parameters_dict()), device)
         if key not in _LOADED:
             try:
@@ -253,9 +261,12 @@ def load_all(
                     log.warning("%s runs in float32: %s", metric.key, reason)
                 metric.load(device)
             except Exception as error:
-                if not isinstance(error, Unavailable | ImportError):
+                failed = load_failure(metric, error)
+                if isinstance(error, Unavailable | ImportError):
+                    missing[name] = failed
+                else:
                     log.exception("%s could not be loaded", metric.key)
-                broken.append((metric, load_failure(metric, error)))
+                broken.append((metric, failed))
                 continue
             _LOADED[key] = metric
         ready[name] = _LOADED[key]

@@ -22,7 +22,7 @@ from metrics.models import ScoringRun
 from metrics.scoring import runs
 from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningFilter, study_filter
 from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
-from metrics.scoring.presets import Choice, PresetError, preset
+from metrics.scoring.presets import DEFAULT_PRESET, Choice, PresetError, preset
 from metrics.scoring.score_rows import ESPNET
 from metrics.scoring.study_material import NoStimuli
 from metrics.web import page, score_tables
@@ -199,7 +199,6 @@ def scoring_runs(key: str) -> Any:
 
 
 OWN = "own"  # in place of a preset's name: the metrics that are ticked
-DEFAULT_PRESET = "fast"
 
 
 def form_choices(form: QueryDict) -> list[Choice]:

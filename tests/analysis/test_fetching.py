@@ -16,9 +16,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from analysis.corpus import remote_clips
-from listening.audio import fetching
-from listening.audio.fetching import without_secrets
+from listening.common import remote_files
 from listening.common.input_limits import MB
+from listening.common.remote_files import without_secrets
 from listening.design.studyfile import read_folder
 from listening.notifications import posting
 from tests.listening.folders import CONDITIONS, STUDY, TASK
@@ -256,7 +256,7 @@ def test_a_shard_is_read_within_bounds_of_memory_size_and_time(tmp_path, monkeyp
 def test_shards_and_folders_lie_in_any_storage_of_fsspec(tmp_path, monkeypatch):
     import fsspec
 
-    monkeypatch.setitem(fetching.STORAGE, "memory", "fsspec")
+    monkeypatch.setitem(remote_files.STORAGE, "memory", "fsspec")
     memory = fsspec.filesystem("memory")
     memory.pipe("/bucket/shards/00000.tar", shard())
     for name, data in CLIPS.items():

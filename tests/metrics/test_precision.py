@@ -18,7 +18,8 @@ from metrics.networks.predictors import onnx
 from metrics.networks.predictors.predictor import exact_inference
 from metrics.networks.recognisers.faster_whisper import FasterWhisper
 from metrics.networks.recognisers.recogniser import Options
-from metrics.scoring import records, runner, runs
+from metrics.scoring import records, runner
+from metrics.scoring.arithmetic import plan_arithmetic
 from metrics.scoring.presets import Choice, make_metrics
 from tests.metrics import paired, reference, tiny_predictors
 
@@ -140,7 +141,7 @@ def test_a_precision_that_the_device_lacks_is_computed_in_float32_and_provenance
     made = runner.provenance(metric, "cpu")
     assert (made["precision"], made["precision_asked"]) == ("float32", asked)
     assert made["precision_note"] == precision.unsupported_reason(metric.arithmetic, "cpu") != ""
-    metrics, notes = runs.plan_arithmetic([metric], precision.FLOAT32, "cpu")
+    metrics, notes = plan_arithmetic([metric], precision.FLOAT32, "cpu")
     assert metrics[0].parameters_dict() == {}
     assert notes == [f"weigher: {made['precision_note']}; it runs in float32"]
 
@@ -241,7 +242,7 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
         own = make_metric("distillmos", {"precision": "float32"})
         return [make_metric("weigher"), own, make_metric("length_s"), make_metric("utmos")]
 
-    metrics, notes = runs.plan_arithmetic(those(), Arithmetic("bf16", compile=True), "cpu")
+    metrics, notes = plan_arithmetic(those(), Arithmetic("bf16", compile=True), "cpu")
     told = {metric.key: metric.parameters_dict() for metric in metrics[:3]}
     assert told == {
         "weigher": {"precision": "bf16", "compile": True}, "distillmos": {}, "length_s": {},
@@ -249,21 +250,19 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
     assert any("aot_eager" in note for note in notes)
     assert any(note.startswith("length_s: ") and "bf16" in note for note in notes)
     assert any(note.startswith("utmos: ") and "exported" in note for note in notes)
-    metrics, notes = runs.plan_arithmetic(those(), Arithmetic("tf32"), "cpu")
+    metrics, notes = plan_arithmetic(those(), Arithmetic("tf32"), "cpu")
     assert metrics[0].parameters_dict() == {}
     assert len(notes) == 1
     assert notes[0].endswith("everything runs in float32")
-    assert (
-        runs.plan_arithmetic(those()[:1], Arithmetic("tf32"))[0][0].arithmetic.precision == "tf32"
-    )
-    assert runs.plan_arithmetic(those(), Arithmetic())[1] == []
+    assert plan_arithmetic(those()[:1], Arithmetic("tf32"))[0][0].arithmetic.precision == "tf32"
+    assert plan_arithmetic(those(), Arithmetic())[1] == []
 
 
 @pytest.mark.usefixtures("with_bfloat16")
 def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
     both = [Choice("distillmos"), Choice("distillmos", {"precision": "bf16"})]
     assert [m.arithmetic.precision for m in make_metrics(both)] == ["float32", "bf16"]
-    metrics, _ = runs.plan_arithmetic(make_metrics(both), BF16, "cpu")
+    metrics, _ = plan_arithmetic(make_metrics(both), BF16, "cpu")
     assert [m.parameters_dict() for m in metrics] == [{"precision": "bf16"}]
 
 

@@ -11,6 +11,7 @@ from listening.common.plain_yaml import YamlError, read_yaml
 from metrics.core.metric import Metric, ParameterError, make_metric
 
 FOLDER = Path(__file__).parent
+DEFAULT_PRESET = "fast"
 KNOWN = ("description", "metrics", "judges")
 ENTRY = ("metric", "parameters")
 
