@@ -31,6 +31,7 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     "paired": ("pesq", "visqol", "ai_edge_litert"),
     "phonemes": ("espeakng_loader",),
     "mcp": ("mcp",),
+    "ray": ("aiohttp", "ray"),
 }
 NEEDED_FOR = {
     "analysis": "results, plans and exports",
@@ -38,6 +39,7 @@ NEEDED_FOR = {
     "metrics": "scores of audio",
     "paired": "PESQ and ViSQOL, which are built here by a C and a C++ compiler",
     "phonemes": "transcriptions that are scored in phonemes",
+    "ray": "scores of datasets on many machines",
     "mcp": "the server for agents",
 }
 NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."

@@ -34,7 +34,9 @@ class Progress:
             self._bar.update(count)
         elif time.monotonic() - self._told_at > EVERY_S:
             self._told_at = time.monotonic()
-            self._stream.write(f"{self.done} of {self.total} {self.what} ({doing})\n")
+            of = f" of {self.total}" if self.total else ""
+            about = f" ({doing})" if doing else ""
+            self._stream.write(f"{self.done}{of} {self.what}{about}\n")
 
     def say(self, line: str) -> None:
         """A line above the bar."""

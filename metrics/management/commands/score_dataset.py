@@ -1,0 +1,98 @@
+"""manage.py score_dataset SOURCE: a dataset of any size scored by Ray, as Parquet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.missing_packages import installing
+from metrics.management.metric_options import (
+    add_metric_options,
+    apply_precision_options,
+    arithmetic_from_options,
+    chosen,
+)
+from metrics.management.run_output import Progress, Reasons
+from metrics.scoring.datasets import DatasetError, Workers, score_dataset
+from metrics.scoring.inputs import InputError
+from metrics.scoring.scored_rows import AUDIO
+
+START_S = "300"  # that a busy machine may take to start Ray
+
+
+class Command(BaseCommand):
+    """Score a dataset with Ray."""
+
+    help = (
+        "Score a dataset of any size with Ray, on this machine or on a cluster: a table, a folder, "
+        "Parquet or WebDataset files, or a folder in S3 and other storage. Writes Parquet files to "
+        "a folder; the same command resumes. Ends with status 1 if a score failed."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("source", metavar="TABLE|FOLDER|FILES|ADDRESS")
+        parser.add_argument("--out", type=Path, required=True, help="Folder for the results.")
+        parser.add_argument(
+            "--ray", default="", metavar="ADDRESS", help="Cluster to use (default: this machine)."
+        )
+        parser.add_argument(
+            "--workers", type=int, default=0, help="Processes (default: one per CPU or GPU)."
+        )
+        parser.add_argument(
+            "--gpus-per-worker",
+            type=float,
+            default=0.0,
+            help="GPUs of each process, such as 1 or 0.5 (default 0: CPU).",
+        )
+        parser.add_argument("--audio", default=AUDIO, help=f"Column of sounds (default {AUDIO}).")
+        add_metric_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to its makers
+        os.environ.setdefault("RAY_raylet_start_wait_time_s", START_S)
+        try:
+            import ray
+        except ImportError as error:
+            raise CommandError(f"Ray is not installed: {installing('ray')}") from error
+        gpus = options["gpus_per_worker"]
+        device = options["device"] if options["device"] != "auto" else "cuda" if gpus else "cpu"
+        metrics = apply_precision_options(chosen(options), options, "", self.stderr.write)
+        arithmetic = arithmetic_from_options(options)
+        workers = Workers(options["workers"], gpus, device, arithmetic)
+        ray.init(
+            options["ray"] or "local",
+            include_dashboard=False,
+            logging_level=logging.WARNING,
+            log_to_driver=False,
+            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}},
+        )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        failed = 0
+        try:
+            with Progress(0, self.stderr, "rows") as progress:
+                reasons = Reasons(progress.say)
+                say = self.stderr.write
+                for portion in score_dataset(
+                    options["source"], metrics, options["out"], workers, say, options["audio"]
+                ):
+                    failed += portion.failed
+                    for output, (key, reason) in portion.reasons.items():
+                        reasons.add(output, key, reason)
+                    progress.add(portion.rows)
+            self.stdout.write(f"{progress.done:,} rows scored; results are in {options['out']}")
+        except (DatasetError, InputError, ValueError) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            ray.shutdown()
+        if failed:
+            raise CommandError(
+                f"{failed:,} rows have failed scores, in the files failed-*.parquet. The same "
+                "command tries them again."
+            )
