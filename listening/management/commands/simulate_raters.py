@@ -204,8 +204,8 @@ def chosen_study(key: str) -> Study:
 
 
 def default_url() -> str:
-    """Where Earnest listens; the public address where cookies are for HTTPS alone."""
-    if settings.SECURE:
+    """Where Earnest listens; the public address over HTTPS, or if it listens on every address."""
+    if settings.SECURE or settings.EARNEST_HOST in ("0.0.0.0", "::"):
         return str(settings.EARNEST_PUBLIC_URL)
     return f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
 
