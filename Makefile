@@ -90,8 +90,8 @@ space:  ## a Hugging Face Space with this version, in build/space (docs/deployin
 	cp deploy/space/README.md deploy/space/start.sh build/space
 
 LINT := build/lint-env
-lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the Containerfile, kubernetes-validate the files for a cluster
-	$(LINT)/bin/hadolint deploy/Containerfile
+lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the images' files, kubernetes-validate the files for a cluster
+	cat deploy/Containerfile deploy/space/Dockerfile | $(LINT)/bin/hadolint -
 	$(LINT)/bin/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*/*.yaml))
 
 clean:  ## removes what tools left behind; never the data in var/
