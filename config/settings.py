@@ -130,6 +130,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.responses.PageCompression",
     "csp.middleware.CSPMiddleware",
+    "config.framed_pages.OwnWindow",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "listening.common.languages.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -178,6 +179,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     },
 }
+EARNEST_FRAME_ANCESTORS = [
+    each for each in _variables["EARNEST_FRAME_ANCESTORS"].split(",") if each
+]
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

@@ -143,6 +143,11 @@ _MODULES = _matching(
     "",
     "names of Python modules between commas, like lab.mos",
 )
+_SITES = _matching(
+    r"https://[\w.:-]+(,https://[\w.:-]+)*",
+    "",
+    "sites between commas, like https://huggingface.co",
+)
 _DATABASE = _url(("postgres", "postgresql"), "postgresql://user:pw@host:5432/name")
 _REDIS = _url(("redis", "rediss", "unix"), "redis://host:6379/0")
 _BROKER = _url(("redis", "rediss", "unix", "amqp", "amqps"), "amqp://user:password@host:5672/vhost")
@@ -295,6 +300,13 @@ TABLE: tuple[Variable, ...] = (
         "invitation; mails that come back later do not",
     ),
     Variable("EARNEST_MAIL_FROM", _text(), "none", "the address that mails come from"),
+    Variable(
+        "EARNEST_FRAME_ANCESTORS",
+        _SITES,
+        "none",
+        "sites between commas, like `https://huggingface.co`, that may show Earnest in a frame; "
+        "the frame then holds a link that opens Earnest in a new window",
+    ),
     Variable(
         "EARNEST_WEBHOOK_NETWORKS",
         _networks,

@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.run.interrupted_restore import check_restored
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.supervisor import LONE_COMMANDS, MOST_CONNECTIONS, StartError, allow_open_files
+from listening.common.command_name import START
 
 
 def command_of(words: list[str]) -> list[str]:
@@ -22,7 +23,7 @@ def command_of(words: list[str]) -> list[str]:
     if settings.EMBEDDED:
         raise StartError(
             "A process alone has no embedded servers: set DATABASE_URL and REDIS_URL (or the same "
-            "with _FILE, and the name of a file). To start everything: make run"
+            f"with _FILE, and the name of a file). To start everything: {START}"
         )
     return LONE_COMMANDS[words[0]]()
 

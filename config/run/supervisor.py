@@ -40,7 +40,7 @@ from config.run.processes import (
 from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.shared_server import Use, join
-from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION
+from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION, START
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 LOOK_EVERY_S = 0.1
@@ -326,7 +326,7 @@ class Supervisor:
                 why = "is taken by another program" if taken else f"cannot be used ({error})"
                 raise StartError(
                     f"Port {self.port} on {self.host} {why}. Stop that program, or choose another "
-                    f"port, for instance: EARNEST_PORT={self.port + 1} make run"
+                    f"port, for instance: EARNEST_PORT={self.port + 1} {START}"
                 )
             time.sleep(LOOK_EVERY_S)
 

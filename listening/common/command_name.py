@@ -9,6 +9,7 @@ from pathlib import Path
 
 IN_A_CLONE = (Path(__file__).resolve().parents[2] / "templates").is_dir()
 PROGRAM = "python manage.py" if IN_A_CLONE else "earnest"
+START = "make run" if IN_A_CLONE else "earnest"
 OF_THE_DOCUMENTATION = "Where the documentation says manage.py, type earnest in its place."
 
 

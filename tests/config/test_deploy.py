@@ -42,6 +42,13 @@ def compose() -> dict[str, Any]:
 
 
 @cache
+def lab() -> dict[str, Any]:
+    """The container and the names of volumes of `docker compose up`."""
+    (found,) = documents(CODE / "compose.yaml")
+    return found
+
+
+@cache
 def resources() -> list[dict[str, Any]]:
     (listed,) = documents(BASE / "kustomization.yaml")
     return [each for name in listed["resources"] for each in documents(BASE / name)]
@@ -101,6 +108,8 @@ def named_settings() -> dict[str, set[str]]:
     services = compose()["services"].values()
     house = [each["environment"] for each in services if "env_file" in each]
     lines[DEPLOY / "compose.yaml"] = {name for each in house for name in each}
+    for path in (CODE / "compose.yaml", DEPLOY / "space" / "Dockerfile"):
+        lines[path] = set(re.findall(r"\b(EARNEST_\w+)[:=]", path.read_text()))
     for folder in (BASE, EXAMPLE):
         path = folder / "kustomization.yaml"
         generators = documents(path)[0]["configMapGenerator"]
@@ -108,7 +117,7 @@ def named_settings() -> dict[str, set[str]]:
         lines[path] = {line.partition("=")[0] for line in literals}
     containerfile = DEPLOY / "Containerfile"
     lines[containerfile] = set(re.findall(r"(EARNEST_\w+)=", containerfile.read_text()))
-    return {path.name: {each for each in found if each.isupper()} for path, found in lines.items()}
+    return {str(path): {each for each in found if each.isupper()} for path, found in lines.items()}
 
 
 def test_every_setting_that_is_named_is_one():
@@ -167,11 +176,11 @@ def test_no_image_runs_as_root_and_bases_are_pinned():
             users[stage], parents[stage] = users.get(parent, "0"), parent
         elif word == "USER":
             users[stage] = rest
-    for target in ("web", "metrics", "cuda"):
+    for target in ("web", "metrics", "cuda", "lab"):
         assert users[target] == "10001:10001"
     bases = {each for each in parents.values() if each not in parents}
     images = [each["image"] for each in compose()["services"].values() if "env_file" not in each]
-    for image in (*bases, *images):
+    for image in (*bases, *images, lab()["services"]["https"]["image"]):
         assert re.search(r":\d[\w.]*", image), image
     build = {each["build"]["target"] for each in compose()["services"].values() if "build" in each}
     assert build < set(parents)
@@ -189,7 +198,8 @@ def test_packages_are_taken_from_the_lock():
     assert {name for name in locked if name.startswith(("nvidia", "cuda"))} < gone
     installs = text.replace("\\\n", " ").split("uv pip install")[1:]
     loose = [line for line in installs if "--require-hashes" not in line]
-    assert len(installs) == 6
+    assert len(installs) == 8
+    assert "--only-binary" not in text  # zhconv has no wheel: the locked setuptools build it
     assert len(loose) == 1
     assert "--torch-backend cpu" in loose[0]
 
@@ -264,6 +274,21 @@ def test_secrets_are_made_once_and_nobody_else_may_look(tmp_path):
     password = (tmp_path / "secrets" / "database_password").read_text().strip()
     assert len(password) == 48
     assert f":{password}@database:5432/" in (tmp_path / "secrets" / "database_url").read_text()
+
+
+def test_one_container_is_a_lab():
+    text = (DEPLOY / "Containerfile").read_text()
+    (port,), (var,) = (re.findall(rf"EARNEST_{name}=(\S+)", text) for name in ("PORT", "VAR"))
+    earnest, https = lab()["services"]["earnest"], lab()["services"]["https"]
+    assert earnest["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert earnest["volumes"] == [f"data:{var}"]
+    assert set(lab()["volumes"]) == {"data", "certificates"}
+    assert (earnest["read_only"], earnest["cap_drop"]) == (True, ["ALL"])
+    assert f"http://127.0.0.1:{port}/livez" in earnest["healthcheck"]["test"][-1]
+    assert https["command"].endswith(f"--to earnest:{port}")
+    stage = text[text.index(f" AS {earnest['build']['target']}\n") :]
+    assert stage[stage.index("CMD") :].startswith('CMD ["python", "-m", "config.run.supervisor"]')
+    assert lab()["name"] != compose()["name"]  # each keeps its own volumes
 
 
 # --- Kubernetes ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.urls import reverse
 
-from listening.common.command_name import command
+from listening.common.command_name import START, command
 from listening.common.whole_files import write_whole
 from listening.models import Rating, Study
 from listening.recruitment.evidence import evidence_of
@@ -204,8 +204,8 @@ def chosen_study(key: str) -> Study:
 
 
 def default_url() -> str:
-    """Where Earnest listens; the public address where cookies are for HTTPS alone."""
-    if settings.SECURE:
+    """Where Earnest listens; the public address over HTTPS, or if it listens on every address."""
+    if settings.SECURE or settings.EARNEST_HOST in ("0.0.0.0", "::"):
         return str(settings.EARNEST_PUBLIC_URL)
     return f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
 
@@ -232,7 +232,7 @@ def trusted(authority: Path | None) -> ssl.SSLContext:
 
 
 def insist_on_server(url: str, tls: ssl.SSLContext) -> None:
-    remedy = "Start it with `make run`, or name its address with --url."
+    remedy = f"Start it with `{START}`, or name its address with --url."
     try:
         answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=10, verify=tls)
     except httpx.ConnectError as error:
