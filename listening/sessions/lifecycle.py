@@ -61,6 +61,7 @@ class Arrival:
     source: Source | None = None  # the way in, of those that the study names
     external_id: str = ""  # of another platform or panel: see Source.identity
     external_session: str = ""
+    external_project: str = ""
     prolific_id: str = ""
     prolific_study: str = ""
     prolific_session: str = ""
@@ -166,6 +167,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
     session = Session.objects.create(
         source=arrival.source.key if arrival.source else "",
         external_session=arrival.external_session,
+        external_project=arrival.external_project,
         rater=rater,
         browser_of=arrival.browser_of if arrival.browser_of != rater.code else "",
         study=study,
@@ -316,6 +318,14 @@ def _replacement(session: Session, task: Task, rng: Random, first_position: int)
     return _take_blocks(session, task, rng, first_position=first_position, wanted=1)
 
 
+def note_submission(session: Session, arrival: Arrival) -> None:
+    """A task that was given back at the provider and accepted again has a new submission id."""
+    submission = arrival.external_session
+    if submission and session.source == (arrival.source.key if arrival.source else ""):
+        going_on = Session.objects.filter(pk=session.pk, status=Session.Status.STARTED)
+        going_on.update(external_session=submission)
+
+
 def note_scripts(session: Session) -> None:
     """The scripts of the session's page run; where it is not asked for, nothing is kept."""
     Session.objects.filter(pk=session.pk, scripts_ran=False).update(scripts_ran=True)
@@ -347,7 +357,8 @@ def withdraw(session: Session) -> None:
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.agent = locked.browser_of = ""
         locked.scripts_ran = None
-        locked.prolific_study = locked.prolific_session = locked.external_session = ""
+        locked.prolific_study = locked.prolific_session = ""
+        locked.external_session = locked.external_project = ""
         locked.finished_at = timezone.now()
         locked.save()
         if answered:  # else no analysis and no export holds a row of this rater

@@ -75,23 +75,27 @@ def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: s
     By the browser's memory; by the submission's own id, which only the platform and its participant
     know; by Prolific's signature; or by ``proof``, the address of the listening page.
     """
-    by_submission = any(
-        own and hmac.compare_digest(own.encode(), claimed.encode())
-        for own, claimed in (
-            (session.prolific_session, arrival.prolific_session),
-            (session.external_session, arrival.external_session),
-        )
-    )
     by_address = hmac.compare_digest(_code_in(proof).encode(), session.code.encode())
     return (
         is_own(request, session)
-        or by_submission
+        or is_same_submission(session, arrival)
         or by_address
         or is_signed_for(
             request.GET.get("prolific_token", ""),
             path=request.path,
             prolific_id=arrival.prolific_id,
             session=arrival.prolific_session,
+        )
+    )
+
+
+def is_same_submission(session: Session, arrival: Arrival) -> bool:
+    """Whether the address has the submission's id, which only its participant knows."""
+    return any(
+        own and hmac.compare_digest(own.encode(), claimed.encode())
+        for own, claimed in (
+            (session.prolific_session, arrival.prolific_session),
+            (session.external_session, arrival.external_session),
         )
     )
 

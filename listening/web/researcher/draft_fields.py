@@ -24,8 +24,8 @@ from listening.design.draft_fields import (
     reasons_of,
 )
 from listening.design.draft_toml import Table, roles
+from listening.design.providers import Provider
 from listening.design.questionnaires import READY_MADE, TITLES
-from listening.design.sources import KINDS
 from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
@@ -270,11 +270,11 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         "payment": study.get("payment", {}),
         "stop": _stop(top),
         "sources": [
-            {"entry": each, "kind": KINDS[each["kind"]].title}
+            {"entry": each, "kind": Provider.registry[each["kind"]].title}
             for each in top.get("sources", [])
-            if each.get("kind", "link") in KINDS
+            if each.get("kind", "link") in Provider.registry
         ],
-        "source_kinds": [(key, kind.title) for key, kind in KINDS.items()],
+        "source_kinds": [(key, each.title) for key, each in Provider.registry.items()],
         "languages": [_study_words(tag, study) for tag in languages_of(top)],
     }
 
