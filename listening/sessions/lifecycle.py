@@ -62,6 +62,7 @@ class Arrival:
     external_id: str = ""  # of another platform or panel: see Source.identity
     external_session: str = ""
     external_project: str = ""
+    proofs: tuple[str, ...] = ()  # of who came by an invitation: see studies.invitations
     prolific_id: str = ""
     prolific_study: str = ""
     prolific_session: str = ""

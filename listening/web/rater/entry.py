@@ -14,12 +14,12 @@ from listening.access.rights import EDIT, rights_in
 from listening.common.secret_seeds import secret_seed
 from listening.design.providers import Visit
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
-from listening.models import Rater, Recruitment, Study
+from listening.models import Invitation, Rater, Recruitment, Study
 from listening.models.study import earlier_versions
 from listening.recruitment.children import named_by
 from listening.recruitment.prolific.signed_links import is_signed_for
 from listening.sessions.lifecycle import Arrival
-from listening.studies.invitations import invitation_named
+from listening.studies.invitations import invitation_named, proofs_of
 from listening.web.rater.session_ownership import rater_code_in
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -170,13 +170,15 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
     memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)
-    identity, visit = _identity(source, carried, study)
+    invitation = _invitation(source, carried, study)
+    identity, visit = _identity(source, carried, study, invitation)
     return Arrival(
         browser_of=known.code if known else "",
         source=source,
         external_id=identity,
         external_session=visit.submission,
         external_project=visit.project,
+        proofs=proofs_of(invitation) if invitation else (),
         prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
         prolific_study=carried.get("STUDY_ID", "")[:64].lower(),
         prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
@@ -206,13 +208,22 @@ def _source(request: HttpRequest, study: Study) -> Source | None:
     return source_of_arrival(study.sources, key, from_prolific=from_prolific)
 
 
-def _identity(source: Source | None, carried: Mapping[str, str], study: Study) -> tuple[str, Visit]:
+def _invitation(
+    source: Source | None, carried: Mapping[str, str], study: Study
+) -> Invitation | None:
+    if source is None or not source.provider.invitations:
+        return None
+    return invitation_named(study, source, carried.get(INVITATION, ""))
+
+
+def _identity(
+    source: Source | None, carried: Mapping[str, str], study: Study, invitation: Invitation | None
+) -> tuple[str, Visit]:
     """Who comes by a source other than Prolific, and the ids of the address."""
     if source is None or source.kind == "prolific":
         return "", Visit()
     visit = source.visit(carried, LONGEST_ID)
     if source.provider.invitations and INVITATION in carried:
-        invitation = invitation_named(study, source, carried[INVITATION])
         visit = Visit(invitation.own_id, invitation.code) if invitation else Visit()
     elif source.invited_only or not source.is_signed(carried, study.source_secret(source.key)):
         return "", Visit()
