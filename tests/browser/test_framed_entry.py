@@ -1,4 +1,4 @@
-"""Mechanical Turk's frame in Chromium: the study in a window of its own, and the form at the end."""
+"""Mechanical Turk's frame in Chromium: a window with the study, and the form at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider of raters: the parameters of its addresses, its exits, and the codes that it checks.
+"""A recruitment provider: parameters of its addresses, exits, and codes that it checks itself.
 
 A new provider is one file in this package.
 """
@@ -52,7 +52,7 @@ class Provider:
     invitations: ClassVar[bool] = False  # people may have personal links
     found_without_name: ClassVar[bool] = False  # an address that names no source may be this one
     takes_codes: ClassVar[bool] = False  # raters enter their completion code there
-    preview: ClassVar[str] = ""  # the submission id of somebody who only looks
+    preview: ClassVar[str] = ""  # the submission id in a preview of the task
     secret: ClassVar[str] = ""  # what the researcher enters so that `code` can sign; "": nothing
     framed_by: ClassVar[tuple[str, ...]] = ()  # sites that show the entry page in a frame
     submit_parameter: ClassVar[str] = ""  # of the address: to which site the rater's form goes
@@ -65,12 +65,12 @@ class Provider:
 
     @classmethod
     def code(cls, outcome: str, visit: Visit, secret: str) -> str:
-        """The code that the provider checks itself; "" where it leaves that to the researcher."""
+        """Return the code that the provider checks itself; "" if the researcher compares codes."""
         return ""
 
     @classmethod
     def submit_url(cls, named: str) -> str:
-        """Where the rater's form goes, by what the address names; "" for any other site."""
+        """Return where the rater's form goes, by the site that the address names; "" for others."""
         try:
             parts = urlsplit(named)
             site = f"{parts.scheme}://{parts.netloc}"
@@ -81,5 +81,5 @@ class Provider:
 
     @classmethod
     def mistakes(cls, source: Source) -> Iterator[Mistake]:
-        """What does not fit this provider in a source of study.toml."""
+        """Yield what does not fit this provider in a source of study.toml."""
         return iter(())

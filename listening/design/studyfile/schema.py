@@ -717,10 +717,10 @@ class ReturnUrls(Table):
 
 
 class SourceCodes(Codes):
-    """A code for each outcome, and for who finds no place."""
+    """A code for each outcome, and for raters who find no place."""
 
     quota_full: Annotated[str, CODE] = declare(
-        RECORD, "Code at a full quota", "of who finds no place", None
+        RECORD, "Code at a full quota", "for raters who find no place", None
     )
 
 

@@ -62,7 +62,7 @@ class Command(BaseCommand):
         counts = invitations.counts_of(study, source.key)
         self.stdout.write(
             f"Wrote {counts['all']} links to {options['links']}: {counts['begun']} started, "
-            f"{counts['finished']} finished. Whoever reads this file can use the links."
+            f"{counts['finished']} finished. Keep the file private."
         )
 
 

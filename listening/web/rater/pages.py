@@ -206,7 +206,7 @@ ENDS_AT_ENTRY = {  # problem -> outcome
 def _way_out(
     study: Study, source: Source | None, carried: Mapping[str, str], problem: str
 ) -> dict[str, Any]:
-    """Where a rater goes who finds no place, or who does not consent."""
+    """Return the exit of a rater who finds no place or does not consent."""
     from_prolific = "PROLIFIC_PID" in carried
     outcome = ENDS_AT_ENTRY.get(problem, "")
     code = study.completion_codes.get(outcome, "") if from_prolific else ""
