@@ -776,8 +776,9 @@ class Source(Table):
     signature: Annotated[str, read_by(values.parameter, 60)] = declare(
         RECORD,
         "Parameter of the signature",
-        "the parameter that holds a signature of the ids, made with a secret that you enter under "
-        "*Recruitment sources*. [How to sign](other-providers.md#signed-addresses)",
+        "the parameter that holds a signature of the ids ([signed "
+        "addresses](other-providers.md#signed-addresses)), made with a secret that you enter under "
+        "*Recruitment sources*",
         "",
         "not signed",
     )
