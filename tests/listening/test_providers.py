@@ -201,6 +201,8 @@ def test_a_task_that_is_accepted_again_is_submitted_with_its_new_assignment(stud
     assert Client().get(unescape(window)).status_code == 403  # another browser proves nothing
     assert browser.get(unescape(window)).url == f"/s/{session.code}/"
     finish(session)
+    preview = browser.get(turk.preview(entered["mturk"]) + "&workerId=W1")
+    assert "Accept the task first" in preview.content.decode()
     turk.submit(Client().get(framed).content.decode())
     assert list(turk.submitted) == ["A2"]
 

@@ -255,6 +255,12 @@ complete = "https://lab.example/credit?survey_code={participant}"
             "submission",
         ),
         ('key = "p"\nkind = "prolific"\nown_ids = true', "sources[1].own_ids", "Leave it out"),
+        (
+            'key = "a"\nkind = "sona"\nreturn_urls = {complete = "https://x.y/?survey_code=XXXX"}',
+            "sources[1].return_urls.complete",
+            "survey_code={participant}",
+        ),
+        ('key = "a"\nkind = "mturk"\nsignature = "hitId"', "sources[1].signature", "another"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_place_and_remedy(tmp_path, toml, place, remedy):

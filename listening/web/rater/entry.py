@@ -49,8 +49,6 @@ def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
         return ""
     if source is None:
         return "" if "PROLIFIC_PID" in carried or arrival.simulated else NO_SOURCE
-    if is_preview(source, carried):
-        return LOOKING
     if INVITATION in carried and source.provider.invitations:
         return "" if arrival.external_id else NO_INVITATION
     wanted = source.parameters["participant"]

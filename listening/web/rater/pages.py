@@ -32,11 +32,13 @@ from listening.studies.length import session_length
 from listening.web.rater import page_facts
 from listening.web.rater.endings import way_out, withdrawal_sentence
 from listening.web.rater.entry import (
+    LOOKING,
     NO_SOURCE,
     UNSIGNED,
     NotSigned,
     arrival_of,
     carried_by,
+    is_preview,
     refusal,
     verify_arrival,
 )
@@ -67,6 +69,8 @@ def _entry(
     request: HttpRequest, study: Study, carried: Mapping[str, str], arrival: Arrival
 ) -> HttpResponse:
     page = partial(_landing_page, request, study, arrival.source, carried, pilot=arrival.pilot)
+    if arrival.source and is_preview(arrival.source, carried):
+        return page(problem=LOOKING, status=404)
     known = lifecycle.session_of(study, arrival)
     if is_framed(request, arrival.source):
         return _framed(request, study, carried, arrival, known, page)
