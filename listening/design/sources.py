@@ -35,6 +35,7 @@ class Source:
     signature: str = ""  # the parameter that holds `sign` of the ids; "": addresses are not signed
     invited_only: bool = False  # who has no link of their own does not come in
     own_ids: bool = False  # the ids are the researcher's: the same person in every source
+    once_per_browser: bool = False  # where one rater started, nobody with another id does
     return_urls: Mapping[str, str] = field(default_factory=dict)  # outcome -> address, with `HOLES`
     codes: Mapping[str, str] = field(default_factory=dict)  # outcome -> code that all share
 

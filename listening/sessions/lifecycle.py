@@ -47,7 +47,7 @@ KEPT_OF_WHY[Session.Status.REJECTED] = REJECTED_BEFORE
 
 
 class NoRoom(Exception):
-    """Nothing (left) for this rater: closed, paused, not_open, full, came_before or pilot_over."""
+    """Nothing (left) for this rater: closed, paused, full, came_before and others."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -116,6 +116,16 @@ def has_earlier_session(study: Study, arrival: Arrival) -> bool:
     return Session.objects.filter(known, study__in=earlier).exists()
 
 
+def is_second_of_browser(arrival: Arrival) -> bool:
+    """Whether another rater started the study in this browser, and the source allows only one."""
+    source = arrival.source
+    if source is None or not source.once_per_browser or not arrival.browser_of:
+        return False
+    named = {"prolific_id": arrival.prolific_id} if arrival.prolific_id else {}
+    own = Rater.objects.filter(**(named or {"external_id": arrival.external_id}))
+    return not own.filter(code=arrival.browser_of).exists()
+
+
 FIND = """
 SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study, t.link,
     r.code AS rater_code
@@ -147,6 +157,8 @@ def start(study: Study, arrival: Arrival) -> Session:
         return existing
     if not arrival.pilot and has_earlier_session(study, arrival):
         raise NoRoom("came_before")
+    if is_second_of_browser(arrival):
+        raise NoRoom("same_browser")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind
             return _start(study, arrival)

@@ -251,13 +251,25 @@ def test_who_finds_no_place_is_told_the_code_for_a_full_quota(study, entered):
 
 
 @pytest.mark.medium
-def test_one_person_of_two_providers_is_two_raters_and_the_browser_says_so(study, entered):
-    """Providers do not share ids: the session page shows the other rater of the browser."""
+def test_one_person_of_two_providers_is_known_by_the_browser(study, entered):
+    """Providers do not share ids: the second is marked, or refused where the source says so."""
     browser = Client()
     first = take_part(Connect().link(entered["connect"], "c1"), browser)
     second = take_part(Clickworker().link(entered["click"], "77"), browser)
     assert second.rater_id != first.rater_id
     assert second.browser_of == first.rater.code
+    strict = [{**source, "once_per_browser": source["key"] == "sona"} for source in SOURCES]
+    Study.objects.update(sources=strict)
+    url = Sona().link(entered["sona"], "4711")
+    assert "already started this study in this browser" in browser.get(url).content.decode()
+    refused = browser.post(f"/r/{study.link}/", {"source": "sona", "id": "4711", "consent": "yes"})
+    assert refused.status_code == 409
+    own = Client()
+    third = take_part(url, own)  # who takes part for the first time here may come back
+    assert own.get(url).url == f"/s/{third.code}/"
+    finish(third)
+    Study.objects.update(sessions_per_rater=2)
+    assert "consent-form" in own.get(url).content.decode()
 
 
 @pytest.mark.medium

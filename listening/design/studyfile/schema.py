@@ -798,6 +798,13 @@ class Source(Table):
         False,
         "`false`, panel: always",
     )
+    once_per_browser: Annotated[bool, FLAG] = declare(
+        RECORD,
+        "Once per browser",
+        "a browser in which one rater started the study does not let another id start, also from "
+        "another provider. Leave it out where people share a computer, as in a lab",
+        False,
+    )
     return_urls: Annotated[ReturnUrls, NESTED] = declare(
         RECORD,
         "Return addresses",

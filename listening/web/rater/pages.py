@@ -145,7 +145,9 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
         return _full(study, arrival)
-    return "came_before" if lifecycle.has_earlier_session(study, arrival) else ""
+    if lifecycle.has_earlier_session(study, arrival):
+        return "came_before"
+    return "same_browser" if lifecycle.is_second_of_browser(arrival) else ""
 
 
 def _full(study: Study, arrival: Arrival) -> str:
