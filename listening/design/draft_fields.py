@@ -16,8 +16,8 @@ from typing import Any
 
 from listening.checks import Check
 from listening.design.draft_toml import Table, entry_of, value_at
+from listening.design.providers import Provider
 from listening.design.questionnaires import READY_MADE
-from listening.design.sources import KINDS
 from listening.design.spoken_languages import THIS_LANGUAGE
 from listening.design.stop_rule import RULES as STOP_RULES
 from listening.design.stop_rule import takes
@@ -406,7 +406,7 @@ def _put_comparisons(task: Table, wanted: str) -> None:
 
 def add_source(top: Table, kind: str) -> bool:
     """A way into the study, of a kind, called after it; whether there is such a kind."""
-    if kind not in KINDS:
+    if kind not in Provider.registry:
         return False
     sources: list[dict[str, Any]] = top.setdefault("sources", [])
     taken = {source.get("key") for source in sources}

@@ -1,4 +1,4 @@
-"""The ways into a study (`[[sources]]`): a link, a platform, a panel; with quotas and codes.
+"""The recruitment sources of a study (`[[sources]]`), each by a provider, with quotas and exits.
 
 Each has an address of its own, says which parameters of the address name the participant, and
 where the rater goes at the end. A study that names no source is open by its link and by Prolific.
@@ -6,57 +6,24 @@ where the rater goes at the end. A study that names no source is open by its lin
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-PARAMETER = "source"  # of the study's address: which way in it is
+from listening.design.providers import Provider, Visit
+
+PARAMETER = "source"  # of the study's address: which source it is
 INVITATION = "invitation"  # of the address of somebody who is invited
-PROLIFIC_PLACEHOLDERS = {
-    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
-    "STUDY_ID": "{{%STUDY_ID%}}",
-    "SESSION_ID": "{{%SESSION_ID%}}",
-}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What is known of a platform: parameters that it fills in, and what it asks to write."""
-
-    title: str
-    participant: str = ""  # the parameter that names the participant; "": none
-    submission: str = ""  # the parameter that names this sitting, known to them alone
-    holes: Mapping[str, str] = field(default_factory=dict)  # parameter -> what its address holds
-    everywhere: bool = False  # the id names the same person in all studies on the platform
-    own_ids: bool = False
-    preview: str = ""  # the submission id of somebody who only looks
-
-
-KINDS = {
-    "link": Kind("Plain link"),
-    "prolific": Kind("Prolific", "PROLIFIC_PID", "SESSION_ID", PROLIFIC_PLACEHOLDERS),
-    "panel": Kind("Own panel", "participant", holes={"participant": "YOUR-ID"}, own_ids=True),
-    "mturk": Kind(
-        "Mechanical Turk",
-        "workerId",
-        "assignmentId",
-        {"workerId": "${workerId}", "assignmentId": "${assignmentId}"},
-        everywhere=True,
-        preview="ASSIGNMENT_ID_NOT_AVAILABLE",
-    ),
-    # Connect adds its parameters to the address by itself.
-    "connect": Kind("CloudResearch Connect", "participantId", "assignmentId", everywhere=True),
-    "sona": Kind("Sona", "id", holes={"id": "%SURVEY_CODE%"}),
-    "other": Kind("Another platform", "participant", holes={"participant": "…"}),
-}
-HOLES = ("participant", "submission", "code")  # of a return address, in braces
+HOLES = ("participant", "submission", "project", "code", "signature")  # of a return address
 SPARE = {"needs_review": "complete"}  # outcome -> the one whose code and address serve it too
+IDS = ("participant", "submission", "project")  # fields of a Visit, each from one parameter
 
 
 @dataclass(frozen=True)
 class Source:
-    """One way into a study, as study.toml names it."""
+    """One recruitment source, as study.toml names it."""
 
     key: str
     kind: str
@@ -64,34 +31,41 @@ class Source:
     quota: int = 0  # sessions that may come this way; 0: as many as there is room for
     participant: str = ""
     submission: str = ""
+    project: str = ""
+    signature: str = ""  # the parameter that holds `sign` of the ids; "": addresses are not signed
     invited_only: bool = False  # who has no link of their own does not come in
     own_ids: bool = False  # the ids are the researcher's: the same person in every source
+    once_per_browser: bool = False  # where one rater started, nobody with another id does
     return_urls: Mapping[str, str] = field(default_factory=dict)  # outcome -> address, with `HOLES`
     codes: Mapping[str, str] = field(default_factory=dict)  # outcome -> code that all share
 
     @property
-    def facts(self) -> Kind:
-        return KINDS[self.kind]
+    def provider(self) -> type[Provider]:
+        return Provider.registry[self.kind]
 
     @property
     def name(self) -> str:
-        return self.title or self.facts.title
+        return self.title or self.provider.title
 
     @property
-    def participant_parameter(self) -> str:
-        return self.participant or self.facts.participant
-
-    @property
-    def submission_parameter(self) -> str:
-        return self.submission or self.facts.submission
+    def parameters(self) -> dict[str, str]:
+        """Field of a Visit -> the parameter of the address that holds it; "" where none does."""
+        return {name: getattr(self, name) or getattr(self.provider, name) for name in IDS}
 
     @property
     def has_own_ids(self) -> bool:
-        return self.own_ids or self.facts.own_ids
+        return self.own_ids or self.provider.own_ids
 
     @property
-    def takes_invitations(self) -> bool:
-        return self.kind == "panel"
+    def takes_codes_at(self) -> str:
+        """The provider at which raters enter their codes; "" where they do not."""
+        return self.provider.title if self.provider.takes_codes else ""
+
+    @property
+    def secret_title(self) -> str:
+        """What the researcher enters so that codes and addresses are signed; "": nothing."""
+        signs = self.signature or any("{signature}" in url for url in self.return_urls.values())
+        return self.provider.secret or ("Shared secret" if signs else "")
 
     def identity(self, participant: str, *, owner: int, study: int) -> str:
         """Whose id it is, and the id: the same text for the same person, and for nobody else.
@@ -109,26 +83,60 @@ class Source:
     def _issuer(self, owner: int, study: int) -> str:
         if self.has_own_ids:
             return f"own/{owner}/"
-        return f"{self.kind}/" if self.facts.everywhere else f"source/{study}/{self.key}/"
+        return f"{self.kind}/" if self.provider.one_id_per_person else f"source/{study}/{self.key}/"
+
+    def placeholder_of(self, name: str) -> str:
+        """What the address to enter holds in place of an id: a field of a Visit."""
+        return self.provider.placeholders.get(getattr(self.provider, name), "")
 
     def address(self, landing: str) -> str:
         """What the researcher gives out or enters at the platform."""
-        named = {
-            self.facts.participant: self.participant_parameter,
-            self.facts.submission: self.submission_parameter,
-        }
-        holes = {named.get(name, name): hole for name, hole in self.facts.holes.items()}
-        words = [f"{PARAMETER}={self.key}", *(f"{name}={hole}" for name, hole in holes.items())]
-        return f"{landing}?{'&'.join(words)}"
+        own_names = {getattr(self.provider, name): self.parameters[name] for name in IDS}
+        filled = [
+            f"{own_names.get(name, name)}={placeholder}"
+            for name, placeholder in self.provider.placeholders.items()
+        ]
+        signed = [f"{self.signature}=HMAC-SHA256"] if self.signature else []
+        return f"{landing}?{'&'.join([f'{PARAMETER}={self.key}', *filled, *signed])}"
 
-    def code(self, outcome: str) -> str:
-        """The code that all who end so are given; "" where each gets one of their own."""
-        return self.codes.get(outcome) or self.codes.get(SPARE.get(outcome, ""), "")
+    def visit(self, carried: Mapping[str, str], longest: int | None = None) -> Visit:
+        """The ids that an address brought along."""
+        return Visit(**{n: carried.get(p, "")[:longest] for n, p in self.parameters.items()})
 
-    def way_back(self, outcome: str, *, participant: str, submission: str, code: str) -> str:
+    def sign(self, visit: Visit, secret: str, outcome: str = "") -> str:
+        """HMAC-SHA256, in hexadecimal, of the ids and the outcome, one a line; "" without a secret.
+
+        The submission has a line where the source names a parameter for it.
+        """
+        lines = [visit.participant]
+        if self.parameters["submission"]:
+            lines.append(visit.submission)
+        if outcome:
+            lines.append(outcome)
+        text = "\n".join(lines)
+        return hmac.digest(secret.encode(), text.encode(), "sha256").hex() if secret else ""
+
+    def is_signed(self, carried: Mapping[str, str], secret: str) -> bool:
+        """Whether an address has the right signature; True where the source asks for none."""
+        if not self.signature:
+            return True
+        right, given = self.sign(self.visit(carried), secret), carried.get(self.signature, "")
+        return bool(right) and hmac.compare_digest(right.encode(), given.strip().lower().encode())
+
+    def code(self, outcome: str, visit: Visit | None = None, secret: str = "") -> str:
+        """The code that all who end so are given, or that the provider checks; mostly "".
+
+        Where it is "", each session gets one of its own.
+        """
+        shared = self.codes.get(outcome) or self.codes.get(SPARE.get(outcome, ""), "")
+        return shared or self.provider.code(outcome, visit or Visit(), secret)
+
+    def return_url(self, outcome: str, visit: Visit, *, code: str, secret: str = "") -> str:
         """Where the rater goes at such an end; "" where there is nowhere to go."""
         filled = self.return_urls.get(outcome) or self.return_urls.get(SPARE.get(outcome, ""), "")
-        for name, value in zip(HOLES, (participant, submission, code), strict=True):
+        signature = self.sign(visit, secret, outcome) if "{signature}" in filled else ""
+        values = (*(getattr(visit, name) for name in IDS), code, signature)
+        for name, value in zip(HOLES, values, strict=True):
             filled = filled.replace("{" + name + "}", quote(value, safe=""))
         return filled
 
@@ -147,7 +155,7 @@ def source_named(stored: Sequence[Mapping[str, Any]], key: str) -> Source | None
 def source_of_arrival(
     stored: Sequence[Mapping[str, Any]], key: str, *, from_prolific: bool
 ) -> Source | None:
-    """The way in that an address names; without a name Prolific's, else the plain link."""
+    """The source that an address names; without a name Prolific's, else the plain link."""
     if key:
         return source_named(stored, key)
     kind = "prolific" if from_prolific else "link"

@@ -19,6 +19,7 @@ class Invitation(models.Model):
     source = models.CharField(max_length=40)
     own_id = SealedCharField(max_length=600)  # the researcher's own
     email = SealedCharField(max_length=600, blank=True)
+    name = SealedCharField(max_length=600, blank=True, db_default="")
     code = models.CharField(max_length=32, unique=True, default=invitation_code, editable=False)
     session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="invitations")
     declined = models.BooleanField(default=False)

@@ -46,6 +46,7 @@ class Session(models.Model):
     prolific_session = SealedCharField(max_length=160, blank=True)
     source = models.CharField(max_length=40, blank=True)  # the key of the way in; "": not named
     external_session = SealedCharField(max_length=500, blank=True)  # of that source
+    external_project = SealedCharField(max_length=500, blank=True, db_default="")  # there, too
     consent_version = models.CharField(max_length=40, blank=True)
     language = models.CharField(max_length=16, blank=True)  # chosen at the door; "": the study's
     wording_first = models.PositiveIntegerField(default=0)  # revision that it began with

@@ -11,6 +11,7 @@ from django.db import models, transaction
 
 from listening.models.codes import link_code
 from listening.models.project import Project
+from listening.models.sealed import unseal
 
 
 class Study(models.Model):
@@ -61,6 +62,7 @@ class Study(models.Model):
     questionnaires = models.JSONField(default=list)  # see listening.design.questionnaires
     settings = models.JSONField(default=list)  # see listening.design.settings
     sources = models.JSONField(default=list)  # see listening.design.sources
+    source_secrets = models.JSONField(default=dict, db_default={})  # key of a source -> sealed
     publication = models.JSONField(default=dict)  # licences, and what the consent lets leave
     ethics = models.JSONField(default=dict)  # what a board asks: see listening.design.consent
     payment = models.JSONField(default=dict)  # by whom, per_hour, currency; {}: not said
@@ -94,6 +96,10 @@ class Study(models.Model):
     def called(self) -> str:
         """What researchers call it."""
         return self.name or self.title
+
+    def source_secret(self, key: str) -> str:
+        """The secret with which a source of this key signs; "" where none is set."""
+        return unseal(self.source_secrets.get(key, ""))
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Its blocks first: one that is leased cannot lose its session alone.

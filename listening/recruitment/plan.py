@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from math import ceil, sqrt
 from typing import Any
 
-from listening.design.sources import PROLIFIC_PLACEHOLDERS
+from listening.design.providers.prolific import Prolific
 from listening.recruitment.prolific.wire import Json
 
 FLOOR = {"GBP": 600, "USD": 800}  # per hour, judged on the median time; Prolific's own minimum
@@ -185,8 +185,8 @@ def _code(code: str, kind: str, actions: list[Any], actor: str = "participant") 
 
 def study_address(landing: str) -> str:
     """The page that participants open; Prolific fills the places in."""
-    holes = PROLIFIC_PLACEHOLDERS.items()
-    return landing + "?" + "&".join(f"{name}={hole}" for name, hole in holes)
+    filled = Prolific.placeholders.items()
+    return landing + "?" + "&".join(f"{name}={placeholder}" for name, placeholder in filled)
 
 
 def body_of(

@@ -350,7 +350,7 @@ def method_facts(study: str) -> StudyFacts:
             sources=[
                 SourceFacts(
                     name=source.name,
-                    kind=source.facts.title,
+                    kind=source.provider.title,
                     quota=source.quota,
                     invited_only=source.invited_only,
                 )

@@ -13,8 +13,9 @@ from listening.design.occasions import Column, columns_of, is_between, occasions
 from listening.design.sources import source_named
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.models import Session, Study
+from listening.models.sealed import unseal
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
-from listening.sessions.outcomes import completion_code_of, outcome_of, review_words
+from listening.sessions.outcomes import completion_code_of, outcome_of, review_words, visit_of
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
 JOINED = "; "  # between the reasons for a review
@@ -27,7 +28,8 @@ SELECT 's' || s.id, r.code, {status_now},
     round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
     t.answered, t.skipped, t.hidden_ms, t.stalls,
     s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
-    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
+    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL,
+    r.external_id, s.external_session, s.external_project
 FROM listening_session s
 JOIN listening_study st ON st.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id,
@@ -175,7 +177,7 @@ def session_rows(study: str) -> Iterator[SessionRow]:
         cursor.itersize = 2000
         cursor.execute(query, [study])
         for values in cursor:
-            *own, status, from_prolific = values
+            *own, status, from_prolific, identity, submission, project = values
             session_row = dict(zip(names, own, strict=True))
             review, code = session_row["needs_review"], session_row["completion_code"]
             session_row["needs_review"] = JOINED.join(review_words(review))
@@ -184,7 +186,16 @@ def session_rows(study: str) -> Iterator[SessionRow]:
                 row.completion_codes,
                 session=code,
                 from_prolific=from_prolific,
-                source=source_named(row.sources, session_row["source"]),
+                source=(source := source_named(row.sources, session_row["source"])),
+                visit=visit_of(
+                    source,
+                    owner=row.owner_id,
+                    study=row.pk,
+                    identity=unseal(identity or ""),
+                    submission=unseal(submission),
+                    project=unseal(project),
+                ),
+                secret=row.source_secret(session_row["source"]),
             )
             session_row["checks"] = _checks(row.checks, json.loads(values[checks_at]))
             session_row["answers"] = _answers(questions, json.loads(values[checks_at + 1]))

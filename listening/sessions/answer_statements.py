@@ -48,7 +48,8 @@ SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::
        t.questionnaires::text AS questions,
        t.completion_codes::text, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
-       s.source, t.sources::text, s.external_session, r.external_id, t.owner_id, t.id AS study,
+       s.source, t.sources::text, s.external_session, s.external_project, t.source_secrets::text,
+       r.external_id, t.owner_id, t.id AS study,
        t.wording, s.wording_last, t.link, r.code AS rater
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = asked.session
@@ -297,6 +298,8 @@ class Sitting(Struct):
     source: str
     sources: str
     external_session: str
+    external_project: str
+    source_secrets: str
     external_id: str | None
     owner_id: int
     study: int

@@ -47,7 +47,7 @@ KEPT_OF_WHY[Session.Status.REJECTED] = REJECTED_BEFORE
 
 
 class NoRoom(Exception):
-    """Nothing (left) for this rater: closed, paused, not_open, full, came_before or pilot_over."""
+    """Nothing (left) for this rater: closed, paused, full, came_before and others."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -61,6 +61,8 @@ class Arrival:
     source: Source | None = None  # the way in, of those that the study names
     external_id: str = ""  # of another platform or panel: see Source.identity
     external_session: str = ""
+    external_project: str = ""
+    proofs: tuple[str, ...] = ()  # of who came by an invitation: see studies.invitations
     prolific_id: str = ""
     prolific_study: str = ""
     prolific_session: str = ""
@@ -114,6 +116,16 @@ def has_earlier_session(study: Study, arrival: Arrival) -> bool:
     return Session.objects.filter(known, study__in=earlier).exists()
 
 
+def is_second_of_browser(arrival: Arrival) -> bool:
+    """Whether another rater started the study in this browser, and the source allows only one."""
+    source = arrival.source
+    if source is None or not source.once_per_browser or not arrival.browser_of:
+        return False
+    named = {"prolific_id": arrival.prolific_id} if arrival.prolific_id else {}
+    own = Rater.objects.filter(**(named or {"external_id": arrival.external_id}))
+    return not own.filter(code=arrival.browser_of).exists()
+
+
 FIND = """
 SELECT s.id, s.rater_id, s.study_id, s.code, s.language, t.language AS of_study, t.link,
     r.code AS rater_code
@@ -145,6 +157,8 @@ def start(study: Study, arrival: Arrival) -> Session:
         return existing
     if not arrival.pilot and has_earlier_session(study, arrival):
         raise NoRoom("came_before")
+    if is_second_of_browser(arrival):
+        raise NoRoom("same_browser")
     try:
         with transaction.atomic():  # whoever finds no room leaves no empty session behind
             return _start(study, arrival)
@@ -166,6 +180,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
     session = Session.objects.create(
         source=arrival.source.key if arrival.source else "",
         external_session=arrival.external_session,
+        external_project=arrival.external_project,
         rater=rater,
         browser_of=arrival.browser_of if arrival.browser_of != rater.code else "",
         study=study,
@@ -316,6 +331,14 @@ def _replacement(session: Session, task: Task, rng: Random, first_position: int)
     return _take_blocks(session, task, rng, first_position=first_position, wanted=1)
 
 
+def note_submission(session: Session, arrival: Arrival) -> None:
+    """A task that was given back at the provider and accepted again has a new submission id."""
+    submission = arrival.external_session
+    if submission and session.source == (arrival.source.key if arrival.source else ""):
+        going_on = Session.objects.filter(pk=session.pk, status=Session.Status.STARTED)
+        going_on.update(external_session=submission)
+
+
 def note_scripts(session: Session) -> None:
     """The scripts of the session's page run; where it is not asked for, nothing is kept."""
     Session.objects.filter(pk=session.pk, scripts_ran=False).update(scripts_ran=True)
@@ -347,7 +370,8 @@ def withdraw(session: Session) -> None:
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.agent = locked.browser_of = ""
         locked.scripts_ran = None
-        locked.prolific_study = locked.prolific_session = locked.external_session = ""
+        locked.prolific_study = locked.prolific_session = ""
+        locked.external_session = locked.external_project = ""
         locked.finished_at = timezone.now()
         locked.save()
         if answered:  # else no analysis and no export holds a row of this rater

@@ -7,6 +7,7 @@ from typing import Any
 
 from listening.common.secret_seeds import secret_seed
 from listening.common.statements import Statement, Steps
+from listening.design.providers import Visit
 from listening.design.sources import Source, source_named
 from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Session
@@ -102,16 +103,18 @@ def completion_code_of(
     session: str,
     from_prolific: bool,
     source: Source | None = None,
+    visit: Visit | None = None,
+    secret: str = "",
 ) -> str:
-    """What the rater takes along: the study's code on Prolific, that of the source if it has one,
-    elsewhere one of the session's own.
+    """What the rater takes along: the study's code on Prolific, that of the source if it has one
+    or signs one, elsewhere one of the session's own.
 
     A code that all raters share can be passed on; a session's own is worth something only once, and
     stands beside the session in the researcher's table and in sessions.csv. Studies made before
     doubtful sessions had a code of their own give the one for "complete".
     """
-    if source is not None and not from_prolific and source.code(outcome):
-        return source.code(outcome)
+    if source is not None and not from_prolific and (own := source.code(outcome, visit, secret)):
+        return own
     if outcome not in OUTCOMES or not codes:
         return ""
     if from_prolific:
@@ -124,10 +127,36 @@ def completion_code_of(
 
 def code_at_end(session: Session) -> str:
     """The code that the rater of an ended session takes along; "" while it goes on."""
+    study, source = session.study, source_named(session.study.sources, session.source)
     return completion_code_of(
         outcome_of(session.status, session.review),
-        session.study.completion_codes,
+        study.completion_codes,
         session=session.code,
         from_prolific=bool(session.prolific_session or session.rater.prolific_id),
-        source=source_named(session.study.sources, session.source),
+        source=source,
+        visit=visit_of(
+            source,
+            owner=study.owner_id,
+            study=study.pk,
+            identity=session.rater.external_id,
+            submission=session.external_session,
+            project=session.external_project,
+        ),
+        secret=study.source_secret(session.source),
     )
+
+
+def visit_of(
+    source: Source | None,
+    *,
+    owner: int,
+    study: int,
+    identity: str | None,
+    submission: str,
+    project: str,
+) -> Visit:
+    """The ids by which a session's rater came; empty for another source's, or none."""
+    if source is None:
+        return Visit()
+    participant = source.participant_in(identity or "", owner=owner, study=study)
+    return Visit(participant, submission, project)

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from listening.common.statements import rows_of
 from listening.design.sources import Source, source_named, sources_of
 from listening.models import Study
+from listening.models.sealed import seal
 
 # Who listens now counts while they hold places; who left, withdrew or was screened out does not.
 COUNTS = """
@@ -73,6 +74,19 @@ def lock_quota(study: Study) -> None:
     """Until the end of this transaction nobody else begins a session that a quota counts."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [0x50_75_6F, study.pk])
+
+
+def set_secret(study: Study, key: str, secret: str) -> Source | None:
+    """The source whose secret this is from now on, sealed; None where there is no such source."""
+    source = source_named(study.sources, key)
+    if source is None or not source.secret_title:
+        return None
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        others = {name: each for name, each in locked.source_secrets.items() if name != key}
+        locked.source_secrets = others | ({key: seal(secret)} if secret else {})
+        locked.save(update_fields=["source_secrets"])
+    return source
 
 
 def change_quota(study: Study, key: str, quota: int) -> Source | None:

@@ -38,7 +38,7 @@ from listening.studies.findings import StudyError
 MOST_DAYS = 36_500
 GOING_ON = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet
 MARKS = (  # of a session: where it came from, and in what it was heard
-    *("prolific_session", "prolific_study", "external_session"),
+    *("prolific_session", "prolific_study", "external_session", "external_project"),
     *("origin", "browser_of", "device", "agent"),
 )
 # What stays of `trial.playback`: facts of listening, as long as they are no text.

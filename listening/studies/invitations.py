@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from smtplib import SMTPException
 from urllib.parse import urlencode
@@ -24,6 +26,11 @@ from listening.models import Invitation, Session, Study
 
 LONGEST_ID = 100
 SEPARATORS = "\t;,"  # between id and address, in each line the one that fits
+COLUMNS = {  # name of a column -> field of a Person
+    **dict.fromkeys(("id", "own_id", "participant"), "own_id"),
+    **dict.fromkeys(("email", "e-mail", "mail"), "email"),
+    "name": "name",
+}
 MOST_AT_ONCE = 10_000
 MOST_MAILS = 4  # to one person: the invitation and three reminders
 BETWEEN_MAILS = timedelta(hours=20)
@@ -49,65 +56,100 @@ def link_of(invitation: Invitation) -> str:
     return f"{landing}?{urlencode(query)}"
 
 
-def invite(study: Study, source: Source, text: str) -> tuple[int, int]:
-    """Invitations for a list, one person a line: own id, and a mail address where one is known.
+@dataclass(frozen=True)
+class Person:
+    """Somebody in a list; a list of email addresses alone has those for ids."""
 
-    Gives how many are new, and how many were invited before (a new address replaces theirs).
-    NotInvited lists every line that is wrong; then nobody is invited.
+    own_id: str
+    email: str = ""
+    name: str = ""
+
+
+def invite(study: Study, source: Source, text: str) -> tuple[int, int]:
+    """Invitations for a list, one person a line: own id, email address and name.
+
+    An address alone is enough, and a first line may name the columns. Gives how many are new, and
+    how many were invited before (a new address or name replaces theirs). NotInvited lists every
+    line that is wrong; then nobody is invited.
     """
     people = _people(text)
     new = 0
     with transaction.atomic():
-        for own_id, email in people.items():
+        for person in people:
             invitation, created = Invitation.objects.get_or_create(
-                study=study, source=source.key, own_id=own_id, defaults={"email": email}
+                study=study,
+                source=source.key,
+                own_id=person.own_id,
+                defaults={"email": person.email, "name": person.name},
             )
             new += created
-            if not created and email and invitation.email != email:
-                invitation.email = email
-                invitation.save(update_fields=["email"])
+            invitation.email = person.email or invitation.email
+            invitation.name = person.name or invitation.name
+            if not created:
+                invitation.save(update_fields=["email", "name"])
     return new, len(people) - new
 
 
-def _people(text: str) -> dict[str, str]:
-    """Own id -> mail address, "" where none stands there."""
-    people: dict[str, str] = {}
+def _people(text: str) -> list[Person]:
+    people: dict[str, Person] = {}
     wrong: list[str] = []
-    for n, line in enumerate(text.splitlines(), start=1):
-        cells = _cells(line)
-        if not any(cells) or (n == 1 and cells[0].lower() in ("id", "own_id", "participant")):
+    header: tuple[str, list[str]] | None = None
+    for n, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
+        if n == 1 and (header := _header(line)):
             continue
-        problem = _problem_of(cells, people)
-        if problem:
+        cells = _by(header[0], line) if header else _cells(line)
+        if not any(cells):
+            continue
+        person = _person(cells, header[1] if header else None)
+        if problem := _problem_of(person, cells if header is None else [], people):
             wrong.append(f"Line {n}: {problem}")
         else:
-            people[cells[0]] = cells[1] if len(cells) > 1 else ""
+            people[person.own_id] = person
     if len(people) > MOST_AT_ONCE:
         wrong.append(f"{len(people):,} people; at most {MOST_AT_ONCE:,} at once. Split the list.")
     if wrong:
         more = f"\nand {len(wrong) - 10} more lines" if len(wrong) > 10 else ""
         raise NotInvited("\n".join(wrong[:10]) + more + "\nNobody was invited.")
     if not people:
-        raise NotInvited("The list is empty. Enter one person per line: ID, email address.")
-    return people
+        raise NotInvited("The list is empty. Enter one person per line: ID, email address, name.")
+    return list(people.values())
+
+
+def _header(line: str) -> tuple[str, list[str]] | None:
+    """The separator of a list and the names of its columns, where its first line has them."""
+    separator = next((each for each in SEPARATORS if each in line), ",")
+    names = [COLUMNS.get(cell.lower(), "") for cell in _by(separator, line)]
+    return (separator, names) if names[0] or sum(map(bool, names)) > 1 else None
+
+
+def _person(cells: list[str], names: list[str] | None) -> Person:
+    if names is None:  # id, address, name; or address, name
+        starts_with_address = _is_address(cells[0]) and not _is_address("".join(cells[1:2]))
+        names = ["email", "name"] if starts_with_address else ["own_id", "email", "name"]
+    own = {name: cell for name, cell in zip(names, cells, strict=False) if name}
+    email = own.get("email", "")
+    return Person(own.get("own_id") or email.lower(), email, own.get("name", ""))
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of one line, by the separator that leaves an id and an address; lists mix them."""
+    """The cells of one line, by the separator that leaves an address; lists mix them."""
     read = [_by(separator, line) for separator in SEPARATORS if separator in line]
-    return next((cells for cells in read if _is_pair(cells)), read[0] if read else [line.strip()])
+    return next(
+        (cells for cells in read if _has_address(cells)), read[0] if read else [line.strip()]
+    )
 
 
 def _by(separator: str, line: str) -> list[str]:
     try:
-        (row,) = csv.reader([line], delimiter=separator, strict=True)
+        (row,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):  # such as a quotation mark that is not closed
         row = line.split(separator)
     return [cell.strip() for cell in row]
 
 
-def _is_pair(cells: list[str]) -> bool:
-    return len(cells) > 1 and not any(cells[2:]) and (not cells[1] or _is_address(cells[1]))
+def _has_address(cells: list[str]) -> bool:
+    fits = len(cells) > 1 and not any(cells[3:])
+    return fits and (not cells[1] or any(map(_is_address, cells[:2])))
 
 
 def _is_address(text: str) -> bool:
@@ -118,16 +160,18 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _problem_of(cells: list[str], before: dict[str, str]) -> str:
-    own_id = cells[0]
-    if not own_id or not own_id.isprintable() or len(own_id) > LONGEST_ID:
-        return f"the id is missing or longer than {LONGEST_ID} characters."
-    if own_id in before:
-        return f"“{own_id}” is in the list twice."
-    if len(cells) > 2 and any(cells[2:]):
-        return "there are more than two columns. Keep only ID and email address."
-    if len(cells) > 1 and cells[1] and not _is_address(cells[1]):
-        return f"“{cells[1]}” is not an email address."
+def _problem_of(person: Person, cells: list[str], before: Mapping[str, Person]) -> str:
+    for what, value in (("id", person.own_id), ("name", person.name)):
+        if not value.isprintable() or len(value) > LONGEST_ID:
+            return f"the {what} is longer than {LONGEST_ID} characters, or has control characters."
+    if not person.own_id:
+        return "the id or email address is missing."
+    if person.own_id in before:
+        return f"“{person.own_id}” is in the list twice."
+    if any(cells[3:]):
+        return "there are more than three columns. Keep ID, email address and name."
+    if person.email and not _is_address(person.email):
+        return f"“{person.email}” is not an email address."
     return ""
 
 
@@ -135,6 +179,11 @@ def invitation_named(study: Study, source: Source | None, code: str) -> Invitati
     if source is None or not code:
         return None
     return Invitation.objects.filter(study=study, source=source.key, code=code).first()
+
+
+def proofs_of(invitation: Invitation) -> tuple[str, ...]:
+    """What the invited person knows beside the link, which may have been passed on."""
+    return (invitation.email or invitation.own_id,)
 
 
 def note_begun(study: Study, code: str, session: Session) -> None:
@@ -185,6 +234,7 @@ def send(pk: int, subject: str, text: str, *, reminder: bool) -> bool:
     if not claimed.update(begun_sending_at=timezone.now(), mails=F("mails") + 1, problem=""):
         return False  # sent meanwhile, or begun
     words = text.replace("{title}", invitation.study.title).replace("{link}", link_of(invitation))
+    words = words.replace("{name}", invitation.name)
     server = get_connection(**settings.EARNEST_MAIL)
     mail = EmailMessage(
         subject, words, settings.DEFAULT_FROM_EMAIL, [invitation.email], connection=server
@@ -207,12 +257,12 @@ def erase_people(study: Study) -> None:
 
 
 def as_csv(study: Study, source: str) -> str:
-    """Id, address, link and state of each, for a mail program of one's own."""
+    """Id, name, address, link and state of each, for the mail merge of a mail program."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["id", "email", "link", "state"])
+    writer.writerow(["id", "name", "email", "link", "state"])
     for each in invitations_of(study, source):
-        cells = (each.own_id, each.email)
+        cells = (each.own_id, each.name, each.email)
         writer.writerow([*map(safe_cell, cells), link_of(each), state_of(each)])
     return out.getvalue()
 

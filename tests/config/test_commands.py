@@ -105,7 +105,7 @@ def test_every_command_that_needs_servers_says_what_was_done_when_it_loses_them(
     own = {name for name, app in get_commands().items() if app in OWN}
     needing = {name for name in own if commands.needs_servers([name, "--store", "--study"])}
     files = {"compare_sets", "describe_metric", "list_metrics", "list_presets", "plan"}
-    files |= {"scan_audio", "score_files"}
+    files |= {"scan_audio", "score_dataset", "score_files"}
     assert needing - files <= set(command_help.DONE)
     assert set(command_help.DONE) <= own
 

@@ -1,14 +1,18 @@
 """People of a panel invited: their list, their links, mails sent once each, and no as an answer."""
 
+import csv
+import io
 import re
 import socketserver
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -18,6 +22,7 @@ from listening import jobs
 from listening.common import job_queues
 from listening.models import Block, Invitation, Session, Study
 from listening.models.requested_jobs import send_lost
+from listening.selectors.session_rows import session_rows
 from listening.studies import invitations
 from listening.studies.erasure import erase
 from tests.factories import make_study
@@ -96,7 +101,7 @@ def links(study: Study) -> dict[str, str]:
 
 @pytest.mark.medium
 def test_a_list_is_taken_whole_or_not_at_all(study, panel):
-    wrong = panel("invite", people="p1, ada@example.org\np1\np2, no address\n,x@y.org\np3,,c")
+    wrong = panel("invite", people="p1, ada@example.org\np1\np2, no address\n,,x\np3,,c,d")
     for line in ("Line 2: “p1” is in", "Line 3: “no address”", "Line 4: the id", "Line 5: there"):
         assert line in wrong
     assert "p1, ada@example.org" in wrong  # what was typed is still there
@@ -129,15 +134,28 @@ def test_each_line_of_a_list_has_a_separator_of_its_own(study, panel):
 
 @pytest.mark.medium
 def test_a_link_is_one_person_and_one_session(study, panel):
-    panel("invite", people="p1\np2")
+    panel("invite", people="p1, ada@example.org\np2")
     first, other = (links(study)[name] for name in ("p1", "p2"))
     assert "Your id is missing" in (
         Client().get(f"/r/{study.link}/?source=lab&participant=p1").content.decode()
     )
     assert "This invitation is not valid" in Client().get(first + "x").content.decode()
-    begun = Client().post(first, {"consent": "yes"})
+    own_browser = Client()
+    begun = own_browser.post(first, {"consent": "yes"})
     assert begun.status_code == 302
-    assert Client().get(first).url == begun.url  # on another device: the same session
+    own_browser.get(first)
+    assert own_browser.get(first).url == begun.url
+    other_browser = Client()  # somebody to whom the link was passed on, or another device
+    asked = other_browser.get(first)
+    assert asked.status_code == 403
+    assert begun.url not in asked.content.decode()
+    query = dict(parse_qsl(urlsplit(first).query))
+    wrong = other_browser.post(f"/r/{study.link}/", {**query, "proof": "bob@example.org"})
+    assert "does not belong to this invitation" in wrong.content.decode()
+    right = other_browser.post(f"/r/{study.link}/", {**query, "proof": " ADA@example.org"})
+    assert right.url == begun.url
+    assert other_browser.get(first).url == begun.url
+    assert Session.objects.count() == 1
     assert Session.objects.get().source == "lab"
     assert "cannot be removed" in panel("remove", invitation=study.invitations.first().pk)
     declined = Client().post(other, {"consent": "no"}).content.decode()
@@ -149,6 +167,41 @@ def test_a_link_is_one_person_and_one_session(study, panel):
     Study.objects.update(state="closed")
     erase(study)
     assert not Invitation.objects.exists()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(
+    "people",
+    [
+        "Email;Name;Course\nada@example.org;Ada, Countess of Lovelace;x\nbob@example.org;Bob;y",
+        'ada@example.org, "Ada, Countess of Lovelace"\nbob@example.org, Bob',
+        "\ufeffname\tmail\nAda, Countess of Lovelace\tada@example.org\nBob\tbob@example.org",
+    ],
+)
+def test_a_mailing_list_becomes_a_mail_merge_file(study, people, tmp_path):
+    (tmp_path / "people.csv").write_text(people)
+    links_file = tmp_path / "links.csv"
+    out = io.StringIO()
+    given = (study.key, "lab", tmp_path / "people.csv", "--links", links_file)
+    call_command("invite_raters", *map(str, given), stdout=out)
+    assert "2 added; 0 already in the list." in out.getvalue()
+    assert links_file.stat().st_mode & 0o077 == 0
+    rows = list(csv.DictReader(links_file.read_text().splitlines()))
+    assert [(row["name"], row["email"], row["state"]) for row in rows] == [
+        ("Ada, Countess of Lovelace", "ada@example.org", "not invited by email"),
+        ("Bob", "bob@example.org", "not invited by email"),
+    ]
+    assert Client().post(rows[0]["link"], {"consent": "yes"}).status_code == 302
+    call_command("invite_raters", study.key, "lab", "--links", str(links_file), stdout=out)
+    assert "Wrote 2 links" in out.getvalue()
+    assert "1 started" in out.getvalue()
+    states = [row["state"] for row in csv.DictReader(links_file.read_text().splitlines())]
+    assert states == ["begun", "not invited by email"]
+    tables = str([*session_rows(study.key)])
+    assert "example.org" not in tables
+    assert "Lovelace" not in tables
+    with pytest.raises(CommandError, match="no source “class” of the kind panel"):
+        call_command("invite_raters", study.key, "class", "--links", str(links_file))
 
 
 @pytest.mark.medium
@@ -204,7 +257,7 @@ def test_without_a_mail_server_links_are_downloaded(study, panel, client):
     panel("invite", people="=1+1,ada@example.org")
     assert "has no mail server" in panel("send", **WORDS)
     table = client.get(f"/studies/{study.key}/invitations/lab/links.csv").content.decode()
-    assert table.splitlines()[1].startswith("'=1+1,ada@example.org,http")
+    assert table.splitlines()[1].startswith("'=1+1,,ada@example.org,http")
     assert Client().get(f"/studies/{study.key}/invitations/lab/").status_code == 302
 
 

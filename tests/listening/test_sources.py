@@ -8,6 +8,7 @@ from django.core import signing
 from django.db import connection
 from django.test import Client
 
+from listening.design.providers import Visit
 from listening.design.sources import Source, sources_of
 from listening.models import Block, Rater, Session, Study
 from listening.sessions import lifecycle
@@ -140,10 +141,10 @@ def test_ids_cannot_leave_their_place_in_a_return_address():
     source = Source(
         "x", "other", return_urls={"complete": "https://a.example/{participant}?c={code}"}
     )
-    back = source.way_back("complete", participant="a/../b?c=1&x={code}", submission="", code="C")
+    back = source.return_url("complete", Visit("a/../b?c=1&x={code}"), code="C")
     assert back == "https://a.example/a%2F..%2Fb%3Fc%3D1%26x%3D%7Bcode%7D?c=C"
-    assert source.way_back("needs_review", participant="p", submission="", code="D").endswith("c=D")
-    assert source.way_back("screened_out", participant="p", submission="", code="D") == ""
+    assert source.return_url("needs_review", Visit("p"), code="D").endswith("c=D")
+    assert source.return_url("screened_out", Visit("p"), code="D") == ""
 
 
 @pytest.mark.medium
@@ -254,6 +255,12 @@ complete = "https://lab.example/credit?survey_code={participant}"
             "submission",
         ),
         ('key = "p"\nkind = "prolific"\nown_ids = true', "sources[1].own_ids", "Leave it out"),
+        (
+            'key = "a"\nkind = "sona"\nreturn_urls = {complete = "https://x.y/?survey_code=XXXX"}',
+            "sources[1].return_urls.complete",
+            "survey_code={participant}",
+        ),
+        ('key = "a"\nkind = "mturk"\nsignature = "hitId"', "sources[1].signature", "another"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_place_and_remedy(tmp_path, toml, place, remedy):

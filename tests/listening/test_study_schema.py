@@ -84,7 +84,7 @@ def test_a_study_as_objects_has_the_defaults_of_the_schema(entry, table):
 
 def test_each_outcome_has_its_code():
     assert set(Codes.model_fields) == set(OUTCOMES)
-    assert set(fields_of("sources.return_urls")) == set(OUTCOMES)
+    assert set(fields_of("sources.return_urls")) == {*OUTCOMES, "quota_full"}
 
 
 @pytest.mark.parametrize(

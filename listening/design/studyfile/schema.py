@@ -32,8 +32,8 @@ from listening.design.analysis_rules import LONGEST as LONGEST_RULE
 from listening.design.consent import ETHICS, STANDARD_SENTENCE
 from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
+from listening.design.providers import Provider
 from listening.design.questionnaires import READY_MADE
-from listening.design.sources import KINDS as SOURCES
 from listening.design.stop_rule import ACTS, COMPARED, FEWEST_LOOKS, MOST_LOOKS, RULES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, LOW_CUTS_HZ, USUAL_LOW_CUT_HZ
@@ -713,17 +713,27 @@ class ReturnUrls(Table):
         RECORD, "Address after failed traps", "", None, "that of `complete`"
     )
     no_consent: Annotated[str, RETURN_URL] = declare(RECORD, "Address after declining", "", None)
+    quota_full: Annotated[str, RETURN_URL] = declare(RECORD, "Address at a full quota", "", None)
+
+
+class SourceCodes(Codes):
+    """A code for each outcome, and for raters who find no place."""
+
+    quota_full: Annotated[str, CODE] = declare(
+        RECORD, "Code at a full quota", "for raters who find no place", None
+    )
 
 
 class Source(Table):
     key: Annotated[str, slug_of(40)] = declare(
         RECORD, "Source", "its name in the address (`?source=lab`) and in `sessions.csv`"
     )
-    kind: Annotated[str, one_of(*SOURCES)] = declare(
+    kind: Annotated[str, one_of(*Provider.registry)] = declare(
         RECORD,
         "Kind",
         '`"link"` (the plain link), `"prolific"`, `"panel"` (people that you know by ids of '
-        'your own), `"mturk"`, `"connect"` (CloudResearch), `"sona"`, `"other"`',
+        'your own), `"clickworker"`, `"connect"` (CloudResearch), `"microworkers"`, `"mturk"`, '
+        '`"sona"`, `"other"`; [recipes](other-providers.md)',
         "link",
     )
     title: Annotated[str, text_of(120)] = declare(
@@ -741,17 +751,36 @@ class Source(Table):
         RECORD,
         "Parameter of the participant",
         "the parameter of the address that names the person: `participant` (panel, other), "
-        "`workerId`, `participantId`, `id` (Sona). An address without it lets nobody begin",
+        "`workerId`, `participantId`, `worker`, `user_id`, `id` (Sona). An address without it lets "
+        "nobody begin",
         "",
         "by kind",
     )
     submission: Annotated[str, read_by(values.parameter, 60)] = declare(
         RECORD,
         "Parameter of the submission",
-        "the parameter that names this sitting and that only its participant knows: `assignmentId` "
-        "(MTurk, Connect). It lets them go on in another browser",
+        "the parameter that names this submission and that only its participant knows: "
+        "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them go on in another "
+        "browser",
         "",
         "by kind",
+    )
+    project: Annotated[str, read_by(values.parameter, 60)] = declare(
+        RECORD,
+        "Parameter of the project",
+        "the parameter that names the project at the provider: `hitId` (MTurk), `projectId` "
+        "(Connect), `campaign` (Microworkers)",
+        "",
+        "by kind",
+    )
+    signature: Annotated[str, read_by(values.parameter, 60)] = declare(
+        RECORD,
+        "Parameter of the signature",
+        "the parameter that holds a signature of the ids ([signed "
+        "addresses](other-providers.md#signed-addresses)), made with a secret that you enter under "
+        "*Recruitment sources*",
+        "",
+        "not signed",
     )
     invited_only: Annotated[bool, FLAG] = declare(
         RECORD,
@@ -764,25 +793,33 @@ class Source(Table):
         RECORD,
         "Your own ids",
         "the ids are yours: the same id is the same rater in all your sources and studies. Else a "
-        "rater who comes by another way is another rater; ids of MTurk and Connect are known in "
-        "every study there",
+        "rater who comes by another way is another rater; ids of MTurk, Connect, Microworkers and "
+        "Clickworker are known in every study there",
         False,
         "`false`, panel: always",
+    )
+    once_per_browser: Annotated[bool, FLAG] = declare(
+        RECORD,
+        "Once per browser",
+        "a browser in which one rater started the study does not let another id start, also from "
+        "another provider. Leave it out where people share a computer, as in a lab",
+        False,
     )
     return_urls: Annotated[ReturnUrls, NESTED] = declare(
         RECORD,
         "Return addresses",
-        "where a rater goes at each of these ends; `{participant}`, `{submission}` and `{code}` "
-        "are filled in. `needs_review` uses that of `complete` if it has none",
+        "where a rater goes at each of these ends; `{participant}`, `{submission}`, `{project}`, "
+        "`{code}` and `{signature}` are filled in. `needs_review` uses that of `complete` if it "
+        "has none",
         {},
         "none",
     )
-    codes: Annotated[Codes, NESTED] = declare(
+    codes: Annotated[SourceCodes, NESTED] = declare(
         RECORD,
         "Completion codes",
         "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
-        "`screened_out`, `no_consent`. A code of each session's own cannot be passed on; it stands "
-        "in `sessions.csv`",
+        "`screened_out`, `no_consent`, `quota_full`. A code of each session's own cannot be passed "
+        "on; it stands in `sessions.csv`",
         {},
         "one for each session",
     )

@@ -48,7 +48,6 @@ FAINT_SOUND = re.compile(  # in a question; a breathy voice is not one
     r"cough(?:s|ing)?|gasp(?:s|ing)?|sob(?:s|bing)?|sniff\w*)\b|呼吸|吸气|笑声|叹气|咳嗽|抽泣",
     re.IGNORECASE,
 )
-ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
 Words = dict[str, Any]
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
@@ -181,41 +180,28 @@ def read_sources(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any]
 def _check(source: Source, where: str, before: list[Source], notes: Notebook) -> None:
     if source.key and source.key in [other.key for other in before]:
         notes.toml(f"{where}.key", f"There are two sources “{source.key}”.", "Rename one.")
-    if source.kind in ONE_OF and source.kind in [other.kind for other in before]:
+    if source.provider.found_without_name and source.kind in [other.kind for other in before]:
         remedy = 'Keep one, or make the other kind = "other" or "panel".'
         what = f"There are two sources of the kind “{source.kind}”."
         notes.toml(f"{where}.kind", what, remedy, "Keep one.")
-    if source.kind == "prolific":
-        _check_prolific(source, where, notes)
-    elif source.kind == "link" and (source.participant or source.own_ids):
-        what = "A plain link carries no ids."
-        notes.toml(f"{where}.kind", what, 'Use kind = "panel" for your own ids, else "other".')
-    if source.invited_only and not source.takes_invitations:
+    for name, what, remedy in source.provider.mistakes(source):
+        notes.toml(f"{where}.{name}", what, remedy)
+    if source.invited_only and not source.provider.invitations:
         what = "Only a panel takes invitations."
         notes.toml(f"{where}.invited_only", what, 'Write kind = "panel", or leave it out.')
-    brought = {
-        "participant": source.participant_parameter,
-        "submission": source.submission_parameter,
-    }
-    for name, parameter in brought.items():
+    for name, parameter in source.parameters.items():
         for outcome, address in source.return_urls.items():
             if "{" + name + "}" in address and not parameter:
                 what = f"{{{name}}} stands here, and no parameter brings it."
                 remedy = f'Name the parameter: {name} = "…".'
                 notes.toml(f"{where}.return_urls.{outcome}", what, remedy)
-    if source.participant_parameter and (
-        source.participant_parameter == source.submission_parameter
-    ):
-        what = "Participant and submission are the same parameter."
-        notes.toml(f"{where}.submission", what, "Leave submission out.")
-
-
-def _check_prolific(source: Source, where: str, notes: Notebook) -> None:
-    """Prolific's parameters and addresses are known, and its codes are those of the study."""
-    for name in ("participant", "submission", "own_ids", "return_urls", "codes"):
-        if getattr(source, name):
-            remedy = "Leave it out; the codes for Prolific are in [study.completion_codes]."
-            notes.toml(f"{where}.{name}", "For Prolific this is fixed.", remedy)
+    named: dict[str, str] = {}
+    for name, parameter in {**source.parameters, "signature": source.signature}.items():
+        if parameter in named:
+            what = f"{named[parameter].capitalize()} and {name} are the same parameter."
+            notes.toml(f"{where}.{name}", what, f"Leave {name} out, or name another parameter.")
+        elif parameter:
+            named[parameter] = name
 
 
 def read_settings(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:

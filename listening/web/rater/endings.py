@@ -90,6 +90,9 @@ ELSEWHERE = {  # who came by a link, with a code of their own
     ),
     False: gettext_noop("Nothing more is needed. You can close this page."),
 }
+AT_PLATFORM = gettext_noop(
+    "Go back to %(platform)s and finish there. If you are asked for a code, enter this one."
+)
 ANOTHER_BROWSER = gettext_noop(
     "Your completion code is shown in the browser in which you began. If you came from Prolific, "
     "open the study there once more."
@@ -118,13 +121,24 @@ def withdrawal_sentence(*, from_prolific: bool, source: bool) -> str:
     return _(WITHDRAWAL[way])
 
 
+def submit_sentence() -> str:
+    """What a rater's last step at the provider does."""
+    return _(BACK)
+
+
 def way_out(
-    outcome: str, *, code: str, from_prolific: bool, does: str = "", back: str = ""
+    outcome: str,
+    *,
+    code: str,
+    from_prolific: bool,
+    does: str = "",
+    back: str = "",
+    platform: str = "",
 ) -> dict[str, Any]:
     """What becomes of place and pay, and the button for it; `url` is None where none is needed.
 
     `does` is what the code does at Prolific, where that is known; `back` the address to which
-    another source wants its people back.
+    another source wants its people back; `platform` the name of one where codes are entered.
     """
     if from_prolific and code:
         next_ = WITH_CODE.get(outcome, WITH_CODE["complete"])
@@ -136,6 +150,9 @@ def way_out(
         return {"next": _(WITHOUT_CODE), "button": _(GIVE_BACK), "return_url": SUBMISSIONS_URL}
     if back:
         return {"next": _(BACK), "button": _(FINISH), "return_url": back}
+    if code and platform:
+        next_ = _(AT_PLATFORM) % {"platform": platform}
+        return {"next": next_, "button": "", "return_url": None}
     return {"next": _(ELSEWHERE[bool(code)]), "button": "", "return_url": None}
 
 
@@ -150,12 +167,20 @@ def end_facts(
     own: bool = True,
     does: str = "",
     back: str = "",
+    platform: str = "",
 ) -> dict[str, Any]:
     """The last page of a session; a browser that is not its own gets neither code nor button."""
     happened = HAPPENED["failed_check" if failed_check else outcome]
     text = texts.get("end") if outcome == "complete" else ""
     if own:
-        out = way_out(outcome, code=code, from_prolific=from_prolific, does=does, back=back)
+        out = way_out(
+            outcome,
+            code=code,
+            from_prolific=from_prolific,
+            does=does,
+            back=back,
+            platform=platform,
+        )
     else:
         out = {"next": _(ANOTHER_BROWSER) if code else "", "button": "", "return_url": None}
     return {

@@ -12,13 +12,14 @@ from django.http import HttpRequest
 
 from listening.access.rights import EDIT, rights_in
 from listening.common.secret_seeds import secret_seed
+from listening.design.providers import Visit
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
-from listening.models import Rater, Recruitment, Study
+from listening.models import Invitation, Rater, Recruitment, Study
 from listening.models.study import earlier_versions
 from listening.recruitment.children import named_by
 from listening.recruitment.prolific.signed_links import is_signed_for
 from listening.sessions.lifecycle import Arrival
-from listening.studies.invitations import invitation_named
+from listening.studies.invitations import invitation_named, proofs_of
 from listening.web.rater.session_ownership import rater_code_in
 
 PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -48,14 +49,18 @@ def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
         return ""
     if source is None:
         return "" if "PROLIFIC_PID" in carried or arrival.simulated else NO_SOURCE
-    looking = source.facts.preview
-    if looking and carried.get(source.submission_parameter) == looking:
-        return LOOKING
-    if INVITATION in carried and source.takes_invitations:
+    if INVITATION in carried and source.provider.invitations:
         return "" if arrival.external_id else NO_INVITATION
-    wanted = source.participant_parameter
-    missing = source.invited_only or (wanted and wanted not in carried)
-    return NO_ID if missing else ""
+    wanted = source.parameters["participant"]
+    if source.invited_only or (wanted and wanted not in carried):
+        return NO_ID
+    return "" if source.is_signed(carried, study.source_secret(source.key)) else NO_SOURCE
+
+
+def is_preview(source: Source, carried: Mapping[str, str]) -> bool:
+    """Whether somebody only looks at the task at the provider, and has not accepted it."""
+    looking = source.provider.preview
+    return bool(looking) and carried.get(source.parameters["submission"]) == looking
 
 
 def lacks_signature(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bool:
@@ -101,19 +106,17 @@ def _is_signed(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bo
 def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     params = {**request.GET.dict(), **request.POST.dict()}
+    sources = [source for source in sources_of(study.sources) if source.kind != "prolific"]
     others = {  # ids of other platforms, by their parameter: what an address holds instead of one
-        name: source.facts.holes.get(usual, "")
-        for source in sources_of(study.sources)
-        if source.kind != "prolific"
-        for name, usual in (
-            (source.participant_parameter, source.facts.participant),
-            (source.submission_parameter, source.facts.submission),
-        )
-        if name
+        parameter: source.placeholder_of(name)
+        for source in sources
+        for name, parameter in source.parameters.items()
+        if parameter
     }
+    signatures = {source.signature for source in sources if source.signature}
     names = (
         *PROLIFIC_KEYS,
-        *sorted(others.keys() - {*PROLIFIC_KEYS}),
+        *sorted((others.keys() | signatures) - {*PROLIFIC_KEYS}),
         "simulate",
         PILOT,
         "lang",
@@ -165,12 +168,15 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
     memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)
-    identity, submission = _identity(source, carried, study)
+    invitation = _invitation(source, carried, study)
+    identity, visit = _identity(source, carried, study, invitation)
     return Arrival(
         browser_of=known.code if known else "",
         source=source,
         external_id=identity,
-        external_session=submission,
+        external_session=visit.submission,
+        external_project=visit.project,
+        proofs=proofs_of(invitation) if invitation else (),
         prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
         prolific_study=carried.get("STUDY_ID", "")[:64].lower(),
         prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
@@ -200,20 +206,26 @@ def _source(request: HttpRequest, study: Study) -> Source | None:
     return source_of_arrival(study.sources, key, from_prolific=from_prolific)
 
 
-def _identity(source: Source | None, carried: Mapping[str, str], study: Study) -> tuple[str, str]:
-    """Who comes by a source other than Prolific, and the id of this sitting there."""
+def _invitation(
+    source: Source | None, carried: Mapping[str, str], study: Study
+) -> Invitation | None:
+    if source is None or not source.provider.invitations:
+        return None
+    return invitation_named(study, source, carried.get(INVITATION, ""))
+
+
+def _identity(
+    source: Source | None, carried: Mapping[str, str], study: Study, invitation: Invitation | None
+) -> tuple[str, Visit]:
+    """Who comes by a source other than Prolific, and the ids of the address."""
     if source is None or source.kind == "prolific":
-        return "", ""
-    if source.takes_invitations and INVITATION in carried:
-        invitation = invitation_named(study, source, carried[INVITATION])
-        own_id = invitation.own_id if invitation else ""
-        submission = invitation.code if invitation else ""
-        return source.identity(own_id, owner=study.owner_id, study=study.pk), submission
-    if source.invited_only:
-        return "", ""
-    participant = carried.get(source.participant_parameter, "")[:LONGEST_ID]
-    submission = carried.get(source.submission_parameter, "")[:LONGEST_ID]
-    return source.identity(participant, owner=study.owner_id, study=study.pk), submission
+        return "", Visit()
+    visit = source.visit(carried, LONGEST_ID)
+    if source.provider.invitations and INVITATION in carried:
+        visit = Visit(invitation.own_id, invitation.code) if invitation else Visit()
+    elif source.invited_only or not source.is_signed(carried, study.source_secret(source.key)):
+        return "", Visit()
+    return source.identity(visit.participant, owner=study.owner_id, study=study.pk), visit
 
 
 def _simulated(token: str, study: Study) -> bool:

@@ -32,14 +32,24 @@ from listening.studies.length import session_length
 from listening.web.rater import page_facts
 from listening.web.rater.endings import way_out, withdrawal_sentence
 from listening.web.rater.entry import (
+    LOOKING,
+    NO_SOURCE,
     UNSIGNED,
     NotSigned,
     arrival_of,
     carried_by,
+    is_preview,
     refusal,
     verify_arrival,
 )
-from listening.web.rater.session_ownership import is_own, may_enter, memory_of, remember
+from listening.web.rater.framed_entry import framed_page, is_framed, let_frame, submit_url
+from listening.web.rater.session_ownership import (
+    is_own,
+    is_same_submission,
+    may_enter,
+    memory_of,
+    remember,
+)
 from listening.web.rater.state import session_state
 
 
@@ -51,11 +61,24 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     study = get_object_or_404(Study, link=link)
     carried = carried_by(request, study)
     arrival = arrival_of(request, study, carried)
+    response = _entry(request, study, carried, arrival)
+    return let_frame(response, request, arrival.source, carried)
+
+
+def _entry(
+    request: HttpRequest, study: Study, carried: Mapping[str, str], arrival: Arrival
+) -> HttpResponse:
     page = partial(_landing_page, request, study, arrival.source, carried, pilot=arrival.pilot)
+    if arrival.source and is_preview(arrival.source, carried):
+        return page(problem=LOOKING, status=404)
     known = lifecycle.session_of(study, arrival)
+    if is_framed(request, arrival.source):
+        return _framed(request, study, carried, arrival, known, page)
     if known is not None:
         proof = request.POST.get("proof", "")
         if may_enter(request, known, arrival, proof):
+            if is_own(request, known):
+                lifecycle.note_submission(known, arrival)
             return _enter(known)
         return page(problem="elsewhere", unproved=bool(proof), status=403)
     try:
@@ -72,6 +95,26 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
     missing = request.method == "POST"
     problem = "" if arrival.pilot else _no_entry(study, arrival)
     return page(problem=problem, consent_missing=missing)
+
+
+def _framed(
+    request: HttpRequest,
+    study: Study,
+    carried: Mapping[str, str],
+    arrival: Arrival,
+    known: Session | None,
+    page: Callable[..., HttpResponse],
+) -> HttpResponse:
+    """In a provider's frame: the way to the study's own window, or why there is none."""
+    if not arrival.source or not submit_url(request, arrival.source):
+        return page(problem=NO_SOURCE, status=404)
+    refused = refusal(study, arrival, carried)
+    if problem := refused or ("" if known else _no_entry(study, arrival)):
+        return page(problem=problem, status=404 if refused else 200)
+    if known and not is_same_submission(known, arrival):
+        known = None  # somebody else's, or begun for a submission that was given back
+    language = _language(study, carried)
+    return framed_page(request, study, arrival.source, carried, known, language)
 
 
 def _consented(
@@ -102,7 +145,9 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
         return _full(study, arrival)
-    return "came_before" if lifecycle.has_earlier_session(study, arrival) else ""
+    if lifecycle.has_earlier_session(study, arrival):
+        return "came_before"
+    return "same_browser" if lifecycle.is_second_of_browser(arrival) else ""
 
 
 def _full(study: Study, arrival: Arrival) -> str:
@@ -128,8 +173,8 @@ def _landing_page(
     words = study_words(study.title, study.texts, study.translations, language)
     study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
     with speaking(language):
-        out = _way_out(study, source, carried, declined=problem == "declined")
-        is_over = out["return_url"] or problem == "declined"
+        out = _way_out(study, source, carried, problem)
+        is_over = out["return_url"] or out["code"] or problem == "declined"
         error = _("Please tick the box to take part.") if consent_missing else ""
         if corrected:
             error = _("The words on this page were corrected just now. Please read them again.")
@@ -158,23 +203,26 @@ def _pilot_back(study: Study, pilot: bool) -> dict[str, Any]:
     return {"pilot": True, "back": back} if pilot else {}
 
 
+ENDS_AT_ENTRY = {  # problem -> outcome
+    "declined": "no_consent",
+    **dict.fromkeys(("full", "finished", "closed"), "quota_full"),
+}
+
+
 def _way_out(
-    study: Study, source: Source | None, carried: Mapping[str, str], *, declined: bool
+    study: Study, source: Source | None, carried: Mapping[str, str], problem: str
 ) -> dict[str, Any]:
-    """Where a rater goes whom the door does not let in, or who does not consent."""
+    """Return the exit of a rater who finds no place or does not consent."""
     from_prolific = "PROLIFIC_PID" in carried
-    outcome = "no_consent" if declined and (from_prolific or source) else ""
+    outcome = ENDS_AT_ENTRY.get(problem, "")
     code = study.completion_codes.get(outcome, "") if from_prolific else ""
     back = ""
     if source is not None and not from_prolific:
-        code = source.code(outcome)
-        back = source.way_back(
-            outcome,
-            participant=carried.get(source.participant_parameter, ""),
-            submission=carried.get(source.submission_parameter, ""),
-            code=code,
-        )
-    return {**way_out(outcome, code=code, from_prolific=from_prolific, back=back), "code": code}
+        code, secret = source.code(outcome), study.source_secret(source.key)
+        back = source.return_url(outcome, source.visit(carried), code=code, secret=secret)
+    platform = source.takes_codes_at if source else ""
+    out = way_out(outcome, code=code, from_prolific=from_prolific, back=back, platform=platform)
+    return {**out, "code": code}
 
 
 def _language(study: Study, carried: Mapping[str, str]) -> str:

@@ -73,25 +73,31 @@ def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: s
     """Whether who arrives may take up a session that their ids name.
 
     By the browser's memory; by the submission's own id, which only the platform and its participant
-    know; by Prolific's signature; or by ``proof``, the address of the listening page.
+    know; by Prolific's signature; or by ``proof``, the address of the listening page. The link of
+    an invitation may have been passed on: it needs the email address or id of who was invited.
     """
-    by_submission = any(
-        own and hmac.compare_digest(own.encode(), claimed.encode())
-        for own, claimed in (
-            (session.prolific_session, arrival.prolific_session),
-            (session.external_session, arrival.external_session),
-        )
-    )
     by_address = hmac.compare_digest(_code_in(proof).encode(), session.code.encode())
     return (
         is_own(request, session)
-        or by_submission
+        or (not arrival.proofs and is_same_submission(session, arrival))
+        or proof.strip().casefold() in [each.casefold() for each in arrival.proofs]
         or by_address
         or is_signed_for(
             request.GET.get("prolific_token", ""),
             path=request.path,
             prolific_id=arrival.prolific_id,
             session=arrival.prolific_session,
+        )
+    )
+
+
+def is_same_submission(session: Session, arrival: Arrival) -> bool:
+    """Whether the address has the submission's id, which only its participant knows."""
+    return any(
+        own and hmac.compare_digest(own.encode(), claimed.encode())
+        for own, claimed in (
+            (session.prolific_session, arrival.prolific_session),
+            (session.external_session, arrival.external_session),
         )
     )
 

@@ -29,7 +29,7 @@ from listening.design.occasions import (
 )
 from listening.design.questionnaires import in_words
 from listening.design.questionnaires import page as questionnaire_page
-from listening.design.sources import Source, source_named
+from listening.design.sources import source_named
 from listening.design.traps import TRAINING
 from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
@@ -37,7 +37,7 @@ from listening.models.sealed import unseal
 from listening.sessions.answer_statements import Clip, Read, Sitting, Upcoming, upcoming_of
 from listening.sessions.answers import AHEAD, read_session
 from listening.sessions.line_marks import moved
-from listening.sessions.outcomes import completion_code_of, outcome_of
+from listening.sessions.outcomes import completion_code_of, outcome_of, visit_of
 from listening.sessions.stages import (
     Stage,
     attempt_of,
@@ -349,12 +349,23 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and the way back from here."""
     outcome = outcome_of(sitting.status, sitting.review)
     source = source_named(_parsed(sitting.sources), sitting.source)
+    secret = unseal(_parsed(sitting.source_secrets).get(sitting.source, ""))
+    visit = visit_of(
+        source,
+        owner=sitting.owner_id,
+        study=sitting.study,
+        identity=unseal(sitting.external_id or ""),
+        submission=unseal(sitting.external_session),
+        project=unseal(sitting.external_project),
+    )
     code = completion_code_of(
         outcome,
         _parsed(sitting.completion_codes),
         session=sitting.code,
         from_prolific=sitting.from_prolific,
         source=source,
+        visit=visit,
+        secret=secret,
     )
     return end_facts(
         outcome,
@@ -365,18 +376,9 @@ def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
         failed_check=sitting.rejected_because.startswith("check "),
         own=own,
         does=_does_there(sitting.pk, outcome) if sitting.from_prolific else "",
-        back=_way_back(sitting, source, outcome, code),
+        back=source.return_url(outcome, visit, code=code, secret=secret) if source else "",
+        platform=source.takes_codes_at if source else "",
     )
-
-
-def _way_back(sitting: Any, source: Source | None, outcome: str, code: str) -> str:
-    if source is None:
-        return ""
-    participant = source.participant_in(
-        unseal(sitting.external_id or ""), owner=sitting.owner_id, study=sitting.study
-    )
-    submission = unseal(sitting.external_session)
-    return source.way_back(outcome, participant=participant, submission=submission, code=code)
 
 
 def _does_there(session: int, outcome: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,8 +24,8 @@ from listening.design.draft_fields import (
     reasons_of,
 )
 from listening.design.draft_toml import Table, roles
+from listening.design.providers import Provider
 from listening.design.questionnaires import READY_MADE, TITLES
-from listening.design.sources import KINDS
 from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
@@ -270,13 +270,24 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         "payment": study.get("payment", {}),
         "stop": _stop(top),
         "sources": [
-            {"entry": each, "kind": KINDS[each["kind"]].title}
+            {
+                "entry": each,
+                "kind": Provider.registry[each.get("kind", "link")].title,
+                "further": controls(_further_of_source(f"sources.{each.get('key', '')}"), top),
+            }
             for each in top.get("sources", [])
-            if each.get("kind", "link") in KINDS
+            if each.get("kind", "link") in Provider.registry
         ],
-        "source_kinds": [(key, kind.title) for key, kind in KINDS.items()],
+        "source_kinds": [(key, each.title) for key, each in Provider.registry.items()],
         "languages": [_study_words(tag, study) for tag in languages_of(top)],
     }
+
+
+def _further_of_source(prefix: str) -> Iterator[EditorField]:
+    """The fields of a source that stand folded: its parameters, exits and codes."""
+    for table in ("", ".return_urls", ".codes"):
+        fields = fields_of_table(f"sources{table}", prefix + table)
+        yield from (field for field in fields if not field.name.endswith(".quota"))
 
 
 def _stop(top: Table) -> dict[str, Any]:
@@ -306,7 +317,7 @@ def _texts() -> list[tuple[str, str]]:
     return [each for each in _labels("study.texts") if each[0] != "consent_version"]
 
 
-def controls(fields: Sequence[EditorField], top: Table) -> list[dict[str, Any]]:
+def controls(fields: Iterable[EditorField], top: Table) -> list[dict[str, Any]]:
     """Fields with what they hold: for those that no template has by name."""
     return [
         {

@@ -29,7 +29,7 @@ ROWS_PER_PAGE = 50
 def _study_and_source(request: HttpRequest, key: str, source: str) -> tuple[Study, Source]:
     study = study_for(request.user, key, EDIT)
     named = source_named(study.sources, source)
-    if named is None or not named.takes_invitations:
+    if named is None or not named.provider.invitations:
         raise Http404
     return study, named
 

@@ -43,7 +43,7 @@ from listening.recruitment.prolific.wire import Json
 from listening.recruitment.terms import seal_of, terms_of
 from listening.selectors.progress import forget_progress
 from listening.sessions import lifecycle
-from listening.sessions.source_quotas import change_quota, counts_of
+from listening.sessions.source_quotas import change_quota, counts_of, set_secret
 from listening.studies.length import session_length
 from listening.web.posted_values import whole_number
 from listening.web.researcher.study_page import who
@@ -238,6 +238,7 @@ def source_facts(study: Study) -> list[dict[str, Any]]:
             "counts": counts,
             "source": named.get(counts.key),
             "address": named[counts.key].address(landing) if counts.key in named else "",
+            "has_secret": bool(study.source_secret(counts.key)),
         }
         for counts in counts_of(study)
     ]
@@ -759,9 +760,24 @@ def _change_quota(request: HttpRequest, study: Study) -> Answer:
     return f"{source.name}: {f'at most {source.quota} sessions' if source.quota else 'no quota'}."
 
 
+LONGEST_SECRET = 200
+
+
+def _set_secret(request: HttpRequest, study: Study) -> Answer:
+    secret = request.POST.get("secret", "").strip()
+    if len(secret) > LONGEST_SECRET or not secret.isprintable():
+        raise RecruitmentError(f"A secret is one line of at most {LONGEST_SECRET} characters.")
+    source = set_secret(study, request.POST.get("source", ""), secret)
+    if source is None:
+        raise RecruitmentError("The study has no recruitment source that signs with a secret.")
+    done = "is stored encrypted and not shown again" if secret else "was removed"
+    return f"{source.name}: {source.secret_title} {done}."
+
+
 ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
     "save": _save,
     "quota": _change_quota,
+    "secret": _set_secret,
     "add_filter": _add_filter,
     "remove_filter": _remove_filter,
     "send": _send,

@@ -1,0 +1,69 @@
+"""Invites the people of a list into a study, and writes their personal links for a mail merge."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.design.sources import source_named
+from listening.management.commands.open_study import study_named
+from listening.models.study_log import COMMAND_LINE, note
+from listening.studies import invitations
+
+
+class Command(BaseCommand):
+    help = "Invite people to a study and write a CSV file with a personal link for each."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("source", help="Key of a recruitment source of the kind panel.")
+        parser.add_argument(
+            "people",
+            type=Path,
+            nargs="?",
+            metavar="PEOPLE.csv",
+            help="People to add: id, email and name, or email addresses alone.",
+        )
+        parser.add_argument(
+            "--links",
+            type=Path,
+            required=True,
+            metavar="LINKS.csv",
+            help="File to write: id, name, email, link and state of everybody invited so far.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = study_named(options["study"])
+        source = source_named(study.sources, options["source"])
+        if source is None or not source.provider.invitations:
+            raise CommandError(
+                f"“{study.key}” has no source “{options['source']}” of the kind panel. Add it "
+                "under [[sources]] in study.toml."
+            )
+        if options["people"]:
+            try:
+                text = options["people"].read_text("utf-8-sig")
+                new, known = invitations.invite(study, source, text)
+            except (OSError, UnicodeDecodeError, invitations.NotInvited) as error:
+                raise CommandError(f"{options['people']}: {error}") from None
+            summary = f"{new} added; {known} already in the list."
+            note(study, "invited", COMMAND_LINE, way_in=source.key, said=summary)
+            self.stdout.write(summary)
+        links = invitations.as_csv(study, source.key)
+        try:
+            with os.fdopen(os.open(options["links"], WRITE, 0o600), "w", encoding="utf-8") as out:
+                out.write(links)
+        except OSError as error:
+            raise CommandError(f"{options['links']}: {error}") from None
+        counts = invitations.counts_of(study, source.key)
+        self.stdout.write(
+            f"Wrote {counts['all']} links to {options['links']}: {counts['begun']} started, "
+            f"{counts['finished']} finished. Keep the file private."
+        )
+
+
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
