@@ -27,6 +27,7 @@ from config.run.private_files import (
     group_of,
 )
 from config.variables import Variables, check_names
+from listening.common import plugins
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 
 BASE_DIR = FILES  # templates, static files, words, the demo
@@ -150,7 +151,7 @@ LOGOUT_REDIRECT_URL = f"{EARNEST_PATH}/"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "templates", *plugins.folders("templates").values()],
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": ["listening.templatetags.dates"],
@@ -366,7 +367,8 @@ MEDIA_FILE_MODE, MEDIA_FOLDER_MODE = (
 )
 STATIC_URL = f"{EARNEST_PATH}/static/"
 STATIC_ROOT = make_folder("EARNEST_VAR", EARNEST_VAR / "static")
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# Files of plug-ins have the name of their package before them, so that none hides another.
+STATICFILES_DIRS = [BASE_DIR / "static", *plugins.folders("static").items()]
 _static_backend = (
     "django.contrib.staticfiles.storage.StaticFilesStorage"
     if DEBUG

@@ -30,16 +30,18 @@ from listening.access.rights import (
 from listening.audio.degradations import FLAWS
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import name_of, unchecked_translations
+from listening.common.plugins import plugin_keys
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
-from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
+from listening.design.draft_toml import LOUDNESS_LUFS, Table, all_kinds
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import anchors_and_traps, folder, levels, making, sounds
 from listening.drafts.figures import Cost, figures_of, length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
+from listening.methods import Method
 from listening.models import Draft
 from listening.recruitment.plan import money
 from listening.studies import StudyError, count_pilots
@@ -134,7 +136,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _begin(request)
     cards = [
-        {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
+        {"key": key, "kind": kind, "url": _try_it(key, kind.preset)}
+        for key, kind in all_kinds().items()
     ]
     context = {
         "cards": cards,
@@ -147,7 +150,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 
 def _try_it(key: str, preset: str) -> str:
     """One trial of the gallery where it has the method, else the preset from its first page."""
-    if key in TRY:
+    if key in TRY or key in plugin_keys(Method.registry):
         return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': key})}"
     return reverse("example-preview", args=[preset])
 
@@ -157,7 +160,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
     kind, chosen = request.POST.get("kind", ""), request.POST.get("project", "")
     number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
     project = projects_of(request.user, EDIT).filter(pk=number).first()
-    if kind in KINDS:
+    if kind in all_kinds():
         draft = folder.begin(request.user, kind, project)
     elif kind == "folder":
         draft = folder.begin_empty(request.user, project)
