@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from listening.common.plugins import left_out
+from listening.common.plugins import class_named
 from listening.common.registry import Registry
 from listening.methods.method import gettext_noop
 
@@ -332,12 +332,8 @@ class Check:
 
 
 def check_named(key: str) -> Check:
-    """The check with this key; KeyError lists those there are."""
-    try:
-        return Check.registry[key]()
-    except KeyError:
-        known = ", ".join(sorted(Check.registry)) + left_out(Check.registry)
-        raise KeyError(f"no check “{key}”; there are: {known}") from None
+    """The check with this key; `MissingClass` lists those there are."""
+    return class_named(Check.registry, key)()
 
 
 def _secret(*words: object) -> bytes:

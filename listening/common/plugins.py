@@ -15,11 +15,12 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from listening.common.registry import Registry
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 VERSION = 1  # of the contract; raised when plug-ins that worked must be changed
@@ -72,6 +73,18 @@ class Unfit(ValueError):
     """A plug-in that cannot be used; the message says what to change."""
 
 
+class MissingClass(KeyError):
+    """No class has this key: it is misspelt, or its plug-in is not in use any more."""
+
+    def __init__(self, registry: Registry[Any], key: str) -> None:
+        self.words = (
+            f"The {registry.what} “{key}” is not in use here. Install or repair the plug-in that "
+            f"brings it, then start Earnest again{left_out(registry)}."
+        )
+        known = ", ".join(sorted(registry)) + left_out(registry)
+        super().__init__(f"no {registry.what} “{key}”; there are: {known}")
+
+
 def configure(group: str, setting: str, modules: Sequence[str]) -> None:
     """Say which modules a setting names for a group; before its registry is read."""
     names = tuple(name.strip() for name in modules if name.strip())
@@ -108,6 +121,14 @@ def left_out(registry: Registry[Any]) -> str:
     """The broken plug-ins as the end of a message about an unknown key; empty without any."""
     broken = broken_plugins(registry)
     return "".join(f"; {plugin.origin} is left out: {plugin.error}" for plugin in broken)
+
+
+def class_named(registry: Registry[T], key: str) -> type[T]:
+    """The class with this key; MissingClass where there is none."""
+    try:
+        return registry[key]
+    except KeyError:
+        raise MissingClass(registry, key) from None
 
 
 def plugin_of(cls: type) -> Plugin | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from listening.common.plugins import left_out, package_folder
+from listening.common.plugins import class_named, package_folder
 from listening.common.registry import Registry
 from listening.methods.error_spans import read_spans
 from listening.methods.estimand import Estimand
@@ -525,9 +525,5 @@ def methods_with_choices() -> list[str]:
 
 
 def method_named(key: str) -> Method:
-    """The method with this key; KeyError lists those there are."""
-    try:
-        return Method.registry[key]()
-    except KeyError:
-        known = ", ".join(sorted(Method.registry)) + left_out(Method.registry)
-        raise KeyError(f"no method “{key}”; there are: {known}") from None
+    """The method with this key; `MissingClass` lists those there are."""
+    return class_named(Method.registry, key)()

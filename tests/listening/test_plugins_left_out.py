@@ -2,11 +2,14 @@
 
 import pytest
 
-from analysis.report.part import Part
+from analysis.report import pipeline
+from analysis.report.part import Part, PartInput
+from analysis.statistics.options import Options
 from config.operations import plugins as installed
 from listening.checks import Check
 from listening.common import plugins
 from listening.methods import Method, method_named
+from tests.factories import make_study
 from tests.plugged import installer
 
 
@@ -41,7 +44,9 @@ class Lab(Check):
 """
 PART = """
 from analysis.report.content import Content
-from analysis.report.part import Part
+from analysis.report.part import Part, PartInput
+from analysis.report.pipeline import made_parts, parts_to_make
+from analysis.statistics.options import Options
 
 class Lab(Part):
     key = "{key}"
@@ -187,6 +192,20 @@ def test_a_part_that_makes_nothing_is_left_out(lab, base):
     assert errors(base)["lab_broken"] == "Lab: it has no method make"
 
 
+@pytest.mark.parametrize("base", [Part], indirect=True)
+@pytest.mark.parametrize("name", ["applies", "make"])
+def test_a_part_that_breaks_names_its_package_and_the_report_stands(lab, base, name, monkeypatch):
+    code = PART.format(key="lab_part").replace("def make", "def make_well")
+    broken = f"\n    def {name}(self, inputs): return 1 / 0\n"
+    other = "" if name == "make" else "\n    def make(self, inputs): return 1 / 0\n"
+    lab("lab_tools", code + broken + other)
+    assert errors(base) == {}
+    monkeypatch.setattr(pipeline, "chosen_parts", lambda options: [Part.registry["lab_part"]])
+    inputs = PartInput(None, None, Options())
+    (record,) = pipeline.made_parts(inputs, pipeline.parts_to_make(inputs))
+    assert record["problem"].startswith("This part of lab_tools 1.5 broke: please tell its authors")
+
+
 @pytest.mark.parametrize("base", [Method], indirect=True)
 def test_a_group_that_earnest_does_not_read_is_named(lab, base, monkeypatch, tmp_path):
     lab("lab_tools", GOOD[base])
@@ -194,3 +213,16 @@ def test_a_group_that_earnest_does_not_read_is_named(lab, base, monkeypatch, tmp
     entries.write_text("[earnest.method]\nlab = lab_tools\n")
     (warning,) = installed.check_plugins()
     assert warning.msg.startswith("lab_tools names the entry point group earnest.method, which")
+
+
+@pytest.mark.django_db
+def test_a_study_whose_plug_in_is_gone_says_so_and_its_raters_wait(client):
+    study = make_study()
+    study.tasks.update(method="lab_mos")
+    client.force_login(study.owner)
+    page = client.get(f"/studies/{study.key}/")
+    assert page.status_code == 501
+    assert "The method “lab_mos” is not in use here. Install or repair" in page.content.decode()
+    assert client.get("/studies/").status_code == 200
+    landing = client.get(f"/r/{study.link}/")
+    assert (landing.status_code, "Retry-After" in landing) == (503, True)

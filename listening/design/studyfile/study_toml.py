@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
+from listening.common.plugins import left_out
 from listening.design.analysis_rules import versioned_rule
 from listening.design.sources import Source
 from listening.design.stop_rule import (
@@ -474,7 +475,8 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
         if key and key not in Check.registry:
             named = HEADPHONES if "headphone" in key.casefold() else ""
             known = named or did_you_mean(key, Check.registry)
-            notes.toml(f"{where}.key", f"There is no check “{key}”.", known)
+            what = f"There is no check “{key}”{left_out(Check.registry)}."
+            notes.toml(f"{where}.key", what, known)
         elif key in [other["key"] for other in checks]:
             notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")
         elif key:
@@ -530,7 +532,8 @@ def _method(key: str, where: str, notes: Notebook) -> Method | None:
         return method_named(key)
     except KeyError:
         known = did_you_mean(key, sorted(Method.registry))
-        notes.toml(f"{where}.method", f"There is no method “{key}”.", known)
+        what = f"There is no method “{key}”{left_out(Method.registry)}."
+        notes.toml(f"{where}.method", what, known)
         return None
 
 
