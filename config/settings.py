@@ -199,7 +199,7 @@ EARNEST_SIGN_ONS = sign_ons(_env)
 globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
 LANGUAGES = [(each.code, each.name) for each in INTERFACE_LANGUAGES]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale", *plugins.folders("locale").values()]
 USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from babel.messages.catalog import Catalog
 
+from tests.catalogue import compiled
 from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder
 from tests.demo_house import DemoHouse
 from tests.migrated_house import migrated_into
@@ -45,6 +47,8 @@ block_size = 6
 ratings_per_stimulus = 4
 repeat_items = true
 """
+QUESTION = "How much effort does it take to follow the speaker?"
+IN_GERMAN = "Wie anstrengend ist es, dieser Person zu folgen?"
 CONDITIONS = ("human", "flite-slt", "espeak-ng")
 BROKEN = {  # package -> group, code, why it is left out
     "broken-import": ("earnest.methods", "import no_such_package", "ModuleNotFoundError"),
@@ -64,6 +68,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     alone = ("--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "site"))
     subprocess.run([*pip, *alone, *packages], check=True, timeout=PATIENCE_S)
+    words = folder / "site" / "earnest_effort" / "locale" / "de" / "LC_MESSAGES"
+    words.mkdir(parents=True)
+    german = Catalog(locale="de")
+    german.add(QUESTION, IN_GERMAN)
+    (words / "django.mo").write_bytes(compiled(german))
     for name, (group, code, _) in BROKEN.items():
         module = name.replace("-", "_")
         (folder / "site" / f"{module}.py").write_text(code)
@@ -188,13 +197,15 @@ def test_a_rater_gets_the_check_the_widget_its_script_and_its_style(
     code = administrator.get(script).text
     (imported,) = re.findall(r'from "\.\.(/js/rater/criteria\.[0-9a-f]{12}\.js)"', code)
     assert imported in preview
+    german = administrator.get("/preview/examples/gallery/?task=listening_effort&lang=de").text
+    assert f"<legend>{IN_GERMAN}</legend>" in german
     assert "How many beeps?" in administrator.get("/preview/examples/gallery/?check=beeps").text
 
 
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("/gallery/", ("Listening effort", "Plug-in of earnest-effort 0.1.0", "check-beeps")),
+        ("/gallery/", ("Listening effort", "From the plug-in earnest-effort 0.1.0", "check-beeps")),
         ("/new/", ("Start: Listening effort",)),
         ("/schema/study.json", ('"listening_effort"', '"beeps"')),
         ("/operations/", ("earnest-beeps 0.1.0", "ModuleNotFoundError", "OSError: no licence")),
@@ -206,6 +217,19 @@ def test_pages_show_what_is_installed(
 ) -> None:
     text = administrator.get(path).text
     assert [each for each in words if each not in text] == []
+
+
+def test_the_editor_begins_a_study_with_the_method_of_a_plug_in(
+    administrator: httpx.Client,
+) -> None:
+    form = administrator.get("/new/").text
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', form)[0]
+    sent = {"kind": "listening_effort", "csrfmiddlewaretoken": token}
+    draft = administrator.post("/new/", data=sent)
+    questions = administrator.get(f"{draft.url.path}questions/").text
+    assert QUESTION in questions
+    assert "from none to extreme (ACALES)" in questions
+    assert "How many beeps?" in administrator.get(f"{draft.url.path}raters/").text
 
 
 def test_the_broken_ones_are_named_by_check_and_log_and_every_process_runs(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from django.core.checks import CheckMessage, Warning, register
 
+from config.missing_packages import remedy
 from listening.common.plugins import Plugin, groups_declared, plugins_of, sources
+from listening.common.registry import Registry
 
 BASES = {  # imported where a package brings something to the group
     "earnest.methods": ("listening.methods", "Method"),
@@ -21,9 +24,17 @@ REMEDY = "Update, repair or uninstall it, then restart Earnest."
 
 def all_plugins() -> list[tuple[str, Plugin]]:
     """Every plug-in with what it brings, such as "method"."""
-    bases = (BASES[group] for group in BASES if any(sources(group)))
-    registries = [getattr(import_module(module), name).registry for module, name in bases]
-    return [(each.what, plugin) for each in registries for plugin in plugins_of(each)]
+    found = []
+    for group, (module, name) in BASES.items():
+        if declared := [plugin for plugin, _ in sources(group)]:
+            registry: Registry[Any] = getattr(import_module(module), name).registry
+            try:
+                plugins = plugins_of(registry)
+            except ModuleNotFoundError as error:  # of a light installation
+                why = remedy(error) or str(error)
+                plugins = [replace(plugin, error=why) for plugin in declared]
+            found += [(registry.what, plugin) for plugin in plugins]
+    return found
 
 
 def unknown_groups() -> list[tuple[str, str]]:
