@@ -1,4 +1,4 @@
-"""Methods, checks and report parts of other packages: what is broken is named and left out."""
+"""Classes of other packages, of every kind: what is broken is named and left out."""
 
 import pytest
 
@@ -9,8 +9,9 @@ from config.operations import plugins as installed
 from listening.checks import Check
 from listening.common import plugins
 from listening.methods import Method, method_named
+from metrics.core.metric import Metric
 from tests.factories import make_study
-from tests.plugged import installer
+from tests.plugged import METRIC, installer
 
 
 def method(key: str = "lab_mos", version: str = "1", body: str = "", name: str = "Lab") -> str:
@@ -60,10 +61,11 @@ GOOD = {
     Method: method(),
     Check: CHECK.format(wave="np.zeros(8000, np.float32)"),
     Part: PART.format(key="lab_part"),
+    Metric: METRIC.format(name="Peak", key="lab_peak"),
 }
 
 
-@pytest.fixture(params=[Method, Check, Part], ids=["method", "check", "part"])
+@pytest.fixture(params=GOOD, ids=lambda base: base.__name__)
 def base(request):
     return request.param
 
