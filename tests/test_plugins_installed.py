@@ -52,7 +52,7 @@ IN_GERMAN = "Wie anstrengend ist es, dieser Person zu folgen?"
 CONDITIONS = ("human", "flite-slt", "espeak-ng")
 BROKEN = {  # package -> group, code, why it is left out
     "broken-import": ("earnest.methods", "import no_such_package", "ModuleNotFoundError"),
-    "broken-version": ("earnest.checks", "EARNEST_PLUGIN_VERSION = 9", "this Earnest reads"),
+    "broken-version": ("earnest.checks", "PLUGIN_API_VERSION = 9", "this Earnest reads"),
     "broken-type": ("earnest.report_parts", "class Part: key = 'odd'", "it brings no part"),
     "broken-raise": ("earnest.metrics", "raise OSError('no licence')", "OSError: no licence"),
 }

@@ -24,7 +24,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 VERSION = 1  # of the contract; raised when plug-ins that worked must be changed
-STATED = "EARNEST_PLUGIN_VERSION"  # in the plug-in's module; without it, version 1
+STATED = "PLUGIN_API_VERSION"  # in the plug-in's module; without it, version 1
 GROUPS = "earnest."  # what the groups of entry points begin with, such as earnest.methods
 EARNEST = frozenset({"listening", "metrics", "analysis", "rest", "config", "earnest"})
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -19,7 +19,7 @@ def method(key: str = "lab_mos", version: str = "1", body: str = "", name: str =
     return f"""
 from listening.methods.mos import Mos as Base
 
-EARNEST_PLUGIN_VERSION = {version}
+PLUGIN_API_VERSION = {version}
 
 class {name}(Base):
     key = "{key}"
@@ -114,7 +114,7 @@ def test_a_broken_package_is_named_and_the_registry_stays_as_it_was(lab, base, c
     ("code", "error"),
     [
         (method(version="2"), "reads plug-ins of version 1"),
-        (method(version="'one'"), "EARNEST_PLUGIN_VERSION is 'one'"),
+        (method(version="'one'"), "PLUGIN_API_VERSION is 'one'"),
         (method("mos"), "two methods have the key mos"),
         (method("mos", name="Mos"), "there is a method mos already; rename yours"),
         (method("Lab-MOS"), "key 'Lab-MOS' must be lower-case"),

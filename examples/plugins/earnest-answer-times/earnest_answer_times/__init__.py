@@ -7,7 +7,7 @@ from analysis.name_spans import condition_span
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
 
-EARNEST_PLUGIN_VERSION = 1
+PLUGIN_API_VERSION = 1
 
 
 @table_row

@@ -6,7 +6,7 @@ from listening.checks import Check, CheckOption, CheckSettings
 from listening.checks.check import Wave
 from listening.checks.sounds import LEVEL_DBFS, at_level, faded, in_a_row
 
-EARNEST_PLUGIN_VERSION = 1
+PLUGIN_API_VERSION = 1
 COUNTS = ("2", "3", "4", "5")
 BEEP_S = 0.15
 PAUSE_S = 0.25

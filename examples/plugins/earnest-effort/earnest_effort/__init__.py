@@ -5,7 +5,7 @@ from typing import Any
 
 from listening.methods import Estimand, Method, Scale, Step
 
-EARNEST_PLUGIN_VERSION = 1
+PLUGIN_API_VERSION = 1
 CATEGORIES = (
     "No effort",
     "Very little effort",

@@ -12,7 +12,7 @@ from metrics.core.metric import Metric, ParameterError, Parameters, Score, undef
 if TYPE_CHECKING:
     import torch
 
-EARNEST_PLUGIN_VERSION = 1
+PLUGIN_API_VERSION = 1
 
 
 @dataclass(frozen=True)
