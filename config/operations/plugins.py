@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import Any
 
 from django.core.checks import CheckMessage, Warning, register
+from django.template import TemplateSyntaxError
+from django.template.loader import get_template
 
 from config.missing_packages import remedy
-from listening.common.plugins import Plugin, groups_declared, plugins_of, sources
+from listening.common.plugins import Plugin, folders, groups_declared, plugins_of, sources
 from listening.common.registry import Registry
 
 BASES = {  # imported where a package brings something to the group
@@ -58,6 +60,13 @@ def _warnings() -> Iterator[CheckMessage]:
         if plugin.error:
             text = f"The {what} plug-in of {plugin.origin} is left out: {plugin.error}"
             yield Warning(text, hint=REMEDY, id="earnest.W001")
+    for folder in folders("templates").values():
+        for file in sorted(folder.glob("widgets/*.html")):
+            try:
+                get_template(f"widgets/{file.name}")
+            except TemplateSyntaxError as error:
+                text = f"The template {file} cannot be read: {error}"
+                yield Warning(text, hint="Raters cannot answer on this scale.", id="earnest.W003")
     for package, group in unknown_groups():
         text = f"{package} names the entry point group {group}, which Earnest does not read."
         yield Warning(text, hint=f"Groups are {', '.join(BASES)}.", id="earnest.W002")

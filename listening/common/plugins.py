@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -169,7 +169,7 @@ def code_of(cls: type) -> list[Path]:
 
 def sources(group: str) -> Iterator[tuple[Plugin, Callable[[], Any]]]:
     """The plug-ins of a group as they are declared, and what imports each."""
-    for entry in sorted(importlib.metadata.entry_points(group=group)):
+    for entry in sorted(_entry_points().select(group=group)):
         package, version = (entry.dist.name, entry.dist.version) if entry.dist else (entry.name, "")
         yield Plugin(group, entry.value, package, version), entry.load
     setting, modules = _state.modules.get(group, ("", ()))
@@ -180,7 +180,7 @@ def sources(group: str) -> Iterator[tuple[Plugin, Callable[[], Any]]]:
 def groups_declared() -> dict[str, list[str]]:
     """The groups of Earnest that installed packages name, each with these packages."""
     groups: dict[str, list[str]] = {}
-    every = importlib.metadata.entry_points()
+    every = _entry_points()
     for group in every.groups:
         if group.startswith(GROUPS):
             names = [entry.dist.name if entry.dist else "" for entry in every.select(group=group)]
@@ -188,15 +188,25 @@ def groups_declared() -> dict[str, list[str]]:
     return groups
 
 
+def _entry_points() -> Any:  # Python 3.11 has another type than 3.12
+    """Those of all installed packages; none where a package has a file that cannot be read."""
+    try:
+        return importlib.metadata.entry_points()
+    except Exception:
+        log.exception("The entry points of installed packages cannot be read")
+        return importlib.metadata.EntryPoints(())
+
+
+@cache
+def _packages() -> frozenset[str]:
+    """The top packages of all plug-ins."""
+    return frozenset(p.top for group in groups_declared() for p, _ in sources(group))
+
+
 def folders(name: str) -> dict[str, Path]:
     """The folders of this name in the packages of plug-ins, by package; nothing is imported."""
-    found = {}
-    for group in sorted(groups_declared()):
-        for plugin, _ in sources(group):
-            folder = package_folder(plugin.top) / name
-            if folder.is_dir():
-                found[plugin.top] = folder
-    return found
+    every = {package: package_folder(package) / name for package in sorted(_packages())}
+    return {package: folder for package, folder in every.items() if folder.is_dir()}
 
 
 def package_folder(package: str) -> Path:

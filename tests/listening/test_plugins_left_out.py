@@ -1,6 +1,12 @@
 """Classes of other packages, of every kind: what is broken is named and left out."""
 
+import re
+import textwrap
+from pathlib import Path
+
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from analysis.report import pipeline
 from analysis.report.part import Part, PartInput
@@ -137,6 +143,36 @@ def test_a_method_that_breaks_the_contract_is_left_out(lab, base, code, error):
     assert dict(Method.registry) == before
     with pytest.raises(KeyError, match=r"lab_broken 1\.5 is left out"):
         method_named("lab_mos")
+
+
+@pytest.mark.parametrize("base", [Method], indirect=True)
+def test_the_method_of_the_guide_keeps_the_contract(lab, base):
+    page = (Path(settings.BASE_DIR) / "docs" / "plugins.md").read_text("utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    lab("lab_clarity", textwrap.dedent(f"    {code.strip()}"))
+    assert errors(base) == {}
+    assert method_named("clarity").scale({}).score("7") == 7.0
+
+
+@pytest.mark.parametrize("base", [Method], indirect=True)
+def test_entry_points_that_cannot_be_read_stop_nothing(lab, base, tmp_path, caplog):
+    lab("lab_tools", GOOD[base])
+    (entries,) = tmp_path.glob("*/entry_points.txt")
+    entries.write_text("[earnest.methods]\nlab_tools\n")
+    assert errors(base) == {}
+    assert plugins.groups_declared() == {}
+    assert "entry points of installed packages cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("base", [Method], indirect=True)
+def test_a_template_that_cannot_be_read_is_named(lab, base, tmp_path, monkeypatch):
+    (tmp_path / "widgets").mkdir()
+    (tmp_path / "widgets" / "lab_dial.html").write_text("{% if %}")
+    monkeypatch.setattr(installed, "folders", lambda name: {"lab": tmp_path})
+    engine = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+    with override_settings(TEMPLATES=engine):
+        (warning,) = installed.check_plugins()
+    assert re.search(r"lab_dial\.html cannot be read: Unexpected end of expression", warning.msg)
 
 
 @pytest.mark.parametrize("base", [Method], indirect=True)
