@@ -104,7 +104,7 @@ def load(registry: Registry[Any]) -> None:
 def plugins_of(registry: Registry[Any]) -> list[Plugin]:
     """The plug-ins of a registry, broken ones too, in the order in which they were read."""
     list(registry)  # the first access reads them
-    return [each for each in _state.plugins.values() if each.group == registry.group]
+    return [each for each in [*_state.plugins.values()] if each.group == registry.group]
 
 
 def broken_plugins(registry: Registry[Any]) -> list[Plugin]:
@@ -213,7 +213,7 @@ def package_folder(package: str) -> Path:
     """The folder of a top package, which is not imported; one that is not there for a module."""
     try:
         spec = find_spec(package)
-    except (ImportError, ValueError, AttributeError):
+    except Exception:  # a finder of another package may raise anything
         spec = None
     places = spec.submodule_search_locations if spec else None
     return Path(next(iter(places or ()), "no-such-folder"))
@@ -240,8 +240,9 @@ def _read(registry: Registry[Any], plugin: Plugin, get: Callable[[], Any]) -> Pl
         classes = _classes(registry, plugin, loaded, before[registry])
         for key, cls in classes.items():
             if key in before[registry]:
-                taken = origin_of_key(plugin.group, key)
-                raise Unfit(f"there is a {registry.what} {key} already{taken}; rename yours")
+                origin = origin_of(before[registry][key])
+                owner = f" (of {origin})" if origin else ""
+                raise Unfit(f"there is a {registry.what} {key} already{owner}; rename yours")
             if problems := problems_of(cls):
                 raise Unfit(f"{cls.__name__}: {'; '.join(problems)}")
     except (Exception, SystemExit) as error:
@@ -252,12 +253,6 @@ def _read(registry: Registry[Any], plugin: Plugin, get: Callable[[], Any]) -> Pl
     for key, cls in classes.items():
         registry[key] = cls
     return dataclasses.replace(plugin, keys=tuple(sorted(classes)))
-
-
-def origin_of_key(group: str, key: str) -> str:
-    """Which plug-in has a key, in brackets; empty for a built-in one."""
-    owners = (p for p in _state.plugins.values() if p.group == group and key in p.keys)
-    return next((f" ({owner.origin})" for owner in owners), "")
 
 
 def _check_version(plugin: Plugin) -> None:
@@ -277,7 +272,7 @@ def _classes(
     if isinstance(loaded, ModuleType):
         declared = [cls for key, cls in registry.declared.items() if before.get(key) is not cls]
         names = [*vars(loaded).values(), *declared]
-        found = [each for each in names if _is_own(each, registry) and _module_of(each, plugin)]
+        found = [each for each in names if _is_own(each, registry) and _is_from(each, plugin)]
         if not found:
             raise Unfit(f"it brings no {registry.what}: a subclass of {base} with a key")
     elif _is_own(loaded, registry):
@@ -297,7 +292,7 @@ def _is_own(value: Any, registry: Registry[Any]) -> bool:
     return is_subclass and bool(value.__dict__.get("key")) and _is_foreign(value)
 
 
-def _module_of(cls: type, plugin: Plugin) -> bool:
+def _is_from(cls: type, plugin: Plugin) -> bool:
     return cls.__module__.partition(".")[0] == plugin.top
 
 

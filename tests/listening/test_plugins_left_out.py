@@ -189,7 +189,7 @@ def test_the_second_package_with_a_key_is_left_out_and_the_first_named(lab, base
     lab("lab_one", GOOD[Method])
     lab("lab_two", GOOD[Method])
     assert errors(base) == {
-        "lab_two": "there is a method lab_mos already (lab_one 1.5); rename yours"
+        "lab_two": "there is a method lab_mos already (of lab_one 1.5); rename yours"
     }
     assert Method.registry["lab_mos"].__module__ == "lab_one"
 
