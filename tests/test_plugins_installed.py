@@ -14,7 +14,9 @@ from typing import Any
 import httpx
 import pytest
 from babel.messages.catalog import Catalog
+from playwright.sync_api import expect, sync_playwright
 
+from tests.browser.conftest import launching
 from tests.catalogue import compiled
 from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder
 from tests.demo_house import DemoHouse
@@ -200,6 +202,25 @@ def test_a_rater_gets_the_check_the_widget_its_script_and_its_style(
     german = administrator.get("/preview/examples/gallery/?task=listening_effort&lang=de").text
     assert f"<legend>{IN_GERMAN}</legend>" in german
     assert "How many beeps?" in administrator.get("/preview/examples/gallery/?check=beeps").text
+
+
+@pytest.mark.browser
+def test_arrow_keys_move_along_the_scale_of_a_plug_in(
+    house: DemoHouse, administrator: httpx.Client
+) -> None:
+    cookies = [{"name": k, "value": v, "url": house.url} for k, v in administrator.cookies.items()]
+    with sync_playwright() as playwright, playwright.chromium.launch(**launching()) as browser:
+        page = browser.new_page()
+        page.context.add_cookies(cookies)
+        page.goto(f"{house.url}/preview/examples/gallery/?task=listening_effort")
+        page.get_by_role("button", name="Begin").click()
+        page.keyboard.press("Space")
+        expect(page.get_by_text("Heard to the end")).to_be_visible()
+        chosen = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+            page.keyboard.press(key)
+            chosen.append(page.locator(".effort input:checked").get_attribute("value"))
+    assert chosen == ["7", "8", "7"]
 
 
 @pytest.mark.parametrize(
