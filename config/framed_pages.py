@@ -15,14 +15,19 @@ class OwnWindow:
 
     Browsers keep cookies from pages in frames of other sites, so nobody could log in or answer
     there. All other pages keep `frame-ancestors 'none'`, and the link is all that can be clicked.
+    A page whose view names the sites that frame it stays, such as Mechanical Turk's entry page.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
         if not settings.EARNEST_FRAME_ANCESTORS or not _is_framed_elsewhere(request):
-            return self.get_response(request)
+            return response
+        if "frame-ancestors" in getattr(response, "_csp_replace", {}):
+            return response
+        response.close()
         response = render(request, "framed.html", {"address": settings.EARNEST_PUBLIC_URL})
         sites = {"frame-ancestors": settings.EARNEST_FRAME_ANCESTORS}
         response._csp_replace = sites  # type: ignore[attr-defined]  # read by django-csp

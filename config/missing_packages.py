@@ -16,6 +16,7 @@ from shlex import quote
 from urllib.parse import unquote, urlsplit
 
 from listening.common.command_name import IN_A_CLONE
+from listening.common.plugins import MissingClass
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
     "analysis": (
@@ -52,8 +53,10 @@ def extra_of(package: str) -> str | None:
 
 
 def remedy(error: BaseException | None) -> str:
-    """What to install for a package that is not here; empty for every other error."""
+    """What to install for a package or plug-in that is not here; empty for other errors."""
     for each in chain_of(error):
+        if isinstance(each, MissingClass):
+            return each.words
         if isinstance(each, ModuleNotFoundError) and (words := sentence(each.name or "")):
             return words
     return ""

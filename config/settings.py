@@ -27,6 +27,7 @@ from config.run.private_files import (
     group_of,
 )
 from config.variables import Variables, check_names
+from listening.common import plugins
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 
 BASE_DIR = FILES  # templates, static files, words, the demo
@@ -151,7 +152,7 @@ LOGOUT_REDIRECT_URL = f"{EARNEST_PATH}/"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "templates", *plugins.folders("templates").values()],
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": ["listening.templatetags.dates"],
@@ -202,7 +203,7 @@ EARNEST_SIGN_ONS = sign_ons(_env)
 globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
 LANGUAGES = [(each.code, each.name) for each in INTERFACE_LANGUAGES]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale", *plugins.folders("locale").values()]
 USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -370,7 +371,8 @@ MEDIA_FILE_MODE, MEDIA_FOLDER_MODE = (
 )
 STATIC_URL = f"{EARNEST_PATH}/static/"
 STATIC_ROOT = make_folder("EARNEST_VAR", EARNEST_VAR / "static")
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# Files of plug-ins have the name of their package before them, so that none hides another.
+STATICFILES_DIRS = [BASE_DIR / "static", *plugins.folders("static").items()]
 _static_backend = (
     "django.contrib.staticfiles.storage.StaticFilesStorage"
     if DEBUG

@@ -1,11 +1,14 @@
 """Static files under hashed names, in imports too, so that browsers may keep them; lean."""
 
+import logging
 import re
 from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+log = logging.getLogger(__name__)
 
 OURS = ("js/", "css/")
 LEFT_OUT = ""
@@ -65,7 +68,21 @@ class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: igno
             return lambda match: match[1] if name.startswith(OURS) else match[0]
         convert: Callable[[re.Match[str]], str]
         convert = super().url_converter(name, hashed_files, template)
-        return lambda match: match[0] if in_comment(match) else convert(match)
+        prefixes = {each[0] for each in settings.STATICFILES_DIRS if isinstance(each, tuple)}
+        of_plugin = name.partition("/")[0] in prefixes
+
+        def converted(match: re.Match[str]) -> str:
+            if in_comment(match):
+                return match[0]
+            try:
+                return convert(match)
+            except ValueError as error:
+                if not of_plugin:
+                    raise
+                log.error("%s of a plug-in names a file that is not there: %s", name, error)
+                return match[0]
+
+        return converted
 
 
 def in_comment(match: re.Match[str]) -> bool:

@@ -12,16 +12,18 @@ class MetricsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from listening.common import plugins
         from listening.common.signals import clip_hints, code_hints
         from metrics.core import weights
         from metrics.judges import cost, rubric
         from metrics.judges.client import Endpoint, configure_endpoint
-        from metrics.scoring import plugins
         from metrics.web import review_hints
 
         clip_hints.connect(review_hints.clip_hints)
         code_hints.connect(review_hints.code_hints)
-        plugins.configure(settings.EARNEST_METRIC_MODULES)
+        plugins.configure(
+            "earnest.metrics", "EARNEST_METRIC_MODULES", settings.EARNEST_METRIC_MODULES
+        )
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
         rubric.configure(settings.EARNEST_RUBRICS)
         try:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from listening.common.plugins import problems_of
 from metrics.core import precision
 from metrics.core.metric import Material, Metric, Score, Turn
 from metrics.core.precision import PRECISIONS, Arithmetic
-from metrics.scoring.plugins import description_problems
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,7 @@ def check(
     (samples,) at its rate, in [-1, 1], at least 8 s, of which it is to give a value; default: 10 s
     of tones shaped like speech. ``material``: what it needs beside the audio; default: a sentence.
     """
-    problems = [*description_problems(metric), *heavy_imports(metric)]
+    problems = [*problems_of(metric), *heavy_imports(metric)]
     if not problems:
         case = load_case(metric(**(parameters or {})), wave, material, device)
         problems = [problem for rule in RULES for problem in rule(case)]

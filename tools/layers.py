@@ -52,8 +52,9 @@ BETWEEN = {
 PURE = (
     *("listening.methods", "listening.checks", "listening.design", "listening.common.sound_files"),
     "listening.common.condition_names",
-    *("listening.common.registry", "listening.common.spreadsheets", "listening.common.plain_yaml"),
-    *("listening.common.remote_files", "metrics.scoring.scored_rows"),
+    *("listening.common.registry", "listening.common.plugins", "listening.common.spreadsheets"),
+    *("listening.common.plain_yaml", "listening.common.remote_files"),
+    "metrics.scoring.scored_rows",
     *("metrics.core", "metrics.signal", "metrics.networks", "metrics.auto_att"),
     *("metrics.distribution", "metrics.judges", "metrics.suite"),
     *(

@@ -100,12 +100,22 @@ class Part:
     apart: ClassVar[bool] = False  # reads no `report`: a second process may make it meanwhile
     cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
     registry: ClassVar[Registry[Part]] = Registry(
-        "part", "analysis.report.parts", order=lambda part: part.order
+        "part",
+        "analysis.report.parts",
+        order=lambda part: part.order,
+        group="earnest.report_parts",
     )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Part.registry.add(cls)
+
+    @classmethod
+    def contract_problems(cls) -> list[str]:
+        """What a plug-in's part does against the contract; empty when all is well."""
+        texts = ("version", "title")
+        wrong = [f"{each} must be a text" for each in texts if not getattr(cls, each, None)]
+        return wrong if cls.make is not Part.make else [*wrong, "it has no method make"]
 
     @classmethod
     def asked_by(cls, options: Options) -> bool:

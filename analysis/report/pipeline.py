@@ -15,6 +15,7 @@ from analysis.report.report_schema import PartRecord
 from analysis.report.second_process import Result, has_two_cores, second_process
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
+from listening.common.plugins import left_out, origin_of
 
 log = logging.getLogger(__name__)
 MANY_SCORES = 50_000  # for fewer a process takes as long to start as it saves
@@ -29,14 +30,24 @@ def chosen_parts(options: Options) -> list[type[Part]]:
         raise OptionsError(f"no preset {options.preset}; choose {', '.join(presets)}")
     unknown = [key for key in options.parts if key not in known]
     if unknown:
-        raise OptionsError(f"no part {', '.join(unknown)}; choose from {', '.join(known)}")
+        choices = ", ".join(known) + left_out(known)
+        raise OptionsError(f"no part {', '.join(unknown)}; choose from {choices}")
     return [part for part in known.values() if part.asked_by(options)]
 
 
 def parts_to_make(inputs: PartInput) -> list[type[Part]]:
     """The chosen parts that apply, in the order of making: those that take long come last."""
-    chosen = [kind for kind in chosen_parts(inputs.options) if kind().applies(inputs)]
+    chosen = [kind for kind in chosen_parts(inputs.options) if _applies(kind, inputs)]
     return sorted(chosen, key=lambda kind: kind.late)
+
+
+def _applies(kind: type[Part], inputs: PartInput) -> bool:
+    """Whether a part applies; True where it breaks, so that the report shows why."""
+    try:
+        return kind().applies(inputs)
+    except Exception:
+        log.exception("The part %s cannot say whether it applies", kind.key)
+        return True
 
 
 @contextmanager
@@ -47,7 +58,7 @@ def parts_apart(inputs: PartInput) -> Iterator[Result[list[PartRecord]] | None]:
     """
     many = inputs.scores is not None and len(inputs.scores) >= MANY_SCORES
     wanted = chosen_parts(inputs.options) if many and has_two_cores() else []
-    kinds = [kind for kind in wanted if kind.apart and kind().applies(inputs)]
+    kinds = [kind for kind in wanted if kind.apart and _applies(kind, inputs)]
     if not kinds:
         yield None
         return
@@ -84,7 +95,9 @@ def made_parts(
             raise
         except Exception as error:  # the rest of the report stands
             log.exception("The part %s broke", kind.key)
-            problem = f"{BROKE} ({type(error).__name__}: {error})"
+            origin = origin_of(kind)
+            fault = f"This part of {origin} broke: please tell its authors" if origin else BROKE
+            problem = f"{fault} ({type(error).__name__}: {error})"
         heading = {
             "key": kind.key,
             "version": kind.version,

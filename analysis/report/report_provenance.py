@@ -11,6 +11,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from analysis.report.part import Part
+from listening.common.plugins import packages_of
+from listening.methods import Method
+
 PACKAGES = ("numpy", "pandas", "scipy")
 WHERE_INSTALLED = ("arviz", "matplotlib", "nutpie", "pymc")  # models and figures that ask for them
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +46,7 @@ def package_version() -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of Python and of the packages that numbers and figures come from.
+    """The versions of Python, of the packages that numbers and figures come from, and of plug-ins.
 
     Read from their metadata: nothing is imported.
     """
@@ -51,7 +55,12 @@ def package_versions() -> dict[str, str]:
     for name in WHERE_INSTALLED:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
-    return versions
+    return versions | _plugin_versions()
+
+
+@cache
+def _plugin_versions() -> dict[str, str]:
+    return packages_of(Method.registry, Part.registry)
 
 
 def now() -> str:

@@ -10,7 +10,12 @@ class OperationsConfig(AppConfig):
 
     def ready(self) -> None:
         import config.celery  # noqa: F401  # so that shared jobs find their application
-        from config.operations import error_reports, heartbeats, shared_counters
+        from config.operations import (  # noqa: F401  # plugins: its check registers itself
+            error_reports,
+            heartbeats,
+            plugins,
+            shared_counters,
+        )
 
         error_reports.start()
         heartbeats.connect()

@@ -39,6 +39,7 @@ from redis.exceptions import RedisError
 from config.installation import version
 from config.operations import heartbeats, shared_counters
 from config.operations.health import GRADES, REMEDIES, readiness
+from config.operations.plugins import all_plugins, unknown_groups
 from listening.common import job_queues
 from listening.common.job_queues import queue_states
 from listening.models import AskedJob
@@ -263,6 +264,8 @@ def operations(request: HttpRequest) -> HttpResponse:
         ],
         "version": version(),
         "disk": disk,
+        "plugins": all_plugins(),
+        "unknown_groups": unknown_groups(),
         **_of_database(),
         **_of_cache(),
     }

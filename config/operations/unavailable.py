@@ -33,6 +33,7 @@ SENTENCE = (  # as in the page, where it is marked for translation
     "Our server is temporarily unavailable. It is not your fault, "
     "and answers already saved are safe."
 )
+RATERS = ("/r/", "/s/", "/k/", "/api/s/", "/review/")
 SCRIPTS = "/api/v1/"  # asked by researchers' scripts, by tokens: they read no pages
 BROKEN = (
     "The server failed. Tell your administrator the id in the header X-Request-ID. The log "
@@ -93,8 +94,13 @@ class Unavailable:
 
 
 def not_installed(request: HttpRequest, words: str) -> HttpResponse:
-    """A light installation lacks a package that this page needs; all other pages work."""
+    """This page needs a package or plug-in that is not here; all other pages work.
+
+    Raters, whose study lacks a plug-in, get the page that waits.
+    """
     log.warning("%s: %s", route_of(request), words)
+    if without_prefix(request.path).startswith(RATERS):
+        return answer(request.path)
     if without_prefix(request.path).startswith(SCRIPTS):
         return _problem(501, "Not installed", words)
     if "text/html" not in request.headers.get("Accept", "text/html"):

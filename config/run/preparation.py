@@ -63,9 +63,15 @@ def start_fingerprint() -> str:
     Ask before anything of Django is used: its database adds to its settings.
     """
     parts = [sys.version, *_packages(), *_plain_settings()]
-    for folder in (*(CODE / room for room in ROOMS), *map(Path, settings.STATICFILES_DIRS)):
+    for folder in (*(CODE / room for room in ROOMS), *_static_folders()):
         parts += _files(str(folder))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _static_folders() -> Iterator[Path]:
+    """The folders of static files, with those of plug-ins, which have a prefix."""
+    for folder in settings.STATICFILES_DIRS:
+        yield Path(str(folder[1] if isinstance(folder, tuple) else folder))
 
 
 def _packages() -> Iterator[str]:
@@ -176,8 +182,8 @@ def static_fingerprint() -> str:
     """Changes when a static file, ours or an installed package's, or their making may have."""
     parts = [f"{d.metadata['Name']} {d.version}" for d in distributions()]
     parts.append((CODE / "config" / "static.py").read_text())
-    for folder in settings.STATICFILES_DIRS:
-        for path in sorted(p for p in Path(folder).rglob("*") if p.is_file()):
+    for folder in _static_folders():
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             stat = path.stat()
             parts.append(f"{path} {stat.st_size} {stat.st_mtime_ns}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()

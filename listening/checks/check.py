@@ -16,12 +16,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from listening.common.plugins import class_named
 from listening.common.registry import Registry
 from listening.methods.method import gettext_noop
 
 MOST_TRIALS = 20
 MOST_ATTEMPTS = 10
 ON_FAIL = ("screen_out", "continue")
+KINDS = ("volume", "choices", "digits")
 WORDS = ("title", "text")
 LONGEST = {"title": 200, "text": 5000}
 Wave = npt.NDArray[np.float32]
@@ -247,11 +249,29 @@ class Check:
     languages: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[Mapping[str, Number]] = {}
     sample_rate_hz: ClassVar[int] = 44_100
-    registry: ClassVar[Registry[Check]] = Registry("check", "listening.checks")
+    registry: ClassVar[Registry[Check]] = Registry(
+        "check", "listening.checks", group="earnest.checks"
+    )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Check.registry.add(cls)
+
+    @classmethod
+    def contract_problems(cls) -> list[str]:
+        """What a plug-in's check does against the contract, asked once with its own settings."""
+        check, seed = cls(), "contract"
+        settings = check.settings({})
+        wrong = []
+        if cls.kind not in KINDS:
+            wrong.append(f"kind is {cls.kind!r}, but must be {', '.join(KINDS)}")
+        wave = np.asarray(check.signal(settings, seed, 0))
+        if wave.ndim not in (1, 2) or not wave.size or not np.all(np.abs(wave) <= 1):
+            wrong.append("its sound must be samples, or samples by 2, from -1 to 1")
+        truths = [trial.truth for trial in check.plan(settings, seed)]
+        if truths and not check.judge(settings, seed, truths).passed:
+            wrong.append("a rater with every answer right does not pass")
+        return wrong
 
     def settings(self, overrides: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         """The check as the study asks it, in the study's language; Unfit when it cannot be."""
@@ -312,12 +332,8 @@ class Check:
 
 
 def check_named(key: str) -> Check:
-    """The check with this key; KeyError lists those there are."""
-    try:
-        return Check.registry[key]()
-    except KeyError:
-        known = ", ".join(sorted(Check.registry))
-        raise KeyError(f"no check “{key}”; there are: {known}") from None
+    """The check with this key; `MissingClass` lists those there are."""
+    return class_named(Check.registry, key)()
 
 
 def _secret(*words: object) -> bytes:

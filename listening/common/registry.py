@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, MutableMapping
 from importlib import import_module
 from pkgutil import iter_modules
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from listening.common import plugins
 
 T = TypeVar("T")
 
@@ -16,23 +18,31 @@ class Registry(MutableMapping[str, type[T]]):
 
     The base class hands each subclass to `add` when it is defined. The files of ``package`` are
     imported when somebody first reads, so that a new class is one new file and no list names it.
-    ``what`` names the kind in messages, ``order`` sorts (by key, where there is none). ``also``
-    names a module whose ``load()`` brings classes from elsewhere, after those of the package; what
-    it has to leave out stands in ``left_out``, with the error.
+    ``what`` names the kind in messages, ``order`` sorts (by key, where there is none). ``group``
+    is that of the entry points by which other packages add classes, after those of the package
+    (`listening.common.plugins`).
     """
+
+    every: ClassVar[list[Registry[Any]]] = []  # all registries, of every kind
+    base: type[T]  # the class that the registry is an attribute of
 
     def __init__(
         self,
         what: str,
         package: str,
         order: Callable[[type[T]], Any] | None = None,
-        also: str = "",
+        group: str = "",
     ) -> None:
-        self.what, self.package, self.order, self.also = what, package, order, also
-        self.left_out: dict[str, str] = {}
+        self.what, self.package, self.order, self.group = what, package, order, group
+        Registry.every.append(self)
         self.declared: dict[str, type[T]] = {}  # so far: of files that were imported
         self._sorted: list[str] | None = None  # its keys in order, until one comes or goes
         self._lock, self._state = RLock(), "unread"
+
+    def __set_name__(self, owner: type[T], name: str) -> None:
+        self.base = owner
+
+    __hash__ = object.__hash__  # by identity: a registry grows
 
     def add(self, cls: type[T]) -> bool:
         """Whether the class has a key of its own, and is registered; ValueError if it is taken."""
@@ -57,8 +67,8 @@ class Registry(MutableMapping[str, type[T]]):
                     try:
                         for module in iter_modules(import_module(self.package).__path__):
                             import_module(f"{self.package}.{module.name}")
-                        if self.also:
-                            import_module(self.also).load()
+                        if self.group:
+                            plugins.load(self)
                     except BaseException:
                         self._state = "unread"
                         raise

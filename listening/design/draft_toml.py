@@ -11,8 +11,9 @@ from math import ceil
 from typing import Any
 
 from listening.common.plain_toml import read_toml
+from listening.common.plugins import plugin_keys
 from listening.design.studyfile.drawing import trials_if_any
-from listening.methods import PlannedTrial, StimulusRef
+from listening.methods import Method, PlannedTrial, StimulusRef
 
 CLIPS = 20  # that a rater hears of a task, unless its researcher says otherwise
 LOUDNESS_LUFS = -23
@@ -29,12 +30,13 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """What a study can be begun as: tasks of a preset."""
+    """What a study can be begun as: tasks of a preset, or one with a plug-in's method."""
 
     title: str
     what: str
     preset: str
     tasks: tuple[str, ...]
+    method: str = ""
 
 
 KINDS = {
@@ -138,6 +140,16 @@ KINDS = {
 }
 
 
+def all_kinds() -> dict[str, Kind]:
+    """The kinds of studies to begin with: those of presets, and one for each plug-in's method."""
+    of_plugins = {
+        key: Kind(method.title, method.default_question, "mos", ("mos",), key)
+        for key in plugin_keys(Method.registry)
+        if key not in KINDS and (method := Method.registry[key])
+    }
+    return {**KINDS, **of_plugins}
+
+
 def begun(preset: str, kind: Kind, key: str) -> Table:
     """study.toml of a preset without what speaks of the demo's sounds."""
     top = read_toml(preset)
@@ -160,7 +172,18 @@ def begun(preset: str, kind: Kind, key: str) -> Table:
             task.get("options", {}).pop(name, None)
         task["blocks_per_session"] = 1
         task["block_size"] = CLIPS
+    if kind.method:
+        study["title"] = kind.title
+        top["tasks"] = [_task_of_plugin(kind, task) for task in top["tasks"]]
     return top
+
+
+def _task_of_plugin(kind: Kind, task: Table) -> Table:
+    """A task with the method's own question and scale, and the plan of a preset's task."""
+    of_preset = ("options", "criteria", "justification")
+    plan = {name: value for name, value in task.items() if name not in of_preset}
+    words = {"title": kind.title, "instructions": kind.what}
+    return {**plan, **words, "key": kind.method, "method": kind.method}
 
 
 # --- Sounds ---------------------------------------------------------------------------------------

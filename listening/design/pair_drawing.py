@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Protocol
 
 from listening.design.blocks import PlannedBlock, PlannedSlot
-from listening.methods import StimulusRef, method_named
+from listening.methods import Method, StimulusRef, method_named
 from listening.methods.paired import ADAPTIVE, ALL, Pair, Paired
 
 SHARPNESS = 2  # the power of the information to which a probability is proportional
@@ -191,8 +191,11 @@ Candidates = dict[int, dict[Pair, tuple[int, int]]]  # of each item: its pairs, 
 
 
 def drawing_rule(task: PairedTask) -> str:
-    """The rule by which a task chooses pairs; ``all`` for one that compares nothing."""
-    method = method_named(task.method)
+    """The rule by which a task chooses pairs; ``all`` for one that compares nothing.
+
+    That goes for a method whose plug-in is gone, too: the list of studies counts its plan.
+    """
+    method = Method.registry.get(task.method, Method)()
     return method.drawing_rule(task.options) if isinstance(method, Paired) else ALL
 
 

@@ -17,7 +17,7 @@ from listening.common.input_limits import DRAFT_ROWS
 from listening.common.plain_toml import TomlError, read_toml
 from listening.common.spreadsheets import TableError, read_table
 from listening.design.draft_context import choose, form_of, rated_rows
-from listening.design.draft_toml import KINDS, Table, begun, fit_to
+from listening.design.draft_toml import Table, all_kinds, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
@@ -51,7 +51,7 @@ def folder_of(draft: Draft) -> Path:
 
 def begin(owner: AbstractUser, kind: str, project: Project | None = None) -> Draft:
     """A draft of one of the kinds; its sounds are still to come."""
-    chosen = KINDS[kind]
+    chosen = all_kinds()[kind]
     preset = presets(Path(settings.BASE_DIR) / "demo")[chosen.preset]
     draft = Draft(owner_id=owner.pk, project=project, wishes={})
     top = begun(preset.toml, chosen, f"{kind}-{draft.code[:5]}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from listening.common.plugins import class_named, package_folder
 from listening.common.registry import Registry
 from listening.methods.error_spans import read_spans
 from listening.methods.estimand import Estimand
@@ -32,6 +35,12 @@ JOINT = "|"  # between the labels of an answer that holds several
 CORRECT_ANSWER = "correct_answer"
 QUESTION = "question"  # the clip's own, which {question} in a criterion stands for
 ALTERNATIVES = "alternatives"  # the answers to choose from; also the widget that shows them
+SCREENS = ("sequence", "parallel")
+WIDGETS = (  # files of templates/widgets
+    *("alternatives", "best_worst", "choice", "many", "marks", "ranking", "slider", "sliders"),
+    *("spans", "steps", "text", "transcript"),
+)
+CONTRACT_ROLES = (("a", "test"), ("b", "test"), ("human", "reference"), ("low", "anchor"))
 DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
 
@@ -320,7 +329,13 @@ class Method:
     marks_errors: ClassVar[bool] = False  # is an answer a list of marked errors?
     scores_by_text: ClassVar[bool] = False  # is an answer scored with the text of its clip?
     screen: ClassVar[str] = "sequence"  # how clips are played: one after the other, or "parallel"
-    registry: ClassVar[Registry[Method]] = Registry("method", "listening.methods")
+    # Of a plug-in with a widget of its own: static files such as "earnest_dial/dial.js"; the module
+    # adds its class to `kinds` of static/js/rater/criteria.js.
+    script: ClassVar[str] = ""
+    style: ClassVar[str] = ""
+    registry: ClassVar[Registry[Method]] = Registry(
+        "method", "listening.methods", group="earnest.methods"
+    )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -329,6 +344,43 @@ class Method:
                 if any(other.key == own.key and other != own for other in method.estimands()):
                     raise ValueError(f"two methods declare the estimand “{own.key}” differently")
         Method.registry.add(cls)
+
+    @classmethod
+    def contract_problems(cls) -> list[str]:
+        """What a plug-in's method does against the contract; empty when all is well."""
+        texts = ("title", "standard", "default_question")
+        wrong = [f"{name} must be a text" for name in texts if not _is_text(cls, name)]
+        if not isinstance(getattr(cls, "estimand", None), Estimand):
+            wrong.append("estimand must be an Estimand")
+        if cls.screen not in SCREENS:
+            wrong.append(f"screen is {cls.screen!r}, but must be {' or '.join(SCREENS)}")
+        package = package_folder(cls.__module__.partition(".")[0])
+        for file in filter(None, (cls.script, cls.style)):
+            folder, _, rest = file.partition("/")
+            if folder != package.name or not (package / "static" / rest).is_file():
+                wrong.append(f"{file} is not in the folder static of its package")
+        return wrong or cls()._answer_problems(package)
+
+    def _answer_problems(self, package: Path) -> list[str]:
+        """What is wrong with its scales and trials, made as for a study without options."""
+        wrong = []
+        for _key, _question, options in self.default_criteria or (("", "", {}),):
+            with suppress(ValueError):  # it needs an option
+                self.playback(options)
+                scale = self.scale(options)
+                if Scale.from_dict(scale.as_dict()) != scale:
+                    wrong.append("its scale is another one after it was stored")
+                if scale.widget not in WIDGETS:
+                    wrong += _widget_problems(package, scale.widget)
+        clips = [
+            StimulusRef(10 * item + place, item, condition, role)
+            for item in (1, 2)
+            for place, (condition, role) in enumerate(CONTRACT_ROLES)
+        ]
+        with suppress(ValueError):
+            for trial in self.trials(clips, {}):
+                self.parts(trial, versus_first=False, rng=Random(0))
+        return wrong
 
     @classmethod
     def estimands(cls) -> tuple[Estimand, ...]:
@@ -444,6 +496,19 @@ class Method:
         """ValueError when the labels of one criterion, one per rated clip, do not fit together."""
 
 
+def _is_text(cls: type, name: str) -> bool:
+    text = getattr(cls, name, None)
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _widget_problems(package: Path, widget: str) -> Iterator[str]:
+    """What is wrong with a widget that a package brings; its name keeps it apart from others."""
+    if not f"{widget}_".startswith(f"{package.name}_"):
+        yield f"the widget {widget} must be called {package.name}, or {package.name}_ and more"
+    if not (package / "templates" / "widgets" / f"{widget}.html").is_file():
+        yield f"its package has no templates/widgets/{widget}.html"
+
+
 def without_prompts(stimuli: Sequence[StimulusRef]) -> list[StimulusRef]:
     """The stimuli that may be rated alone or set against another system."""
     return [s for s in stimuli if s.role != PROMPT]
@@ -460,9 +525,5 @@ def methods_with_choices() -> list[str]:
 
 
 def method_named(key: str) -> Method:
-    """The method with this key; KeyError lists those there are."""
-    try:
-        return Method.registry[key]()
-    except KeyError:
-        known = ", ".join(sorted(Method.registry))
-        raise KeyError(f"no method “{key}”; there are: {known}") from None
+    """The method with this key; `MissingClass` lists those there are."""
+    return class_named(Method.registry, key)()

@@ -11,9 +11,11 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from listening.common.plugins import left_out
 from listening.common.registry import Registry
 from listening.common.speaker_turns import Turn as Turn
 from metrics.core import precision, wave_memory
+from metrics.core.metric_description import description_problems
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.silence import silence
 
@@ -241,7 +243,7 @@ class Metric:
     parameters_type: ClassVar[type[Parameters]] = Parameters
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     registry: ClassVar[Registry[Metric]] = Registry(
-        "metric", "metrics.suite", also="metrics.scoring.plugins"
+        "metric", "metrics.suite", group="earnest.metrics"
     )
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
 
@@ -264,6 +266,11 @@ class Metric:
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
         self.device_notes: dict[str, str] = {}  # for the provenance, where load() had to give way
+
+    @classmethod
+    def contract_problems(cls) -> list[str]:
+        """What it says wrongly of itself, in words; empty when all is well."""
+        return description_problems(cls, [each.name for each in dataclasses.fields(Material)])
 
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
@@ -484,8 +491,9 @@ def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric
     """A metric of the registry with its parameters (defaults where none are given)."""
     known = Metric.registry
     if key not in known:
-        broken = "".join(f"; {name} is left out: {why}" for name, why in known.left_out.items())
-        raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}{broken}")
+        raise ParameterError(
+            f"no metric is called {key!r}; there are {', '.join(known)}{left_out(known)}"
+        )
     return known[key](**(parameters or {}))
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from listening.common import plugins
 from metrics.core.devices import kind
 from metrics.core.metric import Metric
-from metrics.scoring import plugins
 
 PACKAGE = Path(__file__).parents[1]
 BESIDE = ("av", "numpy", "soundfile", "soxr")  # these read every clip

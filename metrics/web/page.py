@@ -20,6 +20,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from redis.exceptions import RedisError
 
+from listening.common.plugins import broken_plugins, origin_of
 from metrics.core.input_warnings import TITLES
 from metrics.core.metric import (
     Material,
@@ -33,7 +34,7 @@ from metrics.core.metric import (
     title_of_key,
 )
 from metrics.models import MetricScore, ScoringRun
-from metrics.scoring import clip_warnings, plugins, runs
+from metrics.scoring import clip_warnings, runs
 from metrics.scoring.clip_warnings import (
     WarningFilter,
     WarningKind,
@@ -157,7 +158,7 @@ def page(study: str, clip_filter: WarningFilter | None = None) -> dict[str, Any]
             (preset, preset_metrics(preset.metrics)) for preset in shipped_presets().values()
         ],
         "groups": choosable_metrics(overview["lacking"]),
-        "left_out": sorted(Metric.registry.left_out.items()),
+        "left_out": [(each.origin, each.error) for each in broken_plugins(Metric.registry)],
     }
 
 
@@ -384,7 +385,7 @@ def choosable_metrics(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, lis
                 needed_columns(metric.needs),
                 ", ".join(lacks[metric.key]),
                 broken.get(metric.key, ""),
-                plugins.origin_of(type(metric)),
+                origin_of(type(metric)),
             )
         )
     return sorted(groups.items())
@@ -561,7 +562,7 @@ def metric_details(
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
         "accepts": metric.accepts.words(metric.sample_rate_hz) if (metric := series.metric) else "",
-        "origin": plugins.origin_of(type(series.metric)) if series.metric else "",
+        "origin": origin_of(type(series.metric)) if series.metric else "",
         "hints": [
             h for h in (series.metric.hints() if series.metric else ()) if is_hint_for(h, series)
         ],

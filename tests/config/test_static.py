@@ -28,7 +28,7 @@ export function open(url) {
 FILES["deep8.js"] = "export const play = 1; // like import('./main.js')\n"
 
 
-def collect(folder: Path, files: dict[str, str]) -> Path:
+def collect(folder: Path, files: dict[str, str], *plugins: tuple[str, Path]) -> Path:
     source, target = folder / "source", folder / "target"
     source.mkdir(parents=True)
     for name, text in files.items():
@@ -37,7 +37,7 @@ def collect(folder: Path, files: dict[str, str]) -> Path:
     storages = {"staticfiles": {"BACKEND": "config.static.ModuleManifestStorage"}}
     finders = ["django.contrib.staticfiles.finders.FileSystemFinder"]
     with override_settings(
-        STATICFILES_DIRS=[source],
+        STATICFILES_DIRS=[source, *plugins],
         STATIC_ROOT=target,
         STORAGES=storages,
         STATICFILES_FINDERS=finders,
@@ -72,6 +72,18 @@ def test_a_changed_script_changes_all_that_import_it(collected: Path, tmp_path: 
     for stem in ("deep7", "deep1", "main"):
         assert hashed(again, stem) != hashed(collected, stem)
     assert hashed(again, "face") == hashed(collected, "face")
+
+
+def test_a_script_of_a_plug_in_that_names_a_missing_file_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "dial.js").write_text('import "../js/main.js";\nimport "./gone.js";\n')
+    target = collect(tmp_path, {"js/main.js": "export const a = 1;\n"}, ("lab_dial", own))
+    script = hashed(target / "lab_dial", "dial")
+    assert re.search(r'import ?"\.\./js/main\.[0-9a-f]{12}\.js";\nimport "\./gone\.js"', script)
+    assert "lab_dial/dial.js of a plug-in names a file that is not there" in caplog.text
 
 
 def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_path: Path):

@@ -28,6 +28,7 @@ def a_judge(judge_server, tmp_path_factory):
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
     """Installs a module as a package with metrics, for this test only."""
-    from tests.metrics.plugged import installer
+    from metrics.core.metric import Metric
+    from tests.plugged import installer
 
-    yield from installer(tmp_path, monkeypatch)
+    yield from installer(tmp_path, monkeypatch, Metric.registry)

@@ -12,13 +12,13 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun
+from listening.common import plugins
 from listening.models import Stimulus
-from metrics.core.metric import make_metric
+from metrics.core.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
-from metrics.scoring import plugins
 from tests.factories import make_study
-from tests.metrics.plugged import METRIC
 from tests.metrics.test_beside_raters import part, row
+from tests.plugged import METRIC
 
 pytestmark = pytest.mark.django_db
 
@@ -287,7 +287,7 @@ def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_
 ):
     lab("lab_peak", METRIC.format(name="Peak", key="lab_peak"))
     lab("lab_broken", "import no_such_package")
-    plugins.load()
+    plugins.load(Metric.registry)
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "from lab_peak 1.5" in page
     assert "<strong>lab_broken 1.5</strong>: ModuleNotFoundError" in page

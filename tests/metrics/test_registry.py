@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import soundfile
 
+from listening.common import plugins
 from metrics import suite, testing
 from metrics.core import metric as contract
 from metrics.core.metric import Metric, Score, make_metric, title_of
 from metrics.judges.judge import Judge
-from metrics.scoring import plugins
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -118,7 +118,7 @@ def rms_level():
 
 @pytest.mark.slow
 def test_a_metric_describes_itself(metric):
-    assert plugins.description_problems(type(metric)) == []
+    assert plugins.problems_of(type(metric)) == []
     assert testing.heavy_imports(type(metric)) == []
 
 

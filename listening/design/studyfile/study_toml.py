@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
+from listening.common.plugins import left_out
 from listening.design.analysis_rules import versioned_rule
 from listening.design.sources import Source
 from listening.design.stop_rule import (
@@ -460,7 +461,8 @@ def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str
         if key and key not in Check.registry:
             named = HEADPHONES if "headphone" in key.casefold() else ""
             known = named or did_you_mean(key, Check.registry)
-            notes.toml(f"{where}.key", f"There is no check “{key}”.", known)
+            what = f"There is no check “{key}”{left_out(Check.registry)}."
+            notes.toml(f"{where}.key", what, known)
         elif key in [other["key"] for other in checks]:
             notes.toml(f"{where}.key", f"The check “{key}” stands here twice.", "Remove one.")
         elif key:
@@ -516,7 +518,8 @@ def _method(key: str, where: str, notes: Notebook) -> Method | None:
         return method_named(key)
     except KeyError:
         known = did_you_mean(key, sorted(Method.registry))
-        notes.toml(f"{where}.method", f"There is no method “{key}”.", known)
+        what = f"There is no method “{key}”{left_out(Method.registry)}."
+        notes.toml(f"{where}.method", what, known)
         return None
 
 
@@ -577,7 +580,7 @@ def _criteria(
     notes: Notebook,
 ) -> tuple[CriterionEntry, ...]:
     """What the study leaves out is the method's own."""
-    known = {c.key: c for c in _default_criteria(method, options)} if method else {}
+    known = {c.key: c for c in default_criteria(method, options)} if method else {}
     criteria = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, "tasks.criteria", f"{where}.criteria[{n}]", notes)
@@ -591,7 +594,8 @@ def _criteria(
     return tuple(criteria) or tuple(known.values())
 
 
-def _default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
+def default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
+    """The criteria of a task that names none."""
     if method.default_criteria:
         return tuple(
             CriterionEntry(key, question, options=dict(options))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
 from listening.checks import Check, CheckSettings
@@ -92,6 +93,11 @@ def task_facts(
             for place, (question, help_text, scale) in enumerate(criteria)
         ],
         "justification": _justification(justification),
+        **{
+            name: static(file)
+            for name, file in (("script", method.script), ("style", method.style))
+            if file
+        },
     }
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from listening.checks import Check
 from listening.checks.check import Unfit, names_of
 from listening.common.languages import name_of, speaking
+from listening.common.plugins import purpose_of
 from listening.design.consent import LONG, composed
 from listening.design.draft_fields import (
     SCREEN_OUTS,
@@ -33,7 +34,6 @@ from listening.methods.estimand import PREFERENCE
 from listening.methods.paired import ADAPTIVE, ALL, RANDOM, SWISS, Paired
 from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.draft_places import further_fields, has_control
-from listening.web.researcher.gallery import purpose_of
 
 ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
 SCREEN_OUT_WORDS = {

@@ -33,7 +33,7 @@ from listening.common.languages import name_of, unchecked_translations
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
-from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
+from listening.design.draft_toml import LOUDNESS_LUFS, Kind, Table, all_kinds
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import anchors_and_traps, folder, levels, making, sounds
@@ -52,7 +52,7 @@ from listening.web.researcher.draft_fields import (
     rater_fields,
 )
 from listening.web.researcher.draft_mistakes import ShownMistake, shown_mistakes
-from listening.web.researcher.preview_studies import GALLERY, what_it_is
+from listening.web.researcher.preview_studies import GALLERY, example, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_list import draft_list
 
@@ -73,18 +73,6 @@ STEPS = (
     ("draft-raters", "Raters"),
     ("draft-review", "Review and open"),
 )
-TRY = (
-    "ab",
-    "cmos",
-    "mos",
-    "mushra",
-    "att",
-    "dcr",
-    "ccr",
-    "smos",
-    "speaker_similarity",
-    "p835",
-)  # kinds that are a method
 
 
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
@@ -134,7 +122,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _begin(request)
     cards = [
-        {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
+        {"key": key, "kind": kind, "url": _try_it(key, kind)} for key, kind in all_kinds().items()
     ]
     context = {
         "cards": cards,
@@ -145,11 +133,15 @@ def new_study(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/new_study.html", context)
 
 
-def _try_it(key: str, preset: str) -> str:
-    """One trial of the gallery where it has the method, else the preset from its first page."""
-    if key in TRY:
+def _try_it(key: str, kind: Kind) -> str:
+    """One trial of the gallery where it has the method, else the preset from its first page.
+
+    Empty for a plug-in's method that needs an option, of which there is nothing to show.
+    """
+    gallery = example(GALLERY)
+    if gallery and key in [task.key for task in gallery.file.tasks]:
         return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': key})}"
-    return reverse("example-preview", args=[preset])
+    return "" if kind.method else reverse("example-preview", args=[kind.preset])
 
 
 def _begin(request: HttpRequest) -> HttpResponse:
@@ -157,7 +149,7 @@ def _begin(request: HttpRequest) -> HttpResponse:
     kind, chosen = request.POST.get("kind", ""), request.POST.get("project", "")
     number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
     project = projects_of(request.user, EDIT).filter(pk=number).first()
-    if kind in KINDS:
+    if kind in all_kinds():
         draft = folder.begin(request.user, kind, project)
     elif kind == "folder":
         draft = folder.begin_empty(request.user, project)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_GET
 from listening.checks import Check, check_named
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import CODES, ENGLISH, unchecked_translations
+from listening.common.plugins import origin_of, plugin_keys, purpose_of
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.methods import Method
 from listening.web.researcher.checks_and_traps import chance_text
@@ -58,9 +58,10 @@ def _presets(language: str) -> list[dict[str, Any]]:
 
 
 def _methods(presets: list[dict[str, Any]], language: str) -> list[dict[str, Any]]:
-    """Those with an example, in the order of the gallery's study: from one clip to several."""
+    """In the order of the gallery's study, from one clip to several; those without example last."""
     source = example(GALLERY)
     shown = [task.method for task in source.file.tasks] if source else []
+    last = [key for key in plugin_keys(Method.registry) if key not in shown]
     return [
         {
             "key": key,
@@ -68,9 +69,10 @@ def _methods(presets: list[dict[str, Any]], language: str) -> list[dict[str, Any
             "what": purpose_of(Method.registry[key]),
             "standard": Method.registry[key].standard,
             "presets": [preset for preset in presets if key in preset["methods"]],
-            "url": _preview(GALLERY, language, task=key),
+            "origin": origin_of(Method.registry[key]),
+            "url": _preview(GALLERY, language, task=key) if key in shown else "",
         }
-        for key in shown
+        for key in (*shown, *last)
     ]
 
 
@@ -81,6 +83,7 @@ def _check(key: str, language: str) -> dict[str, Any]:
         "key": key,
         "title": settings.title,
         "what": purpose_of(Check.registry[key]),
+        "origin": origin_of(Check.registry[key]),
         "trials": settings.trials,
         "pass_at_least": settings.pass_at_least,
         "guessing": chance_text(check.odds(settings)) if settings.trials else "",
@@ -101,8 +104,3 @@ def _questionnaire(key: str, language: str) -> dict[str, Any]:
 def _preview(name: str, language: str, **part: str) -> str:
     query = part if language == ENGLISH else part | {"lang": language}
     return reverse("example-preview", args=[name], query=query)
-
-
-def purpose_of(kind: type) -> str:
-    """The sentence that its module says of itself."""
-    return (sys.modules[kind.__module__].__doc__ or "").split("\n", 1)[0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -19,13 +19,17 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
+from listening.checks import Check
 from listening.common.addresses import public_route
+from listening.common.plugins import origin_of, plugin_keys, purpose_of
+from listening.methods import Method
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 IMAGES = DOCS / "images"
+METHODS = "methods"  # the page of methods and checks
 TYPES = {".png": "image/png", ".webp": "image/webp"}
 ABOUT = "Crowdsourced listening tests of speech: studies, raters, metrics and statistics."
 PAGE_LINK = re.compile(r"([\w-]+)\.md(#.*)?")
@@ -60,8 +64,7 @@ def markdown(request: HttpRequest, name: str) -> HttpResponse:
     """Return a page as it is written, for whoever asks: language models do not log in."""
     if name not in _names():
         raise Http404(f"The documentation has no page “{name}”.")
-    text = (DOCS / f"{name}.md").read_text("utf-8")
-    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    return HttpResponse(page_text(name), content_type="text/markdown; charset=utf-8")
 
 
 @require_GET
@@ -116,13 +119,29 @@ def _names() -> frozenset[str]:
     return frozenset(each.name for _, pages in help_parts() for each in pages)
 
 
+def page_text(name: str) -> str:
+    """Return the Markdown of a page of docs/; that of methods ends with those of plug-ins."""
+    text = (DOCS / f"{name}.md").read_text("utf-8")
+    return text + "".join(_plugin_sections()) if name == METHODS else text
+
+
+def _plugin_sections() -> Iterator[str]:
+    """Yield a section of Markdown for each method and check that a plug-in brings."""
+    for registry in (Method.registry, Check.registry):
+        for key in plugin_keys(registry):
+            cls: Any = registry[key]
+            standard = f"\n\nStandard: {cls.standard}." if hasattr(cls, "standard") else ""
+            yield f"\n## `{key}`: {cls.title}\n\n{purpose_of(cls)}{standard}\n\n"
+            yield f"This {registry.what} comes with {origin_of(cls)}.\n"
+
+
 @cache
 def rendered_page(name: str) -> tuple[str, str]:
     """Return the title of a page of docs/ and the HTML of what follows it."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")
-    tokens = parser.parse((DOCS / f"{name}.md").read_text("utf-8"))
+    tokens = parser.parse(page_text(name))
     title = tokens[1].content  # of the level 1 heading, which each page begins with
     slugs: dict[str, int] = {}
     for opening, text in pairwise(tokens):

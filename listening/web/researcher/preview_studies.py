@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -22,6 +22,7 @@ from listening import audio
 from listening.audio.served_sound import AFTER_S, BEFORE_S, CUT_EDGES_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
+from listening.common.plugins import plugin_keys
 from listening.common.sound_files import AudioError, duration_s
 from listening.common.speaker_turns import Excerpt
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
@@ -42,8 +43,9 @@ from listening.design.studyfile import (
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
+from listening.design.studyfile.study_toml import default_criteria
 from listening.design.traps import TrapPlan
-from listening.methods import Scale, method_named
+from listening.methods import Method, Scale, method_named
 from listening.methods.method import ALTERNATIVES, MARKS, SPANS, TEXTS
 from listening.models import Study
 from listening.sessions.line_marks import moved
@@ -258,9 +260,36 @@ def _example(folder: Path, demo: Path, *marks: tuple[str, int, int]) -> FolderSo
     source = FolderSource(folder, demo)
     if folder.name == GALLERY:
         source.file = replace(
-            source.file, checks=every_check(), questionnaires=ready_questionnaires()
+            source.file,
+            tasks=(*source.file.tasks, *_tasks_of_plugins(source.file)),
+            checks=every_check(),
+            questionnaires=ready_questionnaires(),
         )
     return source
+
+
+def _tasks_of_plugins(study: StudyFile) -> Iterator[TaskEntry]:
+    """A task for each plug-in's method that works without options, with the clips of the first."""
+    first = study.tasks[0]
+    for key in plugin_keys(Method.registry):
+        method = method_named(key)
+        task = TaskEntry(
+            key=key,
+            method=key,
+            block_size=first.block_size,
+            ratings_per_stimulus=first.ratings_per_stimulus,
+            title=method.title,
+            instructions=method.default_question,
+            conditions=first.conditions,
+            dimensions=first.dimensions,
+            criteria=default_criteria(method, {}),
+        )
+        try:
+            scales_of(task)
+            trials_of(study, task)
+        except ValueError:  # it needs an option
+            continue
+        yield task
 
 
 def every_check() -> tuple[dict[str, Any], ...]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common import plugins
 from metrics.core.metric import Metric, Output, ParameterError, make_metric, needed_columns, outputs
 from metrics.management.commands.list_metrics import DIRECTIONS
-from metrics.scoring import plugins
 
 
 class Command(BaseCommand):

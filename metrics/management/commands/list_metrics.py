@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from listening.common import plugins
 from metrics.core.metric import Metric, needed_columns
-from metrics.scoring import plugins
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         for metric in Metric.registry.values():
             self.stdout.write(describe_metric(metric()))
-        for plugin in plugins.broken_plugins():
+        for plugin in plugins.broken_plugins(Metric.registry):
             self.stdout.write(f"left out: {plugin.origin}: {plugin.error}")
 
 

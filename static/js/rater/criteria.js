@@ -107,7 +107,7 @@ export class Criterion extends Scale {
   }
 }
 
-/** By widget; marks.js adds its own where a task needs it. @type {Record<string, typeof Scale>} */
+/** By widget; marks.js and modules of plug-ins add their own where a task needs them. @type {Record<string, typeof Scale>} */
 export const kinds = { slider: SliderScale, many: ManyScale, text: TextScale, transcript: TranscriptScale };
 
 /** What a question calls the kind of its clip, such as the type of vocalisation. */

@@ -22,7 +22,7 @@ import {
 } from "./stages.js";
 import { say } from "./strings.js";
 import { Tabs } from "./tabs.js";
-import { TrialView, isParallel, markingModule } from "./trial.js";
+import { TrialView, isParallel, scaleModule } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
 /**
@@ -297,8 +297,8 @@ export class SessionPage {
   /** @param {Trial} trial */
   trialStage(trial) {
     const task = this.state.tasks[trial.task];
-    const marking = markingModule(task);
-    if (marking) return marking.then(() => this.trialView(trial, TrialView));
+    const scales = scaleModule(task);
+    if (scales) return scales.then(() => this.trialView(trial, TrialView));
     if (!isParallel(task)) return this.trialView(trial, TrialView);
     return import("./parallel.js").then(({ viewFor }) => viewFor(task)).then((kind) => this.trialView(trial, kind));
   }

@@ -181,8 +181,9 @@ export class TrialView extends TrialScreen {
   }
 }
 
-/** The module of a task in which errors are marked. @param {import("../shared/wire.js").Task} task */
-export function markingModule({ criteria }) {
+/** The module of a task in which errors are marked, or of a plug-in's scale. @param {import("../shared/wire.js").Task} task */
+export function scaleModule({ criteria, script }) {
+  if (script) return import(script);
   if (criteria.some(({ scale }) => scale.widget === "marks")) return import("./marks.js");
   return criteria.some(({ scale }) => scale.widget === "spans") ? import("./spans.js") : null;
 }

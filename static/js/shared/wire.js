@@ -95,6 +95,7 @@
  * @property {Example[]} examples
  * @property {Criterion[]} criteria
  * @property {JustificationRules | null} justification
+ * @property {string} [script] the module of a plug-in's own scale
  *
  * @typedef {object} Line
  * @property {string} role

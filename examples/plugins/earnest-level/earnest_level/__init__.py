@@ -12,6 +12,8 @@ from metrics.core.metric import Metric, ParameterError, Parameters, Score, undef
 if TYPE_CHECKING:
     import torch
 
+PLUGIN_API_VERSION = 1
+
 
 @dataclass(frozen=True)
 class LevelParameters(Parameters):
