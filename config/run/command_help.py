@@ -168,6 +168,7 @@ IN_STEPS = (
     "suggest_codes",
     "judge_batch",
     "make_looks",
+    "invite_raters",
 )
 AT_ONCE = {
     "import_study": "list_studies",

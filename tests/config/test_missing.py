@@ -50,7 +50,8 @@ def test_each_package_of_a_requirements_file_is_known_by_the_name_that_code_impo
 
 def test_all_files_together_are_what_make_run_installs():
     parts = [
-        pins(ROOT / f"requirements-{name}.txt") for name in ("web", *(set(EXTRAS) - NOT_BY_MAKE_RUN))
+        pins(ROOT / f"requirements-{name}.txt")
+        for name in ("web", *(set(EXTRAS) - NOT_BY_MAKE_RUN))
     ]
     assert sum(map(len, parts)) == len(pins(ROOT / "requirements.txt"))
     assert not {canonicalize_name(n) for names in EXTRAS.values() for n in names} & set(parts[0])
