@@ -214,8 +214,10 @@ def test_arrow_keys_move_along_the_scale_of_a_plug_in(
         page.context.add_cookies(cookies)
         page.goto(f"{house.url}/preview/examples/gallery/?task=listening_effort")
         page.get_by_role("button", name="Begin").click()
+        player = page.locator(".player")
+        expect(player).to_have_attribute("data-state", "ready")
         page.keyboard.press("Space")
-        expect(page.get_by_text("Heard to the end")).to_be_visible()
+        expect(player).to_have_attribute("data-state", "heard")
         chosen = []
         for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
             page.keyboard.press(key)
