@@ -65,7 +65,7 @@ class Source:
     def secret_title(self) -> str:
         """What the researcher enters so that codes and addresses are signed; "": nothing."""
         signs = self.signature or any("{signature}" in url for url in self.return_urls.values())
-        return self.provider.secret or ("Shared secret" if signs else "")
+        return self.provider.secret or ("shared secret" if signs else "")
 
     def identity(self, participant: str, *, owner: int, study: int) -> str:
         """Whose id it is, and the id: the same text for the same person, and for nobody else.

@@ -11,6 +11,7 @@ from listening import audio
 from listening.audio.appearance import MEAN_PAD_S, sample_appearance
 from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
 from listening.design.settings import derive
+from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
@@ -44,6 +45,7 @@ def check_study(study: Study) -> list[Finding]:
     file = derive(file).added_to(file)
     findings = [
         *design_findings(file, session_length(study)),
+        *_check_secrets(study),
         *_check_sets(study),
         *_check_gaps(study),
         *_check_hidden_references(study),
@@ -59,6 +61,22 @@ def check_study(study: Study) -> list[Finding]:
         *_check_leaks(study),
     ]
     return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
+
+
+def _check_secrets(study: Study) -> Iterator[Finding]:
+    """Sources that sign with a secret which nobody has entered."""
+    for n, source in enumerate(sources_of(study.sources), start=1):
+        if source.secret_title and not study.source_secret(source.key):
+            effect = (
+                "No rater can start through it."
+                if source.signature
+                else "Its codes and addresses are not signed."
+            )
+            yield warning(
+                f"The recruitment source “{source.name}” has no {source.secret_title}. {effect}",
+                "Enter it under Participants, Recruiting and payments.",
+                f"sources[{n}]",
+            )
 
 
 def _check_sets(study: Study) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from django.test import Client
 from listening.models import Rater, Session, Study
 from listening.selectors.session_rows import session_rows
 from listening.sessions import lifecycle
+from listening.studies import check_study
 from listening.web.rater.state import session_state
 from tests.factories import answer_all, make_study
 from tests.listening.provider_doubles import (
@@ -217,6 +218,8 @@ def test_a_signed_source_lets_in_whom_it_signed_and_signs_at_a_full_quota(study,
     def url(pid: str, sid: str, sig: str) -> str:
         return f"/r/{study.link}/?source=signed&pid={pid}&sid={sid}&sig={sig}"
 
+    found = [str(finding) for finding in check_study(study)]
+    assert sum("No rater can start through it." in each for each in found) == 1
     right = signed("p1", "x1")
     assert Client().get(url("p1", "x1", right)).status_code == 404  # no secret is set: nobody
     set_secret(client, study, "signed", "s3cret")  # nobody has logged in

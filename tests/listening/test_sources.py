@@ -122,9 +122,6 @@ def test_a_submission_that_only_its_participant_knows_opens_the_session_again(st
 
 @pytest.mark.medium
 def test_codes_and_ways_back_are_those_of_the_source(study):
-    sona = end_of(enter(study, source="sona", id="4711"))
-    assert sona["return_url"] == SONA.replace("{participant}", "4711")
-    assert sona["button"]
     connect = end_of(enter(study, source="connect", participantId="c1"))
     assert (connect["code"], connect["return_url"]) == ("CONNECT1", None)
     mturk = [
