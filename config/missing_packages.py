@@ -32,7 +32,7 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     "paired": ("pesq", "visqol", "ai_edge_litert"),
     "phonemes": ("espeakng_loader",),
     "mcp": ("mcp",),
-    "ray": ("aiohttp", "ray"),
+    "ray": ("ray",),
 }
 NEEDED_FOR = {
     "analysis": "results, plans and exports",

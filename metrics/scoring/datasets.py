@@ -116,6 +116,8 @@ def _dataset(source: str) -> Any:
 
     place = Path(source)
     if source.endswith(".parquet") or (place.is_dir() and any(place.glob("*.parquet"))):
+        # The newer reader lists files in tasks of a whole CPU, which workers may have taken.
+        ray.data.DataContext.get_current().use_datasource_v2 = False
         return ray.data.read_parquet(*_paths(source), num_cpus=READER_CPUS)
     if WEBDATASET.search(source):
         dataset = ray.data.read_webdataset(
@@ -241,7 +243,7 @@ def _pool(workers: Workers) -> dict[str, Any]:
     room = int(there.get(kind, 0) / each)
     if not room:
         raise DatasetError(f"the cluster has no {kind} for workers that take {each:g} each")
-    return {"compute": ActorPoolStrategy(min_size=1, max_size=min(workers.count or room, room))}
+    return {"compute": ActorPoolStrategy(size=min(workers.count or room, room))}
 
 
 class _Scorer:
