@@ -150,6 +150,11 @@ def test_a_file_without_certificates_is_refused(tmp_path):
             trusted(path)
 
 
+def test_an_earnest_on_every_address_is_reached_on_this_machine(settings):
+    settings.EARNEST_HOST, settings.EARNEST_PORT, settings.SECURE = "0.0.0.0", 8000, False
+    assert default_url() == "http://127.0.0.1:8000"
+
+
 def test_an_address_without_tls_is_refused_where_cookies_need_it(settings):
     settings.EARNEST_PUBLIC_URL, settings.SECURE = "https://listen.example.org", True
     assert default_url() == "https://listen.example.org"

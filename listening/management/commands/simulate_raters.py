@@ -204,10 +204,11 @@ def chosen_study(key: str) -> Study:
 
 
 def default_url() -> str:
-    """Where Earnest listens; the public address over HTTPS, or if it listens on every address."""
-    if settings.SECURE or settings.EARNEST_HOST in ("0.0.0.0", "::"):
+    """Where Earnest listens; the public address where cookies are for HTTPS alone."""
+    if settings.SECURE:
         return str(settings.EARNEST_PUBLIC_URL)
-    return f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.EARNEST_HOST, settings.EARNEST_HOST)
+    return f"http://{host}:{settings.EARNEST_PORT}"
 
 
 def insist_on_tls(url: str) -> None:
