@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from listening.checks import check_named
 from listening.common.languages import name_of, speaking
 from listening.design.occasions import is_between
-from listening.design.questionnaires import default_title
+from listening.design.questionnaires import MEASUREMENTS, default_title
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
@@ -541,14 +541,13 @@ def _question(question: Mapping[str, Any], answers: Iterable[Mapping[str, Any]])
     words = {option["value"]: _translate(option["text"]) for option in question["options"]}
     chosen = [v for a in values for v in (a if isinstance(a, list) else [a])]
     counts = Counter(words[str(value)] for value in chosen if str(value) in words)
+    measured = question["kind"] in MEASUREMENTS
     return QuestionFacts(
         key=question["key"],
         question=_translate(question["question"]),
-        kind=question["kind"],
+        kind="number" if measured else question["kind"],
         counts={text: counts[text] for text in words.values() if counts[text]},
-        numbers=[
-            float(a) for a in values if question["kind"] == "number" and not isinstance(a, str)
-        ],
+        numbers=[float(a) for a in values if measured and not isinstance(a, str)],
         answered=len(values),
     )
 
