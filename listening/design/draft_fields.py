@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from listening.checks import Check
+from listening.design import draft_questionnaires
 from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
@@ -189,7 +190,13 @@ def _labels(value: Any) -> list[str]:
 
 # --- What the schema says of a field --------------------------------------------------------------
 
-TABLES = ("study", "tasks", "sources", "stop")  # of study.toml, with fields that pages change
+TABLES = (
+    "study",
+    "tasks",
+    "sources",
+    "stop",
+    "questionnaires",
+)  # of study.toml, with fields that pages change
 IDENTIFYING = ("key", "kind", "method", "stimulus")  # what entries are called, and what they are
 NAME = re.compile(r"[-\w]+")
 LABEL = re.compile(r"-?[^.]{1,40}(\.\d+)?")
@@ -288,6 +295,10 @@ def put(top: Table, name: str, value: Any) -> None:
     if name in TICKS:
         TICKS[name].put(top, value)
         return
+    if match := draft_questionnaires.OWN.fullmatch(name):
+        if not draft_questionnaires.put_own(top, match, value):
+            raise UnknownField(name)
+        return
     if match := OF_TASK.fullmatch(name):
         put_choice = {"reasons": _put_reasons, "comparisons": _put_comparisons}[match[2]]
         return put_choice(_inside(top, ("tasks", match[1]), name), str(value))
@@ -309,6 +320,8 @@ def field_value(top: Table, name: str) -> Any:
     """The value of a field as its page has it: words, or whether it is ticked."""
     if name in TICKS:
         return TICKS[name].shown(top)
+    if match := draft_questionnaires.OWN.fullmatch(name):
+        return draft_questionnaires.own_value(top, match)
     if match := OF_TASK.fullmatch(name):
         choice_of = {"reasons": reasons_of, "comparisons": comparisons_of}[match[2]]
         return choice_of(value_at(top, ("tasks", match[1])) or {})

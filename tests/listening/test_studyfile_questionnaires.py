@@ -76,7 +76,7 @@ def test_a_questionnaire_is_read_into_plain_json() -> None:
         ("longest = 20", "other = true", "[1].questions[3].other", "no “other”", "“many”"),
         ("longest = 20", "covariate = true", "[1].questions[3].covariate", "cannot be", "number"),
         ('options = ["yes", "no"]', 'options = ["yes", "other"]\nother = true',
-         "[1].questions[2].options", "that of the answer", "Remove"),
+         "[1].questions[2].options", "stands for the answer", "Remove"),
         ('kind = "scale"\nlow = 1\nhigh = 5', 'kind = "slider"\nlow = 0\nhigh = 2000',
          "[1].questions[6].high", "slider from 0 to 2000", "1,001"),
         ("longest = 20", "low = 3", "[1].questions[3].low", "no “low”", "“number”, “scale”"),

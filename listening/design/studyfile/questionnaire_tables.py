@@ -76,9 +76,10 @@ def _check_blocks(
     counts = ", ".join(f"{plan.blocks} of {quoted([plan.key])}" for plan in never)
     what = f"This would never be asked: a session has no block after {every} ({counts})."
     remedy = 'Raise blocks_per_session, name other tasks, or write when = "after_task".'
+    on_page = "Raise the blocks per session under Raters, or ask after each task."
     if any(plan.blocks > 1 for plan in never):
         remedy = f"Lower every. {remedy}"
-    notes.toml(f"{where}.{'task' if named else 'when'}", what, remedy)
+    notes.toml(f"{where}.{'task' if named else 'when'}", what, remedy, on_page)
 
 
 def _check_columns(
@@ -176,7 +177,8 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
         remedy = "Add [[questionnaires.questions]], or use = " + " | ".join(
             f'"{name}"' for name in READY_MADE
         )
-        notes.toml(where, "The questionnaire asks nothing.", remedy)
+        on_page = "Add a question, or remove the questionnaire."
+        notes.toml(where, "The questionnaire asks nothing.", remedy, on_page)
     if len(questions) > MOST_QUESTIONS:
         what = f"There are {len(questions)} questions; {MOST_QUESTIONS} are allowed."
         notes.toml(where, what, "Ask for less, or make two questionnaires of it.")
@@ -277,10 +279,11 @@ def _check_limits(
             notes.toml(f"{where}.{name}", what, f"Remove it; it belongs to {quoted(kinds)}.")
     if kind == "number" and low is not None and high is not None and low > high:
         what = f"No number is at least {low} and at most {high}."
-        notes.toml(f"{where}.high", what, "Exchange low and high.")
+        notes.toml(f"{where}.high", what, "Exchange low and high.", "Exchange both numbers.")
     if fields["other"] and OTHER in [option["value"] for option in fields["options"] or ()]:
-        what = f"The value “{OTHER}” is that of the answer which other = true adds."
-        notes.toml(f"{where}.options", what, "Remove one of them, or choose another value.")
+        what = f"The value “{OTHER}” stands for the answer “{OTHER_TEXT}”, which is allowed."
+        on_page = "Remove this answer, or give it another value."
+        notes.toml(f"{where}.options", what, f"{on_page[:-1]}, or remove other = true.", on_page)
 
 
 def _other_table(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +314,8 @@ def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict
     most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
     if low is None or high is None:
         what = f"A {kind} needs its first and its last point."
-        notes.toml(where, what, "Add low = 1 and high = 5, for example.")
+        on_page = "Enter the lowest and the highest point."
+        notes.toml(where, what, "Add low = 1 and high = 5, for example.", on_page)
         return []
     whole = isinstance(low, int) and isinstance(high, int)
     if not whole or not 1 <= high - low < most:
@@ -323,7 +327,7 @@ def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict
     if strange := [value for value in words if value not in points]:
         what = f"{quoted(strange)} is no point of the {kind} from {low} to {high}."
         remedy = 'Write options = [{ value = "1", text = "not at all" }, …].'
-        notes.toml(f"{where}.options", what, remedy)
+        notes.toml(f"{where}.options", what, remedy, "Begin each line with one of its points.")
     shown = points if kind == "scale" else [point for point in points if point in words]
     return [{"value": point, "text": words.get(point, "")} for point in shown]
 
@@ -343,8 +347,9 @@ def _rule(
         return rule
     if rule["question"] not in known:
         what = f"No question “{rule['question']}” stands before this one."
-        remedy = f"Put the question that decides first. {did_you_mean(rule['question'], known)}"
-        notes.toml(f"{where}.question", what, remedy)
+        on_page = "Put the question that decides first."
+        remedy = f"{on_page} {did_you_mean(rule['question'], known)}"
+        notes.toml(f"{where}.question", what, remedy, on_page)
         return rule
     earlier = known[rule["question"]]
     chosen = earlier["kind"] in CHOICES

@@ -591,7 +591,7 @@ def _criteria(
     notes: Notebook,
 ) -> tuple[CriterionEntry, ...]:
     """What the study leaves out is the method's own."""
-    known = {c.key: c for c in _default_criteria(method, options)} if method else {}
+    known = {c.key: c for c in default_criteria(method, options)} if method else {}
     criteria = []
     for n, table in enumerate(tables, start=1):
         fields = read_table(table, "tasks.criteria", f"{where}.criteria[{n}]", notes)
@@ -605,7 +605,8 @@ def _criteria(
     return tuple(criteria) or tuple(known.values())
 
 
-def _default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
+def default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
+    """The criteria of a task that names none."""
     if method.default_criteria:
         return tuple(
             CriterionEntry(key, question, options=dict(options))

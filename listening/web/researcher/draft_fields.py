@@ -13,7 +13,6 @@ from listening.checks.check import Unfit, names_of
 from listening.common.languages import name_of, speaking
 from listening.design.consent import LONG, composed
 from listening.design.draft_fields import (
-    SCREEN_OUTS,
     WITH,
     EditorField,
     comparisons_of,
@@ -24,7 +23,6 @@ from listening.design.draft_fields import (
     reasons_of,
 )
 from listening.design.draft_toml import Table, roles
-from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.sources import KINDS
 from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
@@ -36,13 +34,6 @@ from listening.web.researcher.draft_places import further_fields, has_control
 from listening.web.researcher.gallery import purpose_of
 
 ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
-SCREEN_OUT_WORDS = {
-    "screen.loudspeaker": "raters with loudspeakers",
-    "screen.loss": "raters with a hearing loss",
-    "screen.not_native": "non-native listeners of the study’s language",
-    "screen.not_fluent": "people who do not speak the study’s language fluently",
-    "screen.under_18": "people under 18",
-}
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
 STOP_RULES = {
     "": "when every place is filled",
@@ -76,7 +67,7 @@ def _task(
     method = method_named(key) if key in Method.registry else None
     options = task.get("options", {})
     role = roles(dict(top))
-    steps, criteria = _steps(method, options), _criteria(method, task)
+    steps, criteria = _steps(method, options), _criteria(method, task, place)
     option_names = _options_of(method)
     return {
         "place": place,
@@ -207,7 +198,7 @@ def _steps(method: Method | None, options: Mapping[str, Any]) -> list[dict[str, 
         scale: Scale = method.scale(options)
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
-    named = options.get("names", {})
+    named = options.get("names") or {}
     whole = [s for s in scale.steps if s.label.lstrip("-").isdecimal() or not _is_number(s.label)]
     return [
         {"label": step.label, "words": named.get(step.label, ""), "own": step.text}
@@ -220,11 +211,35 @@ def _is_number(label: str) -> bool:
     return label.replace(".", "", 1).lstrip("-").isdecimal()
 
 
-def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _criteria(method: Method | None, task: Mapping[str, Any], place: int) -> list[dict[str, Any]]:
     own = method.question_for(task.get("options", {})) if method else ""
     return [
-        {"place": n, "key": c.get("key", ""), "question": c.get("question") or own, "entry": c}
-        for n, c in enumerate(task.get("criteria", []))
+        {
+            "place": n,
+            "at": f"{place}.{n}",
+            "anchor": f"t{place}-c{n}",
+            "spoken": f"question {n + 1}",
+            "key": criterion.get("key", ""),
+            "question": criterion.get("question") or own,
+            "entry": criterion,
+            "steps": _own_steps(method, task.get("options", {}), criterion.get("options", {})),
+        }
+        for n, criterion in enumerate(task.get("criteria", []))
+    ]
+
+
+def _own_steps(
+    method: Method | None, of_task: Mapping[str, Any], own: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The answers of a criterion, with words of its own over those of the task."""
+    named = own.get("names") or {}
+    return [
+        {
+            "label": step["label"],
+            "given": named.get(step["label"], ""),
+            "own": step["words"] or step["own"],
+        }
+        for step in _steps(method, {**of_task, **{k: v for k, v in own.items() if k != "names"}})
     ]
 
 
@@ -233,7 +248,6 @@ def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, 
 
 def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
     study = top.get("study", {})
-    own = [q for q in top.get("questionnaires", []) if not set(q) <= {"key", "when", "use"}]
     return {
         "study": study,
         "texts": [
@@ -248,12 +262,6 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         ],
         "further": controls(further_fields(), top),
         "checks": [_check(key, top) for key in _in_order(Check.registry)],
-        "forms": [_form(key, top) for key in READY_MADE],
-        "own_forms": [form.get("key", "") for form in own],
-        "screens": [
-            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": field_value(top, name)}
-            for name in SCREEN_OUTS
-        ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
         "draw_pairs": [
             n
@@ -349,12 +357,6 @@ def _further_settings(check: Check) -> list[EditorField]:
     names = [name for name in names_of(check) if name not in SETTINGS]
     fields = (editor_field(f"checks.{check.key}.{name}") for name in names)
     return [field for field in fields if field]
-
-
-def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
-    questions = [question["question"] for question in READY_MADE[key]]
-    ticked = field_value(top, f"forms.{key}")
-    return {"key": key, "title": TITLES[key], "questions": questions, "ticked": ticked}
 
 
 def _traps(task: Mapping[str, Any]) -> dict[str, Any]:
