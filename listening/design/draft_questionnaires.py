@@ -114,7 +114,8 @@ def own_value(top: Table, match: re.Match[str]) -> Any:
     if match["answer"] is None:
         return str(question.get("key", ""))
     table, name, values = _chosen(form, question, match)
-    return _value_at(values, match) in map(str, (table or {}).get(name, []))
+    given = [str(each) for each in (table or {}).get(name, [])]
+    return _value_at(values, match) in given
 
 
 def put_own(top: Table, match: re.Match[str], value: Any) -> bool:
@@ -429,7 +430,8 @@ def _criteria(top: Table, place: str) -> list[Table] | None:
     if not task.get("criteria") and method in Method.registry:
         own = default_criteria(method_named(method), task.get("options", {}))
         task["criteria"] = [{"key": each.key} for each in own]
-    return task.setdefault("criteria", [])
+    criteria: list[Table] = task.setdefault("criteria", [])
+    return criteria
 
 
 def _criterion_at(top: Table, match: re.Match[str]) -> tuple[Table | None, Table | None]:

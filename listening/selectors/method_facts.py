@@ -57,6 +57,7 @@ from listening.selectors.reviews import (
     reason_reviews,
     vocalisation_reviews,
 )
+from listening.selectors.session_rows import rater_answers
 from listening.selectors.stop_rule import StopFacts, stop_facts_of
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
@@ -284,7 +285,7 @@ class StudyFacts(TypedDict):
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
-    covariates: NotRequired[dict[str, dict[str, str]]]  # by name and clip, as declared
+    covariates: NotRequired[dict[str, dict[str, str]]]  # by name, and clip or rater, as declared
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
     transcriptions: NotRequired[list[TranscriptionFacts]]
     vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
@@ -365,7 +366,7 @@ def method_facts(study: str) -> StudyFacts:
             rules=analysis_rules(study),
             spared=spared_raters(study),
             hypotheses=hypotheses(study),
-            covariates=covariate_values(study),
+            covariates={**covariate_values(study), **rater_answers(study)},
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),

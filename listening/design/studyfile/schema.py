@@ -904,7 +904,7 @@ class Question(Table):
     covariate: Annotated[bool, FLAG] = declare(
         PLAN,
         "Covariate",
-        "compares scores between the answers in the report, and "
+        "compares scores between the answers [in the report](estimators.md#rater_answers), and "
         "adds them to ratings.csv; for one answer per rater: no `text`, no `many`, and only "
         "`before` or `after`",
         False,

@@ -141,8 +141,8 @@ def _match_place(places: tuple[Place, ...], place: str) -> tuple[str, str] | Non
     for pattern, page, anchor in places:
         if match := re.fullmatch(pattern, place):
             named = match.groupdict()
-            places = {name: str(int(named[name]) - 1) for name in ("n", "q") if named.get(name)}
-            return page, anchor.format(**named | places)
+            from_0 = {name: str(int(named[name]) - 1) for name in ("n", "q") if named.get(name)}
+            return page, anchor.format(**named | from_0)
     return None
 
 
