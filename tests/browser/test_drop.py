@@ -125,7 +125,7 @@ def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_t
     page.keyboard.press("Tab")
     expect(share).to_be_focused()
     page.keyboard.type("0.3")
-    page.get_by_role("link", name="Next: raters").click()
+    page.get_by_role("link", name="4. Raters").click()
     expect(page.get_by_label("Comparisons per sentence")).to_have_count(1)
     settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
     options = next(task["options"] for task in settings["tasks"] if task["method"] == "ab")

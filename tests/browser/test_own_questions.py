@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -24,22 +23,6 @@ from tests.listening.web import WebProcess
 pytestmark = pytest.mark.slow
 
 DEMO = Path("demo/audio")
-
-
-def shot(page: Page, name: str) -> None:
-    if folder := os.environ.get("SHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True, clip=None)
-        if "editor" in name:
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                for k in (0, 1, 2, 3, 4):
-                    page.evaluate(f"scrollTo(0, {k} * (innerHeight - 50) + 450)")
-                    page.screenshot(path=f"{folder}/{name}-{scheme}-{k}.png")
-            page.emulate_media(color_scheme="light")
-        else:
-            page.emulate_media(color_scheme="dark")
-            page.screenshot(path=f"{folder}/{name}-dark.png", full_page=True)
-            page.emulate_media(color_scheme="light")
 
 
 def add(page: Page, kind: str, words: str) -> str:
@@ -104,10 +87,8 @@ def test_six_kinds_of_questions_from_the_editor_to_the_export(
     preview = page.frame_locator("iframe.preview")
     expect(preview.get_by_text("How loud is it where you are?")).to_be_visible()
     expect(preview.get_by_text("Which hearing aid?")).to_be_hidden()
-    shot(page, "editor")
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    shot(page, "editor-390")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("link", name="5. Review and open").click()
     page.get_by_role("button", name="Check every clip").click()
@@ -146,12 +127,10 @@ def answer_all(rater: Page) -> None:
     form.get_by_text("Other", exact=True).tap()
     form.get_by_label("Please say which.").fill("A loudspeaker")
     form.locator("label:has(input[value='4'])").tap()
-    shot(rater, "rater")
     form.get_by_role("button", name="Go on").tap()
     expect(form.locator(".field-error:visible")).to_have_count(2)
     loud = form.get_by_label("How loud is it where you are?")
     expect(loud).to_be_focused()
     rater.keyboard.press("ArrowRight")
     form.get_by_label("When were you born?").fill("1990-06-15")
-    shot(rater, "rater-answered")
     form.get_by_role("button", name="Go on").tap()
