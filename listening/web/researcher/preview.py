@@ -57,6 +57,7 @@ from listening.web.researcher.preview_studies import (
     example,
     folder_source,
     only,
+    questionnaire_alone,
 )
 
 CODE = "PREVIEW"  # in the place of the completion code
@@ -364,6 +365,8 @@ def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
     except StudyProblems as problems:
         draft = draft_for(request.user, code, LOOK)
         top, rows = table_of(draft), rows_of(draft)
+        if source := questionnaire_alone(top, request.GET.get("questionnaire", "")):
+            return _page(request, source, _Addresses("draft", code), back)
         grouped = shown_mistakes(mistakes(problems.problems), top, rows)
         context = {"draft": draft, "mistakes": grouped}
         return render(request, "researcher/draft_no_preview.html", context)
