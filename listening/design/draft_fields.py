@@ -199,8 +199,14 @@ TABLES = (
 )  # of study.toml, with fields that pages change
 IDENTIFYING = ("key", "kind", "method", "stimulus")  # what entries are called, and what they are
 NAME = re.compile(r"[-\w]+")
+LABELLED = re.compile(r"(?P<before>.+?\.(names|questions\.[^.]+\.options))\.(?P<label>.+)")
 LABEL = re.compile(r"-?[^.]{1,40}(\.\d+)?")
-KEYS = {"translations": LANGUAGE_TAG, "names": LABEL}  # a table by keys -> what its keys may be
+ANSWER = re.compile(r"[^\n]{1,300}")
+KEYS = {
+    "translations": LANGUAGE_TAG,
+    "names": LABEL,
+    "options": ANSWER,
+}  # a table by keys -> what its keys may be
 CASTS: dict[Any, Callable[[Any], Any]] = {
     int: _whole,
     float: _number,
@@ -336,11 +342,10 @@ def field_value(top: Table, name: str) -> Any:
 
 
 def _way(name: str) -> list[str]:
-    """The names on the way to a field; a label may hold a point."""
-    before, names, label = name.partition(".names.")
-    first, *rest = before.split(".")
-    way = [*KEYED.get(first, (first,)), *rest]
-    return [*way, "names", label] if names else way
+    """The names on the way to a field; a label or an answer may hold a point."""
+    labelled = LABELLED.fullmatch(name)
+    first, *rest = (labelled["before"] if labelled else name).split(".")
+    return [*KEYED.get(first, (first,)), *rest, *([labelled["label"]] if labelled else [])]
 
 
 def _inside(top: Table, way: Any, name: str) -> Table:

@@ -56,6 +56,11 @@ def forms_of(top: Mapping[str, Any]) -> list[Table]:
     return [form for form in top.get("questionnaires", []) if isinstance(form, dict)]
 
 
+def options_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The values and words that a question has of its own, of a scale those of some points."""
+    return [_pair(each) for each in question.get("options", [])]
+
+
 def questions_of(form: Mapping[str, Any]) -> list[Table]:
     return [each for each in form.get("questions", []) if isinstance(each, dict)]
 
@@ -78,8 +83,7 @@ def answers_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [(str(point), str(point)) for point in range(low, high + 1)]
     if question.get("kind") not in LISTED:
         return []
-    pairs = [_pair(each) for each in question.get("options", [])]
-    return pairs + [("other", "Other")] * bool(question.get("other"))
+    return options_of(question) + [("other", "Other")] * bool(question.get("other"))
 
 
 def _pair(option: Any) -> tuple[str, str]:
@@ -132,9 +136,9 @@ def put_own(top: Table, match: re.Match[str], value: Any) -> bool:
     elif match["of_form"]:
         _put_task(form, _task_key(top, match), bool(value))
     elif question is not None and match["of_question"] == "key":
-        _rename_question(form, question, str(value).strip())
+        _rename_question(top, form, question, str(value).strip())
     elif question is not None and match["of_question"] == "options":
-        _put_options(form, question, str(value))
+        _put_options(top, form, question, str(value))
     elif question is not None:
         _put_answer(form, question, match, bool(value))
     return True
@@ -154,9 +158,9 @@ def _line(option: Any) -> str:
     return text if value == text else f"{value}{PAIR}{text}"
 
 
-def _put_options(form: Table, question: Table, lines: str) -> None:
+def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
     """Answers by their lines; where one is only said otherwise, what refers to it follows."""
-    before = [value for value, _ in map(_pair, question.get("options", []))]
+    before = [value for value, _ in options_of(question)]
     options: list[Any] = []
     for line in filter(None, map(str.strip, lines.splitlines())):
         value, _, text = line.partition(PAIR)
@@ -166,8 +170,14 @@ def _put_options(form: Table, question: Table, lines: str) -> None:
     if not options and question.get("kind") in SCALED:
         del question["options"]
     after = [value for value, _ in map(_pair, options)]
-    if len(before) == len(after) and question.get("kind") in LISTED:
-        _follow(form, question, dict(zip(before, after, strict=True)))
+    renamed = dict(zip(before, after, strict=True)) if len(before) == len(after) else {}
+    if question.get("kind") in LISTED:
+        _follow(form, question, renamed)
+    for words in _translated(top, form):
+        own = words.get("questions", {}).get(question.get("key"), {})
+        texts = {renamed.get(value, value): text for value, text in own.get("options", {}).items()}
+        if "options" in own:
+            own["options"] = {value: text for value, text in texts.items() if value in after}
 
 
 def _follow(form: Table, question: Table, renamed: Mapping[str, str]) -> None:
@@ -178,6 +188,14 @@ def _follow(form: Table, question: Table, renamed: Mapping[str, str]) -> None:
             table[name] = [renamed.get(str(each), each) for each in table[name]]
 
 
+def _translated(top: Table, form: Mapping[str, Any]) -> Iterator[Table]:
+    """The words of a questionnaire in each further language that has some."""
+    for words in top.get("study", {}).get("translations", {}).values():
+        own = words.get("questionnaires", {}).get(form.get("key"))
+        if isinstance(own, dict):
+            yield own
+
+
 def _rules_of(form: Mapping[str, Any], key: Any) -> Iterator[Table]:
     """The conditions that ask for answers to this question."""
     for each in questions_of(form):
@@ -186,7 +204,11 @@ def _rules_of(form: Mapping[str, Any], key: Any) -> Iterator[Table]:
             yield rule
 
 
-def _rename_question(form: Table, question: Table, key: str) -> None:
+def _rename_question(top: Table, form: Table, question: Table, key: str) -> None:
+    for words in _translated(top, form):
+        questions = words.get("questions", {})
+        if question.get("key") in questions:
+            questions[key] = questions.pop(question["key"])
     for rule in _rules_of(form, question.get("key")):
         rule["question"] = key
     question["key"] = key
@@ -297,6 +319,11 @@ def choose_kind(top: Table, place: str, kind: str) -> str:
         return ""
     if kind != kind_of(question):
         _set_kind(question, kind)
+        kept = [value for value, _ in options_of(question)]
+        for words in _translated(top, form):
+            own = words.get("questions", {}).get(question.get("key"), {})
+            for value in [each for each in own.get("options", {}) if each not in kept]:
+                del own["options"][value]
         if question["kind"] not in CHOICES:
             _forget(form, question.get("key"))
     return f"q{place.replace('.', '-')}-kind"
@@ -360,10 +387,14 @@ def remove(top: Table, place: str) -> str:
     if form is None:
         return ""
     if question is None:
+        for words in top.get("study", {}).get("translations", {}).values():
+            words.get("questionnaires", {}).pop(form.get("key"), None)
         top["questionnaires"].remove(form)
         if not top["questionnaires"]:
             del top["questionnaires"]
         return "add-form"
+    for words in _translated(top, form):
+        words.get("questions", {}).pop(question.get("key"), None)
     form["questions"].remove(question)
     _forget(form, question.get("key"))
     return f"q{place.partition('.')[0]}-add"

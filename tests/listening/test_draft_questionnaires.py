@@ -81,6 +81,29 @@ def test_an_answer_that_is_said_otherwise_still_leads_where_it_led() -> None:
     assert "screen_out" not in first
 
 
+def test_translations_follow_the_questions_and_answers_that_they_translate() -> None:
+    top = with_questions("many")
+    top["study"]["translations"] = {"de": {}}
+    at = "study.translations.de.questionnaires.questionnaire-1"
+    put(top, f"{at}.title", "Über Sie")
+    put(top, f"{at}.questions.question-1.question", "Tragen Sie ein Hörgerät?")
+    put(top, f"{at}.questions.question-1.options.Yes", "Ja")
+    put(top, f"{AT}.0.options", "Yes, St. Louis\nNo")
+    put(top, f"{AT}.0.key", "aid")
+    put(top, "questionnaires.0.key", "about")
+    words = top["study"]["translations"]["de"]["questionnaires"]
+    own = {"question": "Tragen Sie ein Hörgerät?", "options": {"Yes, St. Louis": "Ja"}}
+    assert words == {"about": {"title": "Über Sie", "questions": {"aid": own}}}
+    at = "study.translations.de.questionnaires.about.questions.aid"
+    assert field_value(top, f"{at}.options.Yes, St. Louis") == "Ja"
+    press(top, "question-kind", place="0.0", kind="number")
+    assert not words["about"]["questions"]["aid"]["options"]
+    press(top, "remove", place="0.0")
+    assert words == {"about": {"title": "Über Sie", "questions": {}}}
+    press(top, "remove", place="0")
+    assert words == {}
+
+
 @pytest.mark.parametrize("button", ["remove", "question-kind"])
 def test_nothing_asks_for_answers_that_are_no_longer_there(button: str) -> None:
     top = with_questions("short")

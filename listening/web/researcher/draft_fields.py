@@ -150,26 +150,34 @@ def _task_words(
     """The words of a task in one more language, beside those that they translate."""
     own = task.get("translations", {}).get(tag, {})
     at = f"tasks.{place}.translations.{tag}"
-    fields = [_word(f"{at}.title", "Heading", task.get("title", ""), own.get("title", ""))]
+    fields = [
+        translated_word(f"{at}.title", "Heading", task.get("title", ""), own.get("title", ""))
+    ]
     words = (own.get("instructions", ""), True)
-    fields.append(_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words))
+    fields.append(
+        translated_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words)
+    )
     for each in criteria:
         mine, where = own.get("criteria", {}).get(each["key"], {}), f"{at}.criteria.{each['key']}"
         pair = (each["question"], mine.get("question", ""))
-        fields.append(_word(f"{where}.question", "Question", *pair))
+        fields.append(translated_word(f"{where}.question", "Question", *pair))
         pair = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
-        fields.append(_word(f"{where}.help_text", "Help text", *pair))
+        fields.append(translated_word(f"{where}.help_text", "Help text", *pair))
         for step in steps:
             pair = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
-            fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *pair))
+            fields.append(
+                translated_word(f"{where}.names.{step['label']}", f"At {step['label']}", *pair)
+            )
     if "justification" in task:
         mine = own.get("justification", {}).get("prompt", "")
         pair = (task["justification"].get("prompt", ""), mine)
-        fields.append(_word(f"{at}.justification.prompt", "Justification prompt", *pair))
-    return _language(tag, fields)
+        fields.append(translated_word(f"{at}.justification.prompt", "Justification prompt", *pair))
+    return language_words(tag, fields)
 
 
-def _word(name: str, words: str, original: str, value: str, long: bool = False) -> dict[str, Any]:
+def translated_word(
+    name: str, words: str, original: str, value: str, long: bool = False
+) -> dict[str, Any]:
     return {
         "name": name,
         "words": words,
@@ -179,7 +187,7 @@ def _word(name: str, words: str, original: str, value: str, long: bool = False) 
     }
 
 
-def _language(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+def language_words(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
     to_translate = [each for each in fields if each["original"]]
     missing = sum(not each["value"] for each in to_translate)
     return {"tag": tag, "name": name_of(tag), "fields": to_translate, "missing": missing}
@@ -371,13 +379,13 @@ def _traps(task: Mapping[str, Any]) -> dict[str, Any]:
 def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
     own = study.get("translations", {}).get(tag, {})
     at = f"study.translations.{tag}"
-    fields = [_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
+    fields = [translated_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
     for key, label in _texts():
         original = study.get("texts", {}).get(key, "")
         value = own.get("texts", {}).get(key, "")
         rows = {"rows": ROWS.get(key, 1)}
-        fields.append(_word(f"{at}.texts.{key}", label, original, value) | rows)
-    return _language(tag, fields)
+        fields.append(translated_word(f"{at}.texts.{key}", label, original, value) | rows)
+    return language_words(tag, fields)
 
 
 def consent_text(top: Table, language: str) -> str:

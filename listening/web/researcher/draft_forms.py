@@ -16,11 +16,13 @@ from listening.design.draft_questionnaires import (
     deciders,
     forms_of,
     kind_of,
+    options_of,
     questions_of,
 )
 from listening.design.draft_toml import Table
 from listening.design.occasions import BETWEEN
 from listening.design.questionnaires import CHOICES, READY_MADE, TITLES, default_title
+from listening.web.researcher.draft_fields import language_words, languages_of, translated_word
 
 SCREEN_OUT_WORDS = {
     "screen.loudspeaker": "raters with loudspeakers",
@@ -71,9 +73,37 @@ def _form(place: int, form: Mapping[str, Any], top: Table) -> dict[str, Any]:
             for n, task in enumerate(tasks)
             if len(tasks) > 1
         ],
+        "languages": [_language(tag, form, questions, top) for tag in languages_of(top)],
         "last": place == len(forms_of(top)) - 1,
         "questions": [_question(n, each, place, top) for n, each in enumerate(questions)],
     }
+
+
+def _language(
+    tag: str, form: Mapping[str, Any], questions: list[Table], top: Table
+) -> dict[str, Any]:
+    """The words of a questionnaire in one more language; ready-made questions bring their own."""
+    key = form.get("key", "")
+    at = f"study.translations.{tag}.questionnaires.{key}"
+    named = [
+        ("title", "Title", form.get("title", "")),
+        ("text", "Introduction", form.get("text", "")),
+    ]
+    for n, question in enumerate(filter(kind_of, questions), start=1):
+        own = f"questions.{question.get('key', '')}"
+        named += [
+            (f"{own}.question", f"Question {n}", question.get("question", "")),
+            (f"{own}.help", f"Help text {n}", question.get("help", "")),
+        ]
+        named += [
+            (f"{own}.options.{value}", f"Answer “{words}”", words)
+            for value, words in options_of(question)
+        ]
+    fields = [
+        translated_word(f"{at}.{name}", words, original, field_value(top, f"{at}.{name}"))
+        for name, words, original in named
+    ]
+    return language_words(tag, fields)
 
 
 def _question(place: int, question: Mapping[str, Any], form: int, top: Table) -> dict[str, Any]:

@@ -281,7 +281,9 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
 @require_GET
 def questionnaires_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        return questionnaire_fields(folder.table_of(draft))
+        top = folder.table_of(draft)
+        name = name_of(top.get("study", {}).get("language", "en"))
+        return questionnaire_fields(top) | {"language_name": name}
 
     return _render_draft(request, code, "researcher/draft_questionnaires.html", more)
 
