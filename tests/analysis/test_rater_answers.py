@@ -134,5 +134,8 @@ def test_the_report_says_the_same_of_a_study_and_of_its_exported_ratings(tmp_pat
     assert shown[0] == shown[1]
     keys = [each["key"] for each in shown[0]["tables"]]
     assert keys == ["rater_answers", "rater_numbers"]
+    for kept in shown[0]["tables"]:
+        assert "interval" in [each["key"] for each in kept["columns"]]
+        assert all(row["low"] < row["value"] < row["high"] for row in kept["rows"])
     assert "per unit of the answer" in " ".join(shown[0]["sentences"])
     assert not part.applies(given_of(table))

@@ -30,7 +30,7 @@ class LanguageRow:
     languages: str = column("Languages")
     condition: str = column("Condition")
     value: float = column("Later − earlier", "number", sign=True)
-    low: float | None = column("{level}", "interval", key="value")
+    low: float | None = column("{level}", "interval", key="interval")
     high: float | None
     p: float | None = column("p", "p")
     deviation: float | None = column("From the mean difference", "number", sign=True)

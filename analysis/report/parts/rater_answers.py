@@ -48,7 +48,7 @@ class AnswerRow:
     answer: str = column("Answer")
     raters: int = column("Raters", "count")
     value: float = column("Mean", "number")
-    low: float | None = column("{level}", "interval", key="value")
+    low: float | None = column("{level}", "interval", key="interval")
     high: float | None
     difference: float | None = column("Difference", "number", sign=True)
     difference_low: float | None = column("{level} of it", "interval", key="difference")
@@ -65,7 +65,7 @@ class SlopeRow:
     raters: int = column("Raters", "count")
     sd: float = column("SD of answers", "number")
     value: float = column("Change per unit", "number", 3, sign=True)
-    low: float = column("{level}", "interval", 3, key="value")
+    low: float = column("{level}", "interval", 3, key="interval")
     high: float
     p: float | None = column("Adjusted p", "p")
 
@@ -159,6 +159,11 @@ def _row(question: str, mean: AnswerMean, p: float | None) -> AnswerRow:
     )
 
 
+def _about(question: str) -> str:
+    """A question before a sentence about its answers; the name of a column as it is."""
+    return f"“{question}”:" if " " in question else f"{question}:"
+
+
 def _sentences(rows: list[AnswerRow], lines: list[SlopeRow], each: FamilyInput) -> Iterator[str]:
     """What differs significantly, one sentence each; one sentence where nothing does."""
     level, alpha = f"{each.level * 100:g} % CI", 1 - each.level
@@ -169,7 +174,7 @@ def _sentences(rows: list[AnswerRow], lines: list[SlopeRow], each: FamilyInput) 
             continue
         found = True
         yield (
-            f"{row.question} Raters who answered “{row.answer}” scored "
+            f"{_about(row.question)} raters who answered “{row.answer}” scored "
             f"{number(row.difference or 0.0, True)} relative to the most frequent answer "
             f"({level} {interval_text(low, high)}, adjusted {p_phrase(row.p)})."
         )
@@ -177,8 +182,8 @@ def _sentences(rows: list[AnswerRow], lines: list[SlopeRow], each: FamilyInput) 
         if line.p is not None and line.p < alpha:
             found = True
             yield (
-                f"{line.question} The score changes by {line.value:+.3f} per unit of the answer "
-                f"({level} {line.low:.3f} to {line.high:.3f}, adjusted {p_phrase(line.p)})."
+                f"{_about(line.question)} the score changes by {line.value:+.3f} per unit of the "
+                f"answer ({level} {line.low:.3f} to {line.high:.3f}, adjusted {p_phrase(line.p)})."
             )
     if not found:
         yield "Scores do not differ significantly between the answers of raters."
