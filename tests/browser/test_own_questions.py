@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from listening.models import Study
+from tests.browser.axe import Report
 from tests.browser.conftest import PHONE
 from tests.browser.researcher import hashed, log_in
 from tests.browser.test_drop import drop
@@ -87,6 +88,9 @@ def test_six_kinds_of_questions_from_the_editor_to_the_export(
     preview = page.frame_locator("iframe.preview")
     expect(preview.get_by_text("How loud is it where you are?")).to_be_visible()
     expect(preview.get_by_text("Which hearing aid?")).to_be_hidden()
+    looked = Report()
+    looked.look_in_both_schemes(page, "questionnaires")
+    assert looked.grave == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})

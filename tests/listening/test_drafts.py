@@ -79,7 +79,9 @@ def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> No
     ada.post(f"/drafts/{draft.code}/do/", added)
     draft.refresh_from_db()
     save(ada, draft, {"questionnaires.1.title": "Nearly done"})
-    page = ada.get(f"/preview/drafts/{draft.code}/?questionnaire=questionnaire-1")
+    assert ada.get(f"/preview/drafts/{draft.code}/?form=2").status_code == 404
+    page = ada.get(f"/preview/drafts/{draft.code}/?form=1&lang=de", follow=True)
+    assert page.redirect_chain[0][0].endswith("?lang=de&questionnaire=questionnaire-1")
     assert "Nearly done" in page.content.decode()
     draft.refresh_from_db()
     save(ada, draft, {"questionnaires.1.questions.0.options": "Yes"})
