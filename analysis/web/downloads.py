@@ -51,7 +51,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     """
     from analysis.ratings.cells import json_lines
     from analysis.report.exclusions import judged_csv
-    from listening.selectors import chosen_ratings, covariate_values, rating_rows
+    from listening.selectors import chosen_ratings, covariate_values, rater_answers, rating_rows
 
     study_head_or_404(key, request.user, "analyse")
     try:
@@ -62,7 +62,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     _note_download(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
     rows = rating_rows(key, chosen)
     pieces = in_pieces(
-        judged_csv(rows, _report_of_now(key), covariate_values(key))
+        judged_csv(rows, _report_of_now(key), {**covariate_values(key), **rater_answers(key)})
         if kind == "csv"
         else json_lines(rows)
     )

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from listening.checks import Check
+from listening.design import draft_questionnaires
 from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.providers import Provider
 from listening.design.questionnaires import READY_MADE
@@ -189,11 +190,23 @@ def _labels(value: Any) -> list[str]:
 
 # --- What the schema says of a field --------------------------------------------------------------
 
-TABLES = ("study", "tasks", "sources", "stop")  # of study.toml, with fields that pages change
+TABLES = (
+    "study",
+    "tasks",
+    "sources",
+    "stop",
+    "questionnaires",
+)  # of study.toml, with fields that pages change
 IDENTIFYING = ("key", "kind", "method", "stimulus")  # what entries are called, and what they are
 NAME = re.compile(r"[-\w]+")
+LABELLED = re.compile(r"(?P<before>.+?\.(names|questions\.[^.]+\.options))\.(?P<label>.+)")
 LABEL = re.compile(r"-?[^.]{1,40}(\.\d+)?")
-KEYS = {"translations": LANGUAGE_TAG, "names": LABEL}  # a table by keys -> what its keys may be
+ANSWER = re.compile(r"[^\n]{1,300}")
+KEYS = {
+    "translations": LANGUAGE_TAG,
+    "names": LABEL,
+    "options": ANSWER,
+}  # a table by keys -> what its keys may be
 CASTS: dict[Any, Callable[[Any], Any]] = {
     int: _whole,
     float: _number,
@@ -288,6 +301,10 @@ def put(top: Table, name: str, value: Any) -> None:
     if name in TICKS:
         TICKS[name].put(top, value)
         return
+    if match := draft_questionnaires.OWN.fullmatch(name):
+        if not draft_questionnaires.put_own(top, match, value):
+            raise UnknownField(name)
+        return
     if match := OF_TASK.fullmatch(name):
         put_choice = {"reasons": _put_reasons, "comparisons": _put_comparisons}[match[2]]
         return put_choice(_inside(top, ("tasks", match[1]), name), str(value))
@@ -309,6 +326,8 @@ def field_value(top: Table, name: str) -> Any:
     """The value of a field as its page has it: words, or whether it is ticked."""
     if name in TICKS:
         return TICKS[name].shown(top)
+    if match := draft_questionnaires.OWN.fullmatch(name):
+        return draft_questionnaires.own_value(top, match)
     if match := OF_TASK.fullmatch(name):
         choice_of = {"reasons": reasons_of, "comparisons": comparisons_of}[match[2]]
         return choice_of(value_at(top, ("tasks", match[1])) or {})
@@ -323,11 +342,10 @@ def field_value(top: Table, name: str) -> Any:
 
 
 def _way(name: str) -> list[str]:
-    """The names on the way to a field; a label may hold a point."""
-    before, names, label = name.partition(".names.")
-    first, *rest = before.split(".")
-    way = [*KEYED.get(first, (first,)), *rest]
-    return [*way, "names", label] if names else way
+    """The names on the way to a field; a label or an answer may hold a point."""
+    labelled = LABELLED.fullmatch(name)
+    first, *rest = (labelled["before"] if labelled else name).split(".")
+    return [*KEYED.get(first, (first,)), *rest, *([labelled["label"]] if labelled else [])]
 
 
 def _inside(top: Table, way: Any, name: str) -> Table:

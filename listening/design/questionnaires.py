@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 
 from listening.design.spoken_languages import OTHER, SPOKEN, THIS_LANGUAGE, spoken
@@ -129,8 +130,16 @@ READY_MADE: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
+CHOICES = ("one", "many", "scale")  # kinds whose answers are known beforehand
+MEASUREMENTS = ("number", "slider", "birth_date")  # kinds whose answers are numbers without words
+QUESTION_KINDS = ("one", "many", "text", "number", "scale", "slider", "birth_date")
 PREFER_NOT = "prefer_not"
+OTHER_TEXT = gettext_noop("Other")
+SPECIFY = gettext_noop("Please say which.")
+LONGEST_OTHER = 120
+OLDEST = 120  # years
 UNTOLD = ("screen_out", "screen_out_unless")  # the rater's page must not betray them
+NOT_ON_PAGE = (*UNTOLD, "other", "covariate")
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
 WRITTEN_NUMBER = re.compile(r"[-+]?\d{1,15}([.,]\d{1,15})?")
 THOUSANDS = re.compile(r"[-+]?\d+,\d{3}")
@@ -140,6 +149,7 @@ CHOOSE = gettext_noop("Please choose one of the answers.")
 EITHER = gettext_noop("Please choose answers, or that you prefer not to say; not both.")
 NO_TEXT = gettext_noop("Please answer in words.")
 TOO_LONG = gettext_noop("Please shorten this to %(longest)s characters; it has %(length)s.")
+NO_DATE = gettext_noop("Please enter your date of birth.")
 NO_NUMBER = gettext_noop("Please write a number, in digits.")
 BETWEEN = gettext_noop("Please write a number from %(low)s to %(high)s.")
 AT_LEAST = gettext_noop("Please write a number that is at least %(low)s.")
@@ -341,15 +351,20 @@ def _question_in(question: Question, words: Mapping[str, Any]) -> dict[str, Any]
     return {**question, **heads, "options": options}
 
 
+def other_key(question: Question) -> str:
+    """The key of the question in which raters say which other answer they mean."""
+    return f"{question['key']}_{OTHER}"
+
+
 def default_title(use: Sequence[str]) -> str:
     return TITLES[use[0]] if len(use) == 1 else SEVERAL_TITLE
 
 
 def _question_on_page(question: Question, translate: Translate, ours: Translate) -> dict[str, Any]:
-    shown = {name: value for name, value in question.items() if name not in UNTOLD}
+    shown = {name: question[name] for name in question if name not in NOT_ON_PAGE}
     shown |= {name: _translate(question[name], translate) for name in ("question", "help")}
     shown["options"] = [
-        {"value": o["value"], "text": _translate(o["text"], ours if _declines(o) else translate)}
+        o | {"text": _translate(o["text"], ours if _is_ours(question, o) else translate)}
         for o in question["options"]
     ]
     return shown
@@ -359,8 +374,11 @@ def _translate(words: str, translate: Translate) -> str:
     return translate(words) if words else ""  # gettext answers "" with its header
 
 
-def _declines(option: Mapping[str, str]) -> bool:
-    return option["value"] == PREFER_NOT
+def _is_ours(question: Question, option: Mapping[str, str]) -> bool:
+    """Whether the words of an option are Earnest's, also in a question of the study's own."""
+    return option["value"] == PREFER_NOT or (
+        question.get("other", False) and option["value"] == OTHER
+    )
 
 
 def _fitting(question: Question, answer: Any) -> Any:
@@ -433,6 +451,31 @@ def _number(question: Question, answer: Any, values: list[str]) -> float:
     return number
 
 
+def _slider(question: Question, answer: Any, values: list[str]) -> float:
+    number = _number(question, answer, values)
+    if not float(number).is_integer():
+        raise _Unfit(BETWEEN, low=question["low"], high=question["high"])
+    return number
+
+
+def today() -> date:
+    """The day by which ages are counted."""
+    return datetime.now(UTC).date()
+
+
+def _age(question: Question, answer: Any, values: list[str]) -> int:
+    """The age in whole years today; the date itself is not kept."""
+    try:
+        born = date.fromisoformat(answer)
+    except (TypeError, ValueError):
+        raise _Unfit(NO_DATE) from None
+    now = today()
+    age = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
+    if not 0 <= age <= OLDEST:
+        raise _Unfit(NO_DATE)
+    return age
+
+
 def _read_number(answer: Any) -> float:
     """Digits of any script, with a point or a comma before the decimals; 1,000 is unclear."""
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
@@ -450,4 +493,6 @@ _KINDS: dict[str, Callable[[Question, Any, list[str]], Any]] = {
     "scale": _scale,
     "text": _text,
     "number": _number,
+    "slider": _slider,
+    "birth_date": _age,
 }

@@ -14,10 +14,10 @@ from listening.audio.fetching import (
     address_sha256,
     fetch_into,
     fetched_files,
-    is_web,
     paths_below,
 )
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES
+from listening.common.remote_files import is_web
 from listening.drafts.folder import Rows, folder_of, place_of
 from listening.models import Draft
 

@@ -105,6 +105,7 @@ from listening.selectors.session_rows import (
     QuestionnaireRow,
     SessionRow,
     questionnaire_rows,
+    rater_answers,
     session_columns,
     session_rows,
 )
@@ -242,6 +243,7 @@ __all__ = [
     "planned_sessions",
     "questionnaire_rows",
     "questions_in_words",
+    "rater_answers",
     "rating_rows",
     "ratings_state",
     "read_quotes",

@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from listening.checks import check_named
 from listening.common.languages import name_of, speaking
 from listening.design.occasions import is_between
-from listening.design.questionnaires import default_title
+from listening.design.questionnaires import MEASUREMENTS, default_title
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
@@ -57,6 +57,7 @@ from listening.selectors.reviews import (
     reason_reviews,
     vocalisation_reviews,
 )
+from listening.selectors.session_rows import rater_answers
 from listening.selectors.stop_rule import StopFacts, stop_facts_of
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
@@ -284,7 +285,7 @@ class StudyFacts(TypedDict):
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
     hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
-    covariates: NotRequired[dict[str, dict[str, str]]]  # by name and clip, as declared
+    covariates: NotRequired[dict[str, dict[str, str]]]  # by name, and clip or rater, as declared
     speakers: NotRequired[dict[str, str]]  # of items, where the study says who speaks
     transcriptions: NotRequired[list[TranscriptionFacts]]
     vocalisation_reviews: NotRequired[list[VocalisationReviewFacts]]  # in use
@@ -365,7 +366,7 @@ def method_facts(study: str) -> StudyFacts:
             rules=analysis_rules(study),
             spared=spared_raters(study),
             hypotheses=hypotheses(study),
-            covariates=covariate_values(study),
+            covariates={**covariate_values(study), **rater_answers(study)},
             speakers=dict(row.items.exclude(speaker="").values_list("key", "speaker")),
             transcriptions=transcription_facts(row),
             vocalisation_reviews=vocalisation_reviews(row),
@@ -541,14 +542,13 @@ def _question(question: Mapping[str, Any], answers: Iterable[Mapping[str, Any]])
     words = {option["value"]: _translate(option["text"]) for option in question["options"]}
     chosen = [v for a in values for v in (a if isinstance(a, list) else [a])]
     counts = Counter(words[str(value)] for value in chosen if str(value) in words)
+    measured = question["kind"] in MEASUREMENTS
     return QuestionFacts(
         key=question["key"],
         question=_translate(question["question"]),
-        kind=question["kind"],
+        kind="number" if measured else question["kind"],
         counts={text: counts[text] for text in words.values() if counts[text]},
-        numbers=[
-            float(a) for a in values if question["kind"] == "number" and not isinstance(a, str)
-        ],
+        numbers=[float(a) for a in values if measured and not isinstance(a, str)],
         answered=len(values),
     )
 

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from django.db import connection, transaction
 
 from listening.design.occasions import Column, columns_of, is_between, occasions_of
+from listening.design.questionnaires import PREFER_NOT
 from listening.design.sources import source_named
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.models import Session, Study
@@ -158,6 +159,27 @@ def _questions(study: Study) -> list[Column]:
     """Which answers each column holds, also of those that are given several times."""
     plans = plans_of(study.tasks.order_by("order"))
     return [column for each in study.questionnaires for column in columns_of(each, plans)]
+
+
+def rater_answers(study: str) -> dict[str, dict[str, str]]:
+    """The newest answers to questions that are covariates, by column of sessions.csv and rater."""
+    row = Study.objects.get(key=study)
+    compared = {
+        column.name: column
+        for form in row.questionnaires
+        for column in columns_of(form, ())
+        if any(q["key"] == column.question and q.get("covariate") for q in form["questions"])
+    }
+    if not compared:
+        return {}
+    sessions = Session.objects.filter(study=row, pilot=False).exclude(questionnaires={})
+    known: dict[str, dict[str, str]] = {name: {} for name in compared}
+    for rater, kept in sessions.order_by("pk").values_list("rater__code", "questionnaires"):
+        for name, column in compared.items():
+            answer = kept.get(column.answers_key, {}).get("answers", {}).get(column.question)
+            if answer not in (None, PREFER_NOT):
+                known[name][rater] = str(answer)
+    return known
 
 
 def session_rows(study: str) -> Iterator[SessionRow]:

@@ -7,7 +7,7 @@ import pytest
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import COLUMNS
 from analysis.ratings.table import from_rows
-from analysis.statistics.language_effects import language_effects
+from analysis.statistics.group_effects import group_effects
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.simulation import bounds, sizes
 
@@ -49,7 +49,7 @@ def rated(rng: np.random.Generator, truth=None, raters: int = 24, items: int = 1
 
 def effect_of(table: pd.DataFrame):
     (family,) = families(table)
-    (effect,) = language_effects(family)
+    (effect,) = group_effects(family)
     return effect
 
 

@@ -44,7 +44,7 @@ def test_a_dropped_folder_becomes_the_table(
     there = folder_of(Draft.objects.get()) / "audio" / "set"
     for name in ("tts/s1.wav", "human/s2.wav"):
         assert (there / name).read_bytes() == (dropped / name).read_bytes()
-    page.get_by_role("link", name="3. Raters").click()
+    page.get_by_role("link", name="4. Raters").click()
     ratings = page.get_by_label("Ratings per stimulus")
     ratings.fill("0")
     expect(page.locator(".field:has(#r0) .field-problem")).to_be_visible()
@@ -84,7 +84,7 @@ def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_pat
         write_sound(tmp_path / "voices" / f"{name}.wav", n)
     drop(draft, tmp_path / "voices")
     expect(draft.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
-    draft.get_by_role("link", name="3. Raters").click()
+    draft.get_by_role("link", name="4. Raters").click()
     save = draft.locator("#draft").get_attribute("data-save")
     held: list[Route] = []
     draft.route(f"**{save}", lambda route: held.append(route), times=1)
@@ -125,7 +125,7 @@ def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_t
     page.keyboard.press("Tab")
     expect(share).to_be_focused()
     page.keyboard.type("0.3")
-    page.get_by_role("link", name="Next: raters").click()
+    page.get_by_role("link", name="4. Raters").click()
     expect(page.get_by_label("Comparisons per sentence")).to_have_count(1)
     settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
     options = next(task["options"] for task in settings["tasks"] if task["method"] == "ab")

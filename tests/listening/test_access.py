@@ -49,6 +49,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
             "design",
         ),
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
+        "draft-questionnaires",
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
         *("reviews", "review-job", "review-agreement", "review-events"),

@@ -13,8 +13,10 @@ from analysis.web.first_runs import default_options
 from listening.design.studyfile import read_folder, toml_text
 from listening.models import Stimulus, Study
 from listening.selectors import board_facts, method_facts
-from tests.factories import answer_all, arrive, make_study
+from listening.sessions import lifecycle, stages
+from tests.factories import an_answer, answer_all, arrive, current, make_study
 from tests.listening.folders import CSV, TOML, make_folder, problems_of
+from tests.listening.sample_questionnaire import read
 
 PAIRED = TOML.replace('method = "mos"', 'method = "ab"')
 
@@ -104,10 +106,66 @@ def test_the_exported_ratings_give_the_same_effects_again(tmp_path, monkeypatch,
         assert first == second
 
 
-def part_in(folder):
+ABOUT = """
+[[questionnaires]]
+key = "about"
+
+[[questionnaires.questions]]
+key = "aid"
+question = "Do you wear a hearing aid?"
+kind = "one"
+options = ["Yes", "No"]
+covariate = true
+
+[[questionnaires.questions]]
+key = "years"
+question = "How old are you?"
+kind = "number"
+covariate = true
+"""
+
+
+@pytest.mark.django_db
+def test_answers_of_raters_are_compared_in_the_report_and_again_from_its_ratings(
+    tmp_path, monkeypatch
+):
+    forms, problems = read(ABOUT)
+    assert not problems
+    task = {"ratings_per_stimulus": 12}
+    study = make_study(key="asked", task=task, conditions=2, items=4, questionnaires=forms)
+    for n in range(12):
+        session = arrive(study)
+        given = {"aid": ["Yes", "No"][n % 2], "years": 20 + n}
+        stages.record_questionnaire(session, "about", given)
+        while (trial := current(session)) is not None:
+            label = trial.task.criteria.get().scale["steps"][n * n % 3]["label"]
+            lifecycle.record_answer(session, an_answer(trial, label))
+            session.refresh_from_db()
+    out, quick = tmp_path / "out", ["--everything", "--quiet", "--figures", "none"]
+    call_command("export_study", "asked", "--out", out, *quick)
+    monkeypatch.chdir(out)
+    part = part_in(out, "rater_answers")
+    answers, numbers = part["tables"]
+    said = [(row["question"], row["answer"], row["raters"]) for row in answers["rows"]]
+    assert said == [("Do you wear a hearing aid?", each, 6) for each in ("No", "Yes")]
+    assert [(row["question"], row["raters"]) for row in numbers["rows"]] == [
+        ("How old are you?", 12)
+    ]
+    (line,) = re.findall(r"^Again: .* analyse (.*)$", (out / "README.txt").read_text(), re.M)
+    call_command("analyse", *shlex.split(line), "--out", tmp_path / "again", *quick)
+    again = part_in(tmp_path / "again", "rater_answers")
+    columns = [row.pop("question") for table in again["tables"] for row in table["rows"]]
+    assert columns == ["question_about_aid", "question_about_aid", "question_about_years"]
+    for table in part["tables"]:
+        for row in table["rows"]:
+            del row["question"]
+    assert again["tables"] == part["tables"]
+
+
+def part_in(folder, key="pair_covariates"):
     (part,) = (
         each
         for each in json.loads((folder / "report.json").read_text())["parts"]
-        if each["key"] == "pair_covariates"
+        if each["key"] == key
     )
     return part

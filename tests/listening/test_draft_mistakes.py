@@ -15,6 +15,14 @@ from listening.audio import Facts
 from listening.checks.check import check_named, names_of
 from listening.design.draft_context import rated_rows
 from listening.design.draft_fields import fields_of_table, put
+from listening.design.draft_questionnaires import (
+    add_form,
+    add_question,
+    choose_kind,
+    choose_rule,
+    move,
+    remove,
+)
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML, mistakes, read_folder
@@ -86,6 +94,8 @@ def test_every_anchor_is_an_id_of_its_page() -> None:
     pages += "".join(path.read_text("utf-8") for path in TEMPLATES.glob("_sounds*.html"))
     ids = {re.sub(r"\{\{ n \}\}", "{n}", each) for each in re.findall(r'id="([^"]+)"', pages)}
     ids |= {"t{n}-c0"}  # {{ criterion.place }}
+    ids = {each.replace("q{{ each.id }}", "q{n}-{q}") for each in ids}
+    ids |= {"q{n}-{q}-{key}", "q{n}-{key}"}  # each of their fields has one
     ids |= {
         "consent",
         "{key}",
@@ -185,6 +195,8 @@ TABLES = {  # of the schema -> the first of them on the pages of the drafts belo
     "study.translations.*.texts": "study.translations.de.texts",
     "study.checks": "checks.huggins",
     "sources": "sources.link",
+    "questionnaires": "questionnaires.0",
+    "questionnaires.questions": "questionnaires.0.questions.0",
     "tasks": "tasks.0",
     "tasks.criteria": "tasks.0.criteria.0",
     "tasks.options": "tasks.0.options",
@@ -198,6 +210,7 @@ TABLES = {  # of the schema -> the first of them on the pages of the drafts belo
 SHOWN = {  # of tables whose pages do not show every field
     "sources": {"quota", "title"},
     "study.checks": set(names_of(check_named("huggins"))),
+    "questionnaires.questions": {"question", "help", "low", "high"},
     "tasks.options": {"points", "step", "reach", "versus", "reference"},
     "tasks.traps.kinds": {"count", "pass_at_least", "expected"},
     "tasks.translations.*.justification": {"prompt"},
@@ -243,6 +256,12 @@ class Editor:
         fit_to(self.top, self.rows, {}, rated_rows(self.top, self.rows))
         self.top["sources"] = [{"key": "link", "kind": "link"}]
         put(self.top, "checks.huggins", True)
+        self.top["questionnaires"] = []
+        add_form(self.top, "before")
+        choose_kind(self.top, "0.0", "number")
+        for each in ("one", "scale", "short"):
+            add_question(self.top, "0", each)
+        choose_rule(self.top, "0.3", "question-2")
         put(self.top, "study.translations.de.title", "Wie natürlich?")
 
     def shown(self, change: Callable[[Table, list[dict[str, str]]], object]) -> list[ShownMistake]:
@@ -309,6 +328,37 @@ def no_consent(top: Table, rows: object) -> None:
     top["study"]["publication"] = {"consent_covers_ratings": True}
 
 
+def no_answer_leads(top: Table, rows: object) -> None:
+    put(top, "questionnaires.0.questions.3.leads.0", False)
+
+
+def decided_later(top: Table, rows: object) -> None:
+    move(top, "0.3", "up")
+    move(top, "0.2", "up")
+
+
+def one_answer(top: Table, rows: object) -> None:
+    put(top, "questionnaires.0.questions.1.options", "Yes")
+
+
+def words_of_no_point(top: Table, rows: object) -> None:
+    put(top, "questionnaires.0.questions.2.options", "9 = always")
+
+
+def own_other(top: Table, rows: object) -> None:
+    put(top, "questionnaires.0.questions.1.options", "yes\nother = Something else")
+    put(top, "questionnaires.0.questions.1.other", True)
+
+
+def nothing_asked(top: Table, rows: object) -> None:
+    for _ in range(4):
+        remove(top, "0.0")
+
+
+def between_no_blocks(top: Table, rows: object) -> None:
+    put(top, "questionnaires.0.when", "between_blocks")
+
+
 def own_language(top: Table, rows: object) -> None:
     put(top, f"study.translations.{top['study']['language']}.title", "How natural?")
 
@@ -323,6 +373,13 @@ def own_language(top: Table, rows: object) -> None:
         ("mos", two_amounts, "It has an amount per hour and one per session."),
         ("mos", two_dates, "The study has a number of days, too"),
         ("mos", no_consent, "Write it under Raters: Consent."),
+        ("mos", no_answer_leads, "Name at least one answer."),
+        ("mos", decided_later, "Put the question that decides first."),
+        ("mos", one_answer, "Write at least two."),
+        ("mos", words_of_no_point, "Begin each line with one of its points."),
+        ("mos", own_other, "Remove this answer, or give it another value."),
+        ("mos", nothing_asked, "Add a question, or remove the questionnaire."),
+        ("mos", between_no_blocks, "Raise the blocks per session under Raters"),
         ("mos", own_language, "Remove this one of the further languages."),
     ],
 )

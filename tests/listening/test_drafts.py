@@ -72,6 +72,23 @@ def save(client: Client, draft: Draft, changes: dict[str, object], **more: objec
     return client.post(url, json.dumps(body), content_type="application/json")
 
 
+@pytest.mark.medium
+def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> None:
+    draft = begun(ada)
+    added = {"do": "add-form", "when": "after", "revision": draft.revision}
+    ada.post(f"/drafts/{draft.code}/do/", added)
+    draft.refresh_from_db()
+    save(ada, draft, {"questionnaires.1.title": "Nearly done"})
+    assert ada.get(f"/preview/drafts/{draft.code}/?form=2").status_code == 404
+    page = ada.get(f"/preview/drafts/{draft.code}/?form=1&lang=de", follow=True)
+    assert page.redirect_chain[0][0].endswith("?lang=de&questionnaire=questionnaire-1")
+    assert "Nearly done" in page.content.decode()
+    draft.refresh_from_db()
+    save(ada, draft, {"questionnaires.1.questions.0.options": "Yes"})
+    page = ada.get(f"/preview/drafts/{draft.code}/?questionnaire=questionnaire-1")
+    assert "Write at least two." in page.content.decode()
+
+
 @pytest.mark.usefixtures("media")
 @pytest.mark.medium
 def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:

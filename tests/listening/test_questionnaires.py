@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
 
+from listening.design import questionnaires
 from listening.design.questionnaires import (
     PREFER_NOT,
     READY_MADE,
@@ -42,6 +44,80 @@ def test_only_the_questions_that_the_answers_lead_to_are_asked() -> None:
     assert keys({"hearing": "loss"}) == ["hearing", "aid", *always[1:]]
     assert "aid_kind" in keys({"hearing": "loss", "aid": "yes"})
     assert keys({"hearing": "normal", "aid": "yes"}) == always  # what is hidden leads nowhere
+
+
+MORE_KINDS = """
+[[questionnaires]]
+key = "about"
+
+[[questionnaires.questions]]
+key = "device"
+question = "What do you listen with?"
+kind = "one"
+options = ["Headphones", "Earbuds"]
+other = true
+
+[[questionnaires.questions]]
+key = "born"
+question = "When were you born?"
+kind = "birth_date"
+
+[[questionnaires.questions]]
+key = "effort"
+question = "How hard was it?"
+kind = "slider"
+low = 0
+high = 100
+options = [{ value = 0, text = "easy" }, { value = 100, text = "hard" }]
+"""
+
+
+def test_other_is_said_in_words_and_comes_back_as_one_line_of_the_file() -> None:
+    (form,), problems = read(MORE_KINDS)
+    assert problems == []
+    answers = {"device": "other", "born": "1990-01-31", "effort": "40"}
+    with pytest.raises(Incorrect) as caught:
+        checked(form, answers)
+    assert list(caught.value.fields) == ["device_other"]
+    answers["device_other"] = "a loudspeaker"
+    assert checked(form, answers)["device_other"] == "a loudspeaker"
+    assert "device_other" not in checked(form, answers | {"device": "Earbuds"})
+    first, second, *_ = page(form, lambda text: f"<{text}>")["questions"]
+    assert [each["text"] for each in first["options"]] == ["Headphones", "Earbuds", "<Other>"]
+    assert second["question"] == "<Please say which.>"
+    table = questionnaire_table(form)
+    assert [q["key"] for q in table["questions"]] == ["device", "born", "effort"]
+    assert table["questions"][0]["other"] is True
+
+
+@pytest.mark.parametrize(
+    ("born", "age"),
+    [("1990-06-14", 36), ("1990-06-15", 36), ("1990-06-16", 35), ("2026-06-15", 0)],
+)
+def test_a_date_of_birth_is_kept_as_the_age_alone(
+    born: str, age: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questionnaires, "today", lambda: date(2026, 6, 15))
+    (form,), _ = read(MORE_KINDS)
+    given = {"device": "Earbuds", "effort": 3, "born": born}
+    assert checked(form, given) == {**given, "born": age}
+
+
+@pytest.mark.parametrize("born", ["15 June 1990", "2099-01-01", "1880-01-01", 1990])
+def test_what_is_no_date_of_birth_is_refused(born: Any) -> None:
+    (form,), _ = read(MORE_KINDS)
+    with pytest.raises(Incorrect, match="born: Please enter your date of birth"):
+        checked(form, {"device": "Earbuds", "effort": 3, "born": born})
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("101", "from 0 to 100"), ("2.5", "from 0 to 100"), ("high", "number"), ("", "answer this")],
+)
+def test_a_slider_takes_whole_numbers_between_its_ends(answer: str, said: str) -> None:
+    (form,), _ = read(MORE_KINDS)
+    with pytest.raises(Incorrect, match=said):
+        checked(form, {"device": "Earbuds", "born": "1990-01-31", "effort": answer})
 
 
 def test_a_choice_of_many_and_a_scale_lead_on_too() -> None:

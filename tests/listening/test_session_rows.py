@@ -10,7 +10,14 @@ from django.core.management import call_command
 
 from analysis.ratings.study_scores import sessions_csv, spread_out
 from listening.models import Block, Session, Study
-from listening.selectors import SessionRow, session_columns, session_rows
+from listening.selectors import (
+    SessionRow,
+    method_facts,
+    rater_answers,
+    rating_rows,
+    session_columns,
+    session_rows,
+)
 from listening.sessions import lifecycle, stages
 from tests.factories import FACTS, an_answer, answer_all, arrive, current, make_study, make_user
 from tests.listening.sample_questionnaire import read
@@ -157,6 +164,24 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     assert set(found[gone.pk]["answers"].values()) == {None}
     assert set(found[gone.pk]["checks"].values()) == {None}
     assert found[away.pk]["seconds"] is None
+
+
+@pytest.mark.medium
+def test_answers_that_are_covariates_are_read_by_rater_and_go_with_a_withdrawal(study):
+    form = {
+        **ABOUT,
+        "questions": [{**q, "covariate": q["key"] == "age"} for q in ABOUT["questions"]],
+    }
+    Study.objects.filter(pk=study.pk).update(questionnaires=[form])
+    assert rater_answers(study.key) == {"question_about_age": {}}
+    young, gone, silent = (arrive(study) for _ in range(3))
+    for session, answers in ((young, {"age": 30}), (gone, {"age": 40}), (silent, {})):
+        through(session, answers)
+    answer_all(young)
+    lifecycle.withdraw(gone)
+    assert rater_answers(study.key) == {"question_about_age": {young.rater.code: "30"}}
+    assert method_facts(study.key)["covariates"] == rater_answers(study.key)
+    assert {row["rater"] for row in rating_rows(study.key)} == {young.rater.code}
 
 
 @pytest.mark.parametrize(

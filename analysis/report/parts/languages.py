@@ -9,7 +9,7 @@ from analysis.formatting import counted, interval_text, listed, number, p_phrase
 from analysis.name_spans import condition_span, family_prefix
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.statistics.language_effects import LanguageEffect, language_effects, languages_in
+from analysis.statistics.group_effects import GroupEffect, group_effects, groups_in
 
 METHOD = (
     "Means of each condition in each language were compared by contrasts with two-way clustered "
@@ -30,7 +30,7 @@ class LanguageRow:
     languages: str = column("Languages")
     condition: str = column("Condition")
     value: float = column("Later − earlier", "number", sign=True)
-    low: float | None = column("{level}", "interval", key="value")
+    low: float | None = column("{level}", "interval", key="interval")
     high: float | None
     p: float | None = column("p", "p")
     deviation: float | None = column("From the mean difference", "number", sign=True)
@@ -49,14 +49,10 @@ class Languages(FamilyPart):
     order = 24
 
     def applies(self, inputs: PartInput) -> bool:
-        return any(
-            len(languages_in(each)) > 1 and not each.in_pairs for each in self.families(inputs)
-        )
+        return any(len(groups_in(each)) > 1 and not each.in_pairs for each in self.families(inputs))
 
     def of_family(self, each: FamilyInput) -> Content:
-        effects = list(
-            language_effects(each.family, level=each.level, seed=each.inputs.options.seed)
-        )
+        effects = list(group_effects(each.family, level=each.level, seed=each.inputs.options.seed))
         if not effects:
             return Content()
         rows = [row for effect in effects for row in _rows(effect)]
@@ -77,7 +73,7 @@ class Languages(FamilyPart):
         )
 
 
-def _sentence(effect: LanguageEffect, level: float) -> str:
+def _sentence(effect: GroupEffect, level: float) -> str:
     """The mean difference with its interval, then the interaction."""
     mean, many = effect.mean, len(effect.conditions)
     interval = ""
@@ -102,7 +98,7 @@ def _sentence(effect: LanguageEffect, level: float) -> str:
     )
 
 
-def _rows(effect: LanguageEffect) -> Iterator[LanguageRow]:
+def _rows(effect: GroupEffect) -> Iterator[LanguageRow]:
     apart = {each.condition: each for each in effect.interactions}
     for each in effect.conditions:
         own = apart.get(each.condition)

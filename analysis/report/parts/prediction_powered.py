@@ -42,7 +42,7 @@ class AssistedRow:
     classical_low: float = column("{level}", "interval", key="classical")
     classical_high: float
     value: float = column("With the metric", "number")
-    low: float = column("{level}", "interval", key="value")
+    low: float = column("{level}", "interval", key="interval")
     high: float
     saved: float = column("Saved", "percent")
     weight: str = column("Weight")

@@ -13,17 +13,30 @@ from listening.design.occasions import (
     columns_of,
     occasions_of,
 )
-from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE, UNTOLD
-from listening.design.spoken_languages import THIS_LANGUAGE
+from listening.design.questionnaires import (
+    CHOICES,
+    LONGEST_OTHER,
+    OTHER_TEXT,
+    PREFER_NOT,
+    PREFER_NOT_TEXT,
+    READY_MADE,
+    SPECIFY,
+    UNTOLD,
+    other_key,
+)
+from listening.design.spoken_languages import OTHER, THIS_LANGUAGE
 from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.reader import fields_of, read_table
 
 MOST_QUESTIONS = 100
 MOST_POINTS = 11
+MOST_STEPS = 1000  # of a slider
 LISTED = ("one", "many")  # kinds that need options
-CHOOSING = (*LISTED, "scale")  # kinds whose answers are known beforehand
-MEASURED = ("number", "scale")  # kinds with low and high
+SCALED = ("scale", "slider")  # kinds with a first and a last point, and words for some
+MEASURED = ("number", *SCALED)  # kinds with low and high
+COMPARED = ("before", "after")  # when each rater gives one answer at most
+FLAGS = ("other", "covariate")  # stored where they are set
 DEFAULT_LONGEST = 500
 
 
@@ -63,9 +76,10 @@ def _check_blocks(
     counts = ", ".join(f"{plan.blocks} of {quoted([plan.key])}" for plan in never)
     what = f"This would never be asked: a session has no block after {every} ({counts})."
     remedy = 'Raise blocks_per_session, name other tasks, or write when = "after_task".'
+    on_page = "Raise the blocks per session under Raters, or ask after each task."
     if any(plan.blocks > 1 for plan in never):
         remedy = f"Lower every. {remedy}"
-    notes.toml(f"{where}.{'task' if named else 'when'}", what, remedy)
+    notes.toml(f"{where}.{'task' if named else 'when'}", what, remedy, on_page)
 
 
 def _check_columns(
@@ -100,7 +114,10 @@ def questionnaire_table(questionnaire: Mapping[str, Any]) -> dict[str, Any]:
     """The table of study.toml from which `read_questionnaires` makes this questionnaire again."""
     ready = _ready_tables(questionnaire["use"])
     questions = []
+    others = {other_key(each) for each in questionnaire["questions"] if each.get("other")}
     for question in questionnaire["questions"]:
+        if question["key"] in others:
+            continue
         table = _question_table(question)
         known = ready.get(question["key"])
         if known is not None:
@@ -131,7 +148,8 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
 def _question_table(question: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a question that differ from their defaults."""
     values = [option["value"] for option in question["options"]]
-    options = [o for o in question["options"] if o["value"] != PREFER_NOT and o["text"]]
+    ours = (PREFER_NOT, OTHER) if question.get("other") else (PREFER_NOT,)
+    options = [o for o in question["options"] if o["value"] not in ours and o["text"]]
     table = {**question, "options": options, "prefer_not": PREFER_NOT in values or None}
     table["required"] = None if question["required"] else False
     table["longest"] = None if question["longest"] == DEFAULT_LONGEST else question["longest"]
@@ -143,24 +161,31 @@ def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dic
     fields = read_table(table, "questionnaires", where, notes)
     ready, own = _ready_tables(fields["use"]), list(fields["questions"])
     questions: list[dict[str, Any]] = []
+    others: list[str] = []  # keys of the questions that “Other” leads to
     for place, raw in _joined(ready, own, where):
         question = _question(raw, place, questions, notes)
         for name in UNTOLD:
             if fields["when"] != "before" and question[name]:
                 what = "Once the trials have begun, nobody can be screened out any more."
                 notes.toml(f"{place}.{name}", what, 'Remove it, or ask with when = "before".')
+        _check_covariate(question, fields["when"], place, notes)
         questions.append(question)
+        if question.get("other"):
+            questions.append(_question(_other_table(question), place, questions, notes))
+            others.append(questions[-1]["key"])
     if not questions:
         remedy = "Add [[questionnaires.questions]], or use = " + " | ".join(
             f'"{name}"' for name in READY_MADE
         )
-        notes.toml(where, "The questionnaire asks nothing.", remedy)
+        on_page = "Add a question, or remove the questionnaire."
+        notes.toml(where, "The questionnaire asks nothing.", remedy, on_page)
     if len(questions) > MOST_QUESTIONS:
         what = f"There are {len(questions)} questions; {MOST_QUESTIONS} are allowed."
         notes.toml(where, what, "Ask for less, or make two questionnaires of it.")
     keys = [question["key"] for question in questions]
-    source = {"use": list(fields["use"]), "ready": [key for key in ready if key in keys]}
-    return _occasion(fields, where, notes) | source | {"questions": questions}
+    ours = [*(key for key in ready if key in keys), *others]
+    source = {"use": list(fields["use"]), "ready": ours, "questions": questions}
+    return _occasion(fields, where, notes) | source
 
 
 def _occasion(fields: dict[str, Any], where: str, notes: Notebook) -> dict[str, Any]:
@@ -218,7 +243,7 @@ def _question(
     elif kind == "many" and raw["options"] == []:
         notes.toml(f"{where}.options", "The list is empty.", "Write at least one.")
     _check_limits(fields, raw, where, notes)
-    if kind == "scale":
+    if kind in SCALED:
         fields["options"] = _points(fields, where, notes)
     question = _normal(fields)
     question["show_if"] = _rule(fields["show_if"], where, before, notes)
@@ -228,9 +253,14 @@ def _question(
 
 def _normal(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as the database and the page know them."""
+    other = [{"value": OTHER, "text": OTHER_TEXT}] if fields["other"] else []
     declining = [{"value": PREFER_NOT, "text": PREFER_NOT_TEXT}] if fields["prefer_not"] else []
-    question = {name: value for name, value in fields.items() if name != "prefer_not"}
-    question["options"] = [*fields["options"], *declining]
+    question = {
+        name: value
+        for name, value in fields.items()
+        if name != "prefer_not" and (value or name not in FLAGS)
+    }
+    question["options"] = [*fields["options"], *other, *declining]
     question |= {name: list(fields[name]) for name in UNTOLD}
     question["longest"] = fields["longest"] or DEFAULT_LONGEST
     return question
@@ -241,35 +271,65 @@ def _check_limits(
 ) -> None:
     """Fields that the kind of question does not use, and limits that cannot be met."""
     kind, low, high = fields["kind"], fields["low"], fields["high"]
-    belongs = {"low": MEASURED, "high": MEASURED, "longest": ("text",), "options": CHOOSING}
+    belongs = {"low": MEASURED, "high": MEASURED, "longest": ("text",)}
+    belongs |= {"options": (*LISTED, *SCALED), "other": LISTED}
     for name, kinds in belongs.items():
-        if kind and name in raw and kind not in kinds:
+        if kind and raw.get(name) not in (None, False) and kind not in kinds:
             what = f"A question of the kind “{kind}” has no “{name}”."
             notes.toml(f"{where}.{name}", what, f"Remove it; it belongs to {quoted(kinds)}.")
     if kind == "number" and low is not None and high is not None and low > high:
         what = f"No number is at least {low} and at most {high}."
-        notes.toml(f"{where}.high", what, "Exchange low and high.")
+        notes.toml(f"{where}.high", what, "Exchange low and high.", "Exchange both numbers.")
+    if fields["other"] and OTHER in [option["value"] for option in fields["options"] or ()]:
+        what = f"The value “{OTHER}” stands for the answer “{OTHER_TEXT}”, which is allowed."
+        on_page = "Remove this answer, or give it another value."
+        notes.toml(f"{where}.options", what, f"{on_page[:-1]}, or remove other = true.", on_page)
+
+
+def _other_table(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The line in which raters say which other answer they mean, as a table of study.toml."""
+    shown = {"question": question["key"], "answers": [OTHER]}
+    return {"key": other_key(question), "question": SPECIFY, "kind": "text"} | {
+        "longest": LONGEST_OTHER,
+        "show_if": shown,
+    }
+
+
+def _check_covariate(question: Mapping[str, Any], when: str, where: str, notes: Notebook) -> None:
+    """Each rater gives one answer, of a few or a number."""
+    if not question.get("covariate"):
+        return
+    if question["kind"] in ("text", "many"):
+        what = f"Answers of the kind “{question['kind']}” cannot be a covariate."
+        remedy = "Remove it, or ask with the kind one, scale, slider, number or birth_date."
+        notes.toml(f"{where}.covariate", what, remedy)
+    if when not in COMPARED:
+        what = "Raters may give several answers between trials, so none can be a covariate."
+        notes.toml(f"{where}.covariate", what, 'Remove it, or ask with when = "before".')
 
 
 def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict[str, str]]:
-    """Every point of a scale, with the words that options give to some of them."""
-    low, high = fields["low"], fields["high"]
+    """Every point of a scale, or the points of a slider that have words."""
+    low, high, kind = fields["low"], fields["high"], fields["kind"]
+    most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
     if low is None or high is None:
-        what = "A scale needs its first and its last point."
-        notes.toml(where, what, "Add low = 1 and high = 5, for example.")
+        what = f"A {kind} needs its first and its last point."
+        on_page = "Enter the lowest and the highest point."
+        notes.toml(where, what, "Add low = 1 and high = 5, for example.", on_page)
         return []
     whole = isinstance(low, int) and isinstance(high, int)
-    if not whole or not 1 <= high - low < MOST_POINTS:
-        what = f"A scale from {low} to {high} cannot be shown."
-        notes.toml(f"{where}.high", what, f"Use whole numbers, 2 to {MOST_POINTS} points.")
+    if not whole or not 1 <= high - low < most:
+        what = f"A {kind} from {low} to {high} cannot be shown."
+        notes.toml(f"{where}.high", what, f"Use whole numbers, 2 to {most:,} points.")
         return []
     words = {option["value"]: option["text"] for option in fields["options"]}
     points = [str(point) for point in range(low, high + 1)]
     if strange := [value for value in words if value not in points]:
-        what = f"{quoted(strange)} is no point of the scale from {low} to {high}."
+        what = f"{quoted(strange)} is no point of the {kind} from {low} to {high}."
         remedy = 'Write options = [{ value = "1", text = "not at all" }, …].'
-        notes.toml(f"{where}.options", what, remedy)
-    return [{"value": point, "text": words.get(point, "")} for point in points]
+        notes.toml(f"{where}.options", what, remedy, "Begin each line with one of its points.")
+    shown = points if kind == "scale" else [point for point in points if point in words]
+    return [{"value": point, "text": words.get(point, "")} for point in shown]
 
 
 def _rule(
@@ -287,12 +347,14 @@ def _rule(
         return rule
     if rule["question"] not in known:
         what = f"No question “{rule['question']}” stands before this one."
-        remedy = f"Put the question that decides first. {did_you_mean(rule['question'], known)}"
-        notes.toml(f"{where}.question", what, remedy)
+        on_page = "Put the question that decides first."
+        remedy = f"{on_page} {did_you_mean(rule['question'], known)}"
+        notes.toml(f"{where}.question", what, remedy, on_page)
         return rule
     earlier = known[rule["question"]]
-    values = [option["value"] for option in earlier["options"]]
-    if not values and earlier["kind"] in ("text", "number"):
+    chosen = earlier["kind"] in CHOICES
+    values = [o["value"] for o in earlier["options"] if chosen or o["value"] == PREFER_NOT]
+    if not values and earlier["kind"] and not chosen:
         what = f"“{rule['question']}” has no answers to choose from."
         notes.toml(f"{where}.question", what, "Name a question of the kind one, many or scale.")
     elif values:
@@ -303,7 +365,7 @@ def _rule(
 def _check_screening(question: Mapping[str, Any], where: str, notes: Notebook) -> None:
     values = [option["value"] for option in question["options"]]
     for name in UNTOLD:
-        if question[name] and question["kind"] in ("text", "number"):
+        if question[name] and question["kind"] and question["kind"] not in CHOICES:
             what = "Only answers that are chosen can screen out."
             notes.toml(f"{where}.{name}", what, "Ask with the kind one, many or scale.")
         elif values:

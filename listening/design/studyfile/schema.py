@@ -33,7 +33,7 @@ from listening.design.consent import ETHICS, STANDARD_SENTENCE
 from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
 from listening.design.providers import Provider
-from listening.design.questionnaires import READY_MADE
+from listening.design.questionnaires import QUESTION_KINDS, READY_MADE
 from listening.design.stop_rule import ACTS, COMPARED, FEWEST_LOOKS, MOST_LOOKS, RULES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, LOW_CUTS_HZ, USUAL_LOW_CUT_HZ
@@ -866,16 +866,19 @@ class Question(Table):
     help: Annotated[str, text_of(1000)] = declare(
         ASKED, "Small words below it", "a sentence below it", ""
     )
-    kind: Annotated[str, one_of("one", "many", "text", "number", "scale")] = declare(
+    kind: Annotated[str, one_of(*QUESTION_KINDS)] = declare(
         PLAN,
         "Kind",
-        '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"number"`, `"text"`',
+        '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"slider"`, `"number"`, '
+        '`"text"`, or `"birth_date"`: raters enter their date of birth, and Earnest keeps only the '
+        "age in years",
     )
     options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = declare(
         PLAN,
         "Answers",
         'texts, or `{ value = "loss", text = "I hear less well" }` to keep a short value. For a '
-        '`scale`: words for some of its points, such as `{ value = 1, text = "wide awake" }`',
+        "`scale` or `slider`: words for some of its points, such as "
+        '`{ value = 1, text = "wide awake" }`',
         [],
         "required for `one` and `many`",
     )
@@ -886,13 +889,20 @@ class Question(Table):
         "adds “I prefer not to say”, kept as `prefer_not`. Ask personal things with it",
         False,
     )
+    other: Annotated[bool, FLAG] = declare(
+        PLAN,
+        "Other",
+        "of `one` and `many`: adds “Other”, kept as `other`, and a line to say which, kept as "
+        "an answer `KEY_other` of its own",
+        False,
+    )
     low: Annotated[float, WIDE, POINT] = declare(
-        PLAN, "Lowest", "lower limit of a `number`; first point of a `scale`", None
+        PLAN, "Lowest", "lower limit of a `number`; first point of a `scale` or `slider`", None
     )
     high: Annotated[float, WIDE, POINT] = declare(
         PLAN,
         "Highest",
-        "upper limit of a `number`; last point of a `scale` (at most 11 points)",
+        "upper limit of a `number`; last point of a `scale` (at most 11 points) or `slider`",
         None,
     )
     longest: Annotated[int, Field(ge=1, le=5_000)] = declare(
@@ -926,6 +936,15 @@ class Question(Table):
         "language](#raters-of-one-language)",
         [],
         "none",
+    )
+
+    covariate: Annotated[bool, FLAG] = declare(
+        PLAN,
+        "Covariate",
+        "compares scores between the answers [in the report](estimators.md#rater_answers), and "
+        "adds them to ratings.csv; for one answer per rater: no `text`, no `many`, and only "
+        "`before` or `after`",
+        False,
     )
 
 

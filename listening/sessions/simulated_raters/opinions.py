@@ -30,6 +30,7 @@ REFERENCE_QUALITY = 1.4
 ANCHOR_QUALITY = -1.8
 TEST_RANGE = (-1.2, 1.0)
 State = Mapping[str, Any]
+BORN = "1990-06-15"
 TEXT = "The second half sounded a little hurried."
 HEARD = {
     "Human": (
@@ -437,7 +438,9 @@ def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
 def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:
     if question["kind"] == "text":
         return TEXT[: question["longest"] or len(TEXT)]
-    if question["kind"] == "number":
+    if question["kind"] == "birth_date":
+        return BORN
+    if question["kind"] in ("number", "slider"):
         return question["low"] if question["low"] is not None else min(question["high"] or 1, 1)
     values = list(_allowed(question, avoided))
     chosen = opinions.random.choice(values)

@@ -14,7 +14,6 @@ from listening.common.languages import name_of, speaking
 from listening.common.plugins import purpose_of
 from listening.design.consent import LONG, composed
 from listening.design.draft_fields import (
-    SCREEN_OUTS,
     WITH,
     EditorField,
     comparisons_of,
@@ -26,7 +25,6 @@ from listening.design.draft_fields import (
 )
 from listening.design.draft_toml import Table, roles
 from listening.design.providers import Provider
-from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.stop_rule import BUDGET, HALF_WIDTH, PLANNED_LOOKS, USUAL_LOOKS, takes
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
@@ -36,13 +34,6 @@ from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.draft_places import further_fields, has_control
 
 ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
-SCREEN_OUT_WORDS = {
-    "screen.loudspeaker": "raters with loudspeakers",
-    "screen.loss": "raters with a hearing loss",
-    "screen.not_native": "non-native listeners of the study’s language",
-    "screen.not_fluent": "people who do not speak the study’s language fluently",
-    "screen.under_18": "people under 18",
-}
 SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
 STOP_RULES = {
     "": "when every place is filled",
@@ -76,7 +67,7 @@ def _task(
     method = method_named(key) if key in Method.registry else None
     options = task.get("options", {})
     role = roles(dict(top))
-    steps, criteria = _steps(method, options), _criteria(method, task)
+    steps, criteria = _steps(method, options), _criteria(method, task, place)
     option_names = _options_of(method)
     return {
         "place": place,
@@ -159,26 +150,34 @@ def _task_words(
     """The words of a task in one more language, beside those that they translate."""
     own = task.get("translations", {}).get(tag, {})
     at = f"tasks.{place}.translations.{tag}"
-    fields = [_word(f"{at}.title", "Heading", task.get("title", ""), own.get("title", ""))]
+    fields = [
+        translated_word(f"{at}.title", "Heading", task.get("title", ""), own.get("title", ""))
+    ]
     words = (own.get("instructions", ""), True)
-    fields.append(_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words))
+    fields.append(
+        translated_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words)
+    )
     for each in criteria:
         mine, where = own.get("criteria", {}).get(each["key"], {}), f"{at}.criteria.{each['key']}"
         pair = (each["question"], mine.get("question", ""))
-        fields.append(_word(f"{where}.question", "Question", *pair))
+        fields.append(translated_word(f"{where}.question", "Question", *pair))
         pair = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
-        fields.append(_word(f"{where}.help_text", "Help text", *pair))
+        fields.append(translated_word(f"{where}.help_text", "Help text", *pair))
         for step in steps:
             pair = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
-            fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *pair))
+            fields.append(
+                translated_word(f"{where}.names.{step['label']}", f"At {step['label']}", *pair)
+            )
     if "justification" in task:
         mine = own.get("justification", {}).get("prompt", "")
         pair = (task["justification"].get("prompt", ""), mine)
-        fields.append(_word(f"{at}.justification.prompt", "Justification prompt", *pair))
-    return _language(tag, fields)
+        fields.append(translated_word(f"{at}.justification.prompt", "Justification prompt", *pair))
+    return language_words(tag, fields)
 
 
-def _word(name: str, words: str, original: str, value: str, long: bool = False) -> dict[str, Any]:
+def translated_word(
+    name: str, words: str, original: str, value: str, long: bool = False
+) -> dict[str, Any]:
     return {
         "name": name,
         "words": words,
@@ -188,7 +187,7 @@ def _word(name: str, words: str, original: str, value: str, long: bool = False) 
     }
 
 
-def _language(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+def language_words(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
     to_translate = [each for each in fields if each["original"]]
     missing = sum(not each["value"] for each in to_translate)
     return {"tag": tag, "name": name_of(tag), "fields": to_translate, "missing": missing}
@@ -207,7 +206,7 @@ def _steps(method: Method | None, options: Mapping[str, Any]) -> list[dict[str, 
         scale: Scale = method.scale(options)
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
-    named = options.get("names", {})
+    named = options.get("names") or {}
     whole = [s for s in scale.steps if s.label.lstrip("-").isdecimal() or not _is_number(s.label)]
     return [
         {"label": step.label, "words": named.get(step.label, ""), "own": step.text}
@@ -220,11 +219,35 @@ def _is_number(label: str) -> bool:
     return label.replace(".", "", 1).lstrip("-").isdecimal()
 
 
-def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _criteria(method: Method | None, task: Mapping[str, Any], place: int) -> list[dict[str, Any]]:
     own = method.question_for(task.get("options", {})) if method else ""
     return [
-        {"place": n, "key": c.get("key", ""), "question": c.get("question") or own, "entry": c}
-        for n, c in enumerate(task.get("criteria", []))
+        {
+            "place": n,
+            "at": f"{place}.{n}",
+            "anchor": f"t{place}-c{n}",
+            "spoken": f"question {n + 1}",
+            "key": criterion.get("key", ""),
+            "question": criterion.get("question") or own,
+            "entry": criterion,
+            "steps": _own_steps(method, task.get("options", {}), criterion.get("options", {})),
+        }
+        for n, criterion in enumerate(task.get("criteria", []))
+    ]
+
+
+def _own_steps(
+    method: Method | None, of_task: Mapping[str, Any], own: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The answers of a criterion, with words of its own over those of the task."""
+    named = own.get("names") or {}
+    return [
+        {
+            "label": step["label"],
+            "given": named.get(step["label"], ""),
+            "own": step["words"] or step["own"],
+        }
+        for step in _steps(method, {**of_task, **{k: v for k, v in own.items() if k != "names"}})
     ]
 
 
@@ -233,7 +256,6 @@ def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, 
 
 def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
     study = top.get("study", {})
-    own = [q for q in top.get("questionnaires", []) if not set(q) <= {"key", "when", "use"}]
     return {
         "study": study,
         "texts": [
@@ -248,12 +270,6 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         ],
         "further": controls(further_fields(), top),
         "checks": [_check(key, top) for key in _in_order(Check.registry)],
-        "forms": [_form(key, top) for key in READY_MADE],
-        "own_forms": [form.get("key", "") for form in own],
-        "screens": [
-            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": field_value(top, name)}
-            for name in SCREEN_OUTS
-        ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
         "draw_pairs": [
             n
@@ -362,12 +378,6 @@ def _further_settings(check: Check) -> list[EditorField]:
     return [field for field in fields if field]
 
 
-def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
-    questions = [question["question"] for question in READY_MADE[key]]
-    ticked = field_value(top, f"forms.{key}")
-    return {"key": key, "title": TITLES[key], "questions": questions, "ticked": ticked}
-
-
 def _traps(task: Mapping[str, Any]) -> dict[str, Any]:
     plan = task.get("traps", {})
     kinds = [
@@ -380,13 +390,13 @@ def _traps(task: Mapping[str, Any]) -> dict[str, Any]:
 def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
     own = study.get("translations", {}).get(tag, {})
     at = f"study.translations.{tag}"
-    fields = [_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
+    fields = [translated_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
     for key, label in _texts():
         original = study.get("texts", {}).get(key, "")
         value = own.get("texts", {}).get(key, "")
         rows = {"rows": ROWS.get(key, 1)}
-        fields.append(_word(f"{at}.texts.{key}", label, original, value) | rows)
-    return _language(tag, fields)
+        fields.append(translated_word(f"{at}.texts.{key}", label, original, value) | rows)
+    return language_words(tag, fields)
 
 
 def consent_text(top: Table, language: str) -> str:

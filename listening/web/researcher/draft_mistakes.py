@@ -12,7 +12,15 @@ from typing import Any
 
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
-from listening.web.researcher.draft_places import NOWHERE, PAGES, SOUNDS, TASK, field_at
+from listening.web.researcher.draft_places import (
+    FORM,
+    NOWHERE,
+    PAGES,
+    QUESTION,
+    SOUNDS,
+    TASK,
+    field_at,
+)
 
 UPLOAD = "No page changes this. Correct it in your study.toml and upload that here again."
 
@@ -49,9 +57,18 @@ def _shown_mistake(
         in_file = f"{mistake.first.what} {mistake.first.remedy}".rstrip()
         field = f"{TOML}, {place}"
         return ShownMistake(SOUNDS, PAGES[SOUNDS], field, "add", f"{in_file} {UPLOAD}")
-    named = re.match(TASK, place)
-    field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
+    field = ", ".join(filter(None, [_part(top, place), label]))
     return ShownMistake(page, PAGES[page], field, anchor, words)
+
+
+def _part(top: Mapping[str, Any], place: str) -> str:
+    """The task or question that a place is in; empty where that is clear."""
+    if named := re.match(QUESTION, place):
+        return f"question {named['q']} of questionnaire {named['n']}"
+    if named := re.match(FORM, place):
+        return f"questionnaire {named['n']}"
+    named = re.match(TASK, place)
+    return _task(top, named and named["n"])
 
 
 def _task(top: Mapping[str, Any], number: str | None) -> str:

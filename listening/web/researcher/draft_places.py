@@ -13,10 +13,19 @@ from listening.studies.findings import CLIPS
 from listening.studies.findings import TEXTS as TEXTS_OF_CLIPS
 
 SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
+QUESTIONNAIRES = "draft-questionnaires"
 REVIEW = "draft-review"
 NOWHERE = (REVIEW, "")  # page and label of what no page changes
-PAGES = {SOUNDS: "Sounds", QUESTIONS: "Questions", RATERS: "Raters", REVIEW: "Review and open"}
+PAGES = {
+    SOUNDS: "Sounds",
+    QUESTIONS: "Questions",
+    QUESTIONNAIRES: "Questionnaires",
+    RATERS: "Raters",
+    REVIEW: "Review and open",
+}
 TASK = r"tasks\[(?P<n>\d+)\]"
+FORM = r"questionnaires\[(?P<n>\d+)\]"
+QUESTION = rf"{FORM}\.questions\[(?P<q>\d+)\]"
 Place = tuple[str, str, str]  # a pattern of places in study.toml, the page, the id of the control
 CONTROLS: tuple[Place, ...] = (  # in templates
     (rf"{TASK}\.ratings_per_stimulus", RATERS, "r{n}"),
@@ -43,6 +52,9 @@ CONTROLS: tuple[Place, ...] = (  # in templates
     (rf"{TASK}\.justification\.min_chars", QUESTIONS, "t{n}-chars"),
     (rf"{TASK}\.justification\.good", QUESTIONS, "t{n}-good"),
     (rf"{TASK}\.justification\.poor", QUESTIONS, "t{n}-poor"),
+    (rf"{QUESTION}\.(?P<key>show_if|screen_out)\b.*", QUESTIONNAIRES, "q{n}-{q}-{key}"),
+    (rf"{QUESTION}\.(?P<key>\w+)", QUESTIONNAIRES, "q{n}-{q}-{key}"),
+    (rf"{FORM}\.(?P<key>key|when|task|every|title|text)", QUESTIONNAIRES, "q{n}-{key}"),
     (r"stop\.(?P<key>\w+)", RATERS, "stop-{key}"),
     (r"study\.key", REVIEW, "key"),
     (r"study\.title", RATERS, "title"),
@@ -74,7 +86,9 @@ NEAR: tuple[Place, ...] = (  # for what has no control of its own
     (r"study\.checks.*", RATERS, "before"),
     (r"study\.texts\.(?P<key>\w+).*", RATERS, "{key}"),
     (r"stop.*", RATERS, "stop-rule"),
-    (r"(sources|questionnaires|study).*", RATERS, ""),
+    (rf"{QUESTION}.*", QUESTIONNAIRES, "q{n}-{q}-question"),
+    (rf"{FORM}.*", QUESTIONNAIRES, "q{n}-title"),
+    (r"(sources|study).*", RATERS, ""),
     (r"(conditions|dimensions|settings).*", SOUNDS, "systems"),
     (re.escape(TEXTS_OF_CLIPS), SOUNDS, "texts"),
     (re.escape(CLIPS), SOUNDS, "systems"),
@@ -127,9 +141,8 @@ def _match_place(places: tuple[Place, ...], place: str) -> tuple[str, str] | Non
     for pattern, page, anchor in places:
         if match := re.fullmatch(pattern, place):
             named = match.groupdict()
-            if number := named.get("n"):
-                named["n"] = str(int(number) - 1)
-            return page, anchor.format(**named)
+            from_0 = {name: str(int(named[name]) - 1) for name in ("n", "q") if named.get(name)}
+            return page, anchor.format(**named | from_0)
     return None
 
 

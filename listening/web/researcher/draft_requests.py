@@ -32,7 +32,7 @@ from listening.audio.links import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files import EXTENSIONS, is_system_file
-from listening.design import draft_context, draft_fields, draft_toml
+from listening.design import draft_context, draft_fields, draft_questionnaires, draft_toml
 from listening.design.draft_toml import Table
 from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames
@@ -185,10 +185,12 @@ PARTS = {  # button -> what it does to study.toml; whether it could
     "compose": lambda top, form: compose_consent(top),
     "stop-rule": lambda top, form: draft_fields.choose_stop_rule(top, form.get("rule", "")),
 }
+ANCHORED = {**draft_questionnaires.PARTS, **draft_questionnaires.OF_CRITERIA}
 NAMED = 5  # files, mistakes and lines of pasted texts
 LONGEST_NAME = 255  # that is remembered of a file that is ignored
 OF_SOUNDS = ("arrange", "take-back", *TABLE)  # buttons that lead back to the sounds
 SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
+SHOWN_AT |= dict.fromkeys(draft_questionnaires.PARTS, "draft-questionnaires")
 SHOWN_AT |= {"compose": "draft-raters", "stop-rule": "draft-raters"}
 
 # --- Fields, as they are typed --------------------------------------------------------------------
@@ -356,6 +358,7 @@ def download(request: HttpRequest, code: str) -> HttpResponseBase:
 def act(request: HttpRequest, code: str) -> HttpResponse:
     do = request.POST.get("do", "")
     draft = own_draft(request, code, OWN if do in ("delete", "move") else EDIT)
+    anchor = ""
     try:
         if do == "delete":
             folder.delete(draft)
@@ -374,7 +377,7 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             return _make_or_open(request, draft, do)
         if do == "move":
             return _move(request, draft)
-        _edit(request, draft, do)
+        anchor = _edit(request, draft, do)
     except folder.ChangedMeanwhile:
         words = "The draft was changed in another window. Repeat your change on this version."
         if "step" in request.POST:
@@ -384,34 +387,40 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         messages.error(request, str(problem))
     except UnclearNames as unclear:
         messages.warning(request, unclear.what)
-    return _back(draft, do, request.POST.get("page", ""))
+    return _back(draft, do, request.POST.get("page", ""), anchor)
 
 
-def _back(draft: Draft, do: str, page: str) -> HttpResponse:
-    """To the page on which the button stands."""
+def _back(draft: Draft, do: str, page: str, anchor: str = "") -> HttpResponse:
+    """To the page on which the button stands, and there to the control with this id."""
     if do not in OF_SOUNDS:
-        return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
+        address = reverse(SHOWN_AT.get(do, "draft-questions"), args=[draft.code])
+        return redirect(f"{address}#{anchor}" if anchor else address)
     query = f"?page={page}" if page.isdecimal() else ""
     return redirect(reverse("draft", args=[draft.code]) + query)
 
 
-def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
-    form = request.POST
+def _edit(request: HttpRequest, draft: Draft, do: str) -> str:
+    """Do what a button says; the id of the control to go to, where it is not the page's top."""
+    form, anchor = request.POST, ""
     if do == "arrange":
         _arrange(request, draft)
-        return
+        return anchor
     if do == "take-back":
         take_back(request, draft)
-        return
+        return anchor
 
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
+        nonlocal anchor
         if do in TABLE:
             TABLE[do](request, top, rows)
+        elif do in ANCHORED:
+            anchor = ANCHORED[do](top, {name: str(form[name]) for name in form})
         elif do in PARTS and not PARTS[do](top, form):
             messages.error(request, "It exists already, or the name cannot be used.")
 
     seen = form.get("revision", "")
     folder.change(draft, make, whole_number(seen))
+    return anchor
 
 
 def _fetch(request: HttpRequest, draft: Draft) -> HttpResponse:

@@ -51,6 +51,7 @@ from listening.web.researcher.draft_fields import (
     question_fields,
     rater_fields,
 )
+from listening.web.researcher.draft_forms import questionnaire_fields
 from listening.web.researcher.draft_mistakes import ShownMistake, shown_mistakes
 from listening.web.researcher.preview_studies import GALLERY, example, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
@@ -70,6 +71,7 @@ ROLES = {
 STEPS = (
     ("draft", "Sounds"),
     ("draft-questions", "Questions"),
+    ("draft-questionnaires", "Questionnaires"),
     ("draft-raters", "Raters"),
     ("draft-review", "Review and open"),
 )
@@ -264,6 +266,18 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
         }
 
     return _render_draft(request, code, "researcher/draft_questions.html", more)
+
+
+@never_cache
+@login_required
+@require_GET
+def questionnaires_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
+        top = folder.table_of(draft)
+        name = name_of(top.get("study", {}).get("language", "en"))
+        return questionnaire_fields(top) | {"language_name": name}
+
+    return _render_draft(request, code, "researcher/draft_questionnaires.html", more)
 
 
 @never_cache

@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import login_required
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -28,6 +28,7 @@ from listening.audio import AudioError
 from listening.audio.links import flac_response
 from listening.common.addresses import public_route
 from listening.common.languages import CODES, page_words, speaking, study_words
+from listening.design.draft_questionnaires import forms_of
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import has_screening, in_words, next_part
@@ -47,6 +48,7 @@ from listening.models import Study
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import InWords, parts_of
+from listening.web.posted_values import whole_number
 from listening.web.rater import page_facts
 from listening.web.rater.endings import end_facts
 from listening.web.rater.pages import as_wav, languages_of
@@ -57,6 +59,7 @@ from listening.web.researcher.preview_studies import (
     example,
     folder_source,
     only,
+    questionnaire_alone,
 )
 
 CODE = "PREVIEW"  # in the place of the completion code
@@ -359,14 +362,29 @@ def example_preview(request: HttpRequest, name: str) -> HttpResponse:
 @csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
 def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
     back = (reverse("draft-questions", args=[code]), "To the questions")
+    if "form" in request.GET:
+        return _by_its_key(request, code)
     try:
         return _page(request, _draft(request, code), _Addresses("draft", code), back)
     except StudyProblems as problems:
         draft = draft_for(request.user, code, LOOK)
         top, rows = table_of(draft), rows_of(draft)
+        if source := questionnaire_alone(top, request.GET.get("questionnaire", "")):
+            return _page(request, source, _Addresses("draft", code), back)
         grouped = shown_mistakes(mistakes(problems.problems), top, rows)
         context = {"draft": draft, "mistakes": grouped}
         return render(request, "researcher/draft_no_preview.html", context)
+
+
+def _by_its_key(request: HttpRequest, code: str) -> HttpResponse:
+    """To a questionnaire by its place, which stays while its key is changed on the page."""
+    forms = forms_of(table_of(draft_for(request.user, code, LOOK)))
+    place, query = whole_number(request.GET["form"], len(forms)), request.GET.copy()
+    if place >= len(forms):
+        raise Http404
+    del query["form"]
+    query["questionnaire"] = str(forms[place].get("key", ""))
+    return redirect(f"{request.path}?{query.urlencode()}")
 
 
 @login_required

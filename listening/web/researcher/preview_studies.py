@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -26,6 +27,7 @@ from listening.common.plugins import plugin_keys
 from listening.common.sound_files import AudioError, duration_s
 from listening.common.speaker_turns import Excerpt
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
+from listening.design.draft_questionnaires import forms_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.preview_trials import scales_of
@@ -302,6 +304,27 @@ def ready_questionnaires() -> tuple[dict[str, Any], ...]:
     return read_questionnaires(
         [{"key": name, "when": "before", "use": [name]} for name in READY_MADE], Notebook()
     )
+
+
+def questionnaire_alone(top: Mapping[str, Any], key: str) -> FolderSource | None:
+    """A questionnaire of a draft that lacks something else, such as sounds, in the gallery's study.
+
+    None where there is no such questionnaire, or something is wrong with it.
+    """
+    notes, gallery = Notebook(), example(GALLERY)
+    forms = read_questionnaires([f for f in forms_of(top) if key and f.get("key") == key], notes)
+    if gallery is None or len(forms) != 1 or len(notes):
+        return None
+    study = top.get("study", {})
+    source = copy(gallery)
+    source.file = replace(
+        source.file,
+        title=str(study.get("title", "")),
+        language=str(study.get("language", "en")),
+        translations={},
+        questionnaires=forms,
+    )
+    return source
 
 
 def only(

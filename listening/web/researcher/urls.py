@@ -100,6 +100,11 @@ urlpatterns = [
     path("new/", drafts.new_study, name="new-study"),
     path("drafts/<slug:code>/", drafts.sounds_page, name="draft"),
     path("drafts/<slug:code>/questions/", drafts.questions_page, name="draft-questions"),
+    path(
+        "drafts/<slug:code>/questionnaires/",
+        drafts.questionnaires_page,
+        name="draft-questionnaires",
+    ),
     path("drafts/<slug:code>/raters/", drafts.raters_page, name="draft-raters"),
     path("drafts/<slug:code>/review/", drafts.review_page, name="draft-review"),
     path("drafts/<slug:code>/save/", draft_requests.save, name="draft-save"),

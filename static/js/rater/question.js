@@ -1,7 +1,9 @@
 /** One question of a questionnaire: its words, its controls, its answer and what is wrong with it. */
 
 import { setText, view } from "../shared/dom.js";
+import { layWords, Slider } from "./slider.js";
 import { say } from "./strings.js";
+import { dress } from "./stylesheet.js";
 
 /** The value that stands for "I prefer not to say". */
 export const PREFER_NOT = "prefer_not";
@@ -48,7 +50,9 @@ export function visible(questions, answers) {
 }
 
 /** @param {Plan} plan */
-function limitsOf({ low, high }) {
+function limitsOf({ kind, low, high }) {
+  if (kind === "birth_date") return say("birth_date_age");
+  if (kind !== "number") return "";
   if (low !== null && high !== null) return say("number_between", { low, high });
   if (low !== null) return say("number_low", { low });
   return high !== null ? say("number_high", { high }) : "";
@@ -79,9 +83,11 @@ export class Question extends EventTarget {
     part("optional").hidden = plan.required;
     this.buildHelp();
     /** @type {HTMLInputElement | HTMLTextAreaElement | null} where text or a number is written */
-    this.field = ["text", "number"].includes(plan.kind) ? this.buildField() : null;
+    this.field = ["text", "number", "birth_date"].includes(plan.kind) ? this.buildField() : null;
+    this.slider = plan.kind === "slider" ? this.buildSlider(plan.low ?? 0, plan.high ?? 100) : null;
+    const chosen = plan.options.filter(({ value }) => !this.slider || value === PREFER_NOT);
     /** @type {HTMLInputElement[]} */
-    this.boxes = plan.options.map((option) => this.buildOption(option));
+    this.boxes = chosen.map((option) => this.buildOption(option));
     this.arrange();
     this.describe();
     this.listen();
@@ -92,7 +98,7 @@ export class Question extends EventTarget {
     const { part, plan } = this;
     setText(part("help"), plan.help);
     part("help").hidden = !plan.help;
-    const limits = plan.kind === "number" ? limitsOf(plan) : "";
+    const limits = limitsOf(plan);
     setText(part("limits"), limits);
     part("limits").hidden = !limits;
   }
@@ -104,12 +110,29 @@ export class Question extends EventTarget {
     if (field instanceof HTMLInputElement) field.type = "text";
     else field.rows = 3;
     field.autocomplete = "off";
-    if (plan.kind === "text") field.maxLength = plan.longest;
+    if (plan.kind === "birth_date") Object.assign(field, { type: "date", max: new Date().toISOString().slice(0, 10) });
+    else if (plan.kind === "text") field.maxLength = plan.longest;
     else field.inputMode = plan.low !== null && plan.low >= 0 ? "decimal" : "text";
     field.setAttribute("aria-labelledby", `question-${this.key}`);
     if (plan.required) field.setAttribute("aria-required", "true");
     this.part("answer").append(field);
     return field;
+  }
+
+  /**
+   * @param {number} low
+   * @param {number} high
+   */
+  buildSlider(low, high) {
+    const { root, part } = view("view-question-slider");
+    const words = this.plan.options.filter(({ value }) => value !== PREFER_NOT);
+    const steps = words.map(({ value, text }) => ({ label: value, text }));
+    /** @type {import("./slider.js").Span} */
+    const scale = { span: [low, high, 1], steps };
+    layWords(part("words"), scale);
+    dress("view-question-slider", root);
+    this.part("answer").append(root);
+    return new Slider(part("slider"), part("score"), scale, this.plan.question);
   }
 
   /** @param {Option} option */
@@ -162,14 +185,17 @@ export class Question extends EventTarget {
     part("question").id = `question-${key}`;
     if (["one", "scale"].includes(plan.kind)) root.setAttribute("role", "radiogroup");
     if (plan.required && root.role === "radiogroup") root.setAttribute("aria-required", "true");
-    (this.field ?? root).setAttribute("aria-describedby", described.join(" "));
+    (this.control ?? root).setAttribute("aria-describedby", described.join(" "));
   }
 
   listen() {
-    this.root.addEventListener("input", (event) => this.changed(event.target));
+    this.root.addEventListener("input", (event) => {
+      if (event.target !== this.slider?.input) this.changed(event.target);
+    });
+    this.slider?.addEventListener("change", () => this.changed(null));
     this.part("clear").addEventListener("click", () => {
       this.restore(undefined);
-      this.boxes[0].focus();
+      this.focus();
       this.changed(null);
     });
   }
@@ -190,15 +216,17 @@ export class Question extends EventTarget {
     const { field, plan, part } = this;
     if (field) field.disabled = this.boxes.some((box) => box.checked);
     if (field?.disabled) field.value = "";
-    const radios = ["one", "scale"].includes(plan.kind);
-    part("clear").hidden = plan.required || !radios || this.value === "";
+    if (this.slider) this.slider.input.disabled = this.boxes.some((box) => box.checked);
+    if (this.slider?.input.disabled) this.slider.restore("");
+    const stays = ["one", "scale", "slider"].includes(plan.kind);
+    part("clear").hidden = plan.required || !stays || this.value === "";
   }
 
   /** @returns {string | string[]} */
   get value() {
     const chosen = this.boxes.filter((box) => box.checked).map((box) => box.value);
     if (this.plan.kind === "many") return chosen;
-    return chosen[0] ?? this.field?.value ?? "";
+    return chosen[0] ?? this.field?.value ?? this.slider?.label ?? "";
   }
 
   /** @param {string | string[] | undefined} value as it was given once */
@@ -206,7 +234,13 @@ export class Question extends EventTarget {
     const given = [value ?? []].flat().map(String);
     for (const box of this.boxes) box.checked = given.includes(box.value);
     if (this.field) this.field.value = given[0] ?? "";
+    if (given[0] !== PREFER_NOT) this.slider?.restore(given[0] ?? "");
     this.update();
+  }
+
+  /** The one control in which the answer is written or set, if there is one. */
+  get control() {
+    return this.field ?? this.slider?.input ?? null;
   }
 
   get empty() {
@@ -225,7 +259,7 @@ export class Question extends EventTarget {
     setText(part("error-text"), text);
     part("error").hidden = !text;
     root.classList.toggle("wrong", text !== "");
-    for (const each of this.field ? [this.field] : root.role === "radiogroup" ? [root] : this.boxes) {
+    for (const each of this.control ? [this.control] : root.role === "radiogroup" ? [root] : this.boxes) {
       if (text) each.setAttribute("aria-invalid", "true");
       else each.removeAttribute("aria-invalid");
     }
@@ -239,7 +273,7 @@ export class Question extends EventTarget {
 
   focus() {
     const box = this.boxes.find((each) => each.checked) ?? this.boxes[0];
-    const field = this.field?.disabled ? null : this.field;
-    (field ?? box)?.focus();
+    const control = this.control?.disabled ? null : this.control;
+    (control ?? box)?.focus();
   }
 }

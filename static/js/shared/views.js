@@ -51,6 +51,8 @@
  *
  * @typedef {Plain<"number" | "text"> & {box: HTMLInputElement}} QuestionStepParts
  *
+ * @typedef {Plain<"words" | "score"> & {slider: HTMLInputElement}} QuestionSliderParts
+ *
  * @typedef {Plain<"eyebrow" | "title" | "instructions" | "examples-title" | "examples"> & {start:
  *   HTMLButtonElement}} IntroParts
  *
@@ -98,6 +100,7 @@
  *   "view-questionnaire": QuestionnaireParts,
  *   "view-question": QuestionParts,
  *   "view-question-option": QuestionOptionParts,
+ *   "view-question-slider": QuestionSliderParts,
  *   "view-question-step": QuestionStepParts,
  *   "view-intro": IntroParts,
  *   "view-check": CheckParts,

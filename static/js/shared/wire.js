@@ -39,7 +39,7 @@
  * @property {string} key
  * @property {string} question
  * @property {string} help
- * @property {"one" | "many" | "text" | "number" | "scale"} kind
+ * @property {"one" | "many" | "text" | "number" | "scale" | "slider" | "birth_date"} kind
  * @property {Option[]} options
  * @property {boolean} required
  * @property {number | null} low

@@ -1,8 +1,8 @@
-"""Whether systems differ between languages, and whether the difference depends on the system."""
+"""Whether scores differ between groups such as languages, and whether that depends on systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,8 +16,8 @@ from analysis.statistics.intervals import Clustered, clustered
 
 
 @dataclass(frozen=True)
-class LanguageEffect:
-    """The later language minus the earlier one, over conditions that were rated in both.
+class GroupEffect:
+    """The later group minus the earlier one, over conditions that were rated in both.
 
     ``mean`` is the mean of that difference over the conditions, ``conditions`` the difference of
     each, and ``interactions`` how far each difference is from the mean of all. Intervals and p of
@@ -39,31 +39,36 @@ class LanguageEffect:
         return min(known) if known else None
 
 
-def languages_in(family: Family) -> list[str]:
-    """The languages of a family's ratings, sorted; empty texts are none."""
-    return sorted({str(name) for name in family.table["language"].unique()} - {""})
+def groups_in(family: Family, column: str = "language") -> list[str]:
+    """The groups of a family's ratings, sorted; empty texts are none."""
+    return sorted({str(name) for name in family.table[column].unique()} - {""})
 
 
-def language_effects(
-    family: Family, *, level: float = 0.95, seed: int = 0
-) -> Iterator[LanguageEffect]:
-    """Each pair of languages of a family, over the conditions that were rated in both.
+def group_effects(
+    family: Family,
+    column: str = "language",
+    pairs: Iterable[tuple[str, str]] | None = None,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Iterator[GroupEffect]:
+    """Each pair of groups of a family, or these, over the conditions that were rated in both.
 
-    A cell is a condition in a language. Its mean has the two-way clustered variance over raters and
-    items (`clustered_variance`), so raters and items may be the same in both languages or not.
-    Contrasts of cells are tested as in `simultaneous.decide`. Families of pairs have none.
+    ``column`` says which group a rating belongs to; empty texts are none. A cell is a condition in
+    a group. Its mean has the two-way clustered variance over raters and items
+    (`clustered_variance`), so raters and items may be the same in both groups or not. Contrasts of
+    cells are tested as in `simultaneous.decide`. Families of pairs have none.
     """
     if family.in_pairs:
         return
-    for earlier, later in combinations(languages_in(family), 2):
-        both = family.table["language"].isin([earlier, later])
-        table = family.table[both]
-        languages = table.groupby("condition")["language"].transform("nunique")
-        table = table[languages == 2]
+    for earlier, later in pairs or combinations(groups_in(family, column), 2):
+        table = family.table[family.table[column].isin([earlier, later])]
+        groups = table.groupby("condition")[column].transform("nunique")
+        table = table[groups == 2]
         if table.empty:
             continue
         condition, names = coded_column(table["condition"])
-        is_later = (table["language"] == later).to_numpy(dtype=np.int64)
+        is_later = (table[column] == later).to_numpy(dtype=np.int64)
         rater, _ = coded_column(table["rater"])
         item, _ = coded_column(items_of(table))
         y = table["score"].to_numpy(dtype=np.float64)
@@ -74,7 +79,7 @@ def language_effects(
         mean = of_each.mean(axis=0, keepdims=True)
         test = partial(_decisions, means=means, earlier=earlier, level=level, seed=seed)
         count = {1: 0, 2: 1}.get(len(names), len(names))  # of two the other one is the same
-        yield LanguageEffect(
+        yield GroupEffect(
             title=family.title,
             earlier=earlier,
             later=later,

@@ -1,0 +1,150 @@
+"""Questionnaires and criteria of a draft: added, moved, changed and removed by buttons."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from listening.design.draft_fields import UnknownField, field_value, put
+from listening.design.draft_questionnaires import KINDS, OF_CRITERIA, PARTS, WHENS
+from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.questionnaire_tables import read_questionnaires
+
+AT = "questionnaires.0.questions"
+
+
+def draft() -> dict[str, Any]:
+    task = {"key": "mos", "method": "mos", "title": "How natural?"}
+    return {"study": {"key": "s"}, "tasks": [task, {"key": "ab", "method": "ab"}]}
+
+
+def press(top: dict[str, Any], do: str, **form: str) -> str:
+    return {**PARTS, **OF_CRITERIA}[do](top, form)
+
+
+def with_questions(*kinds: str) -> dict[str, Any]:
+    top = draft()
+    press(top, "add-form", when="before")
+    for kind in kinds:
+        press(top, "add-question", place="0", kind=kind)
+    return top
+
+
+def keys(top: dict[str, Any]) -> list[str]:
+    return [question["key"] for question in top["questionnaires"][0]["questions"]]
+
+
+@pytest.mark.parametrize("when", list(WHENS))
+@pytest.mark.parametrize("before", list(KINDS))
+def test_a_question_of_any_kind_can_be_asked_at_any_time_and_become_any_other(
+    before: str, when: str
+) -> None:
+    top = with_questions(before)
+    put(top, "questionnaires.0.when", when)
+    put(top, f"{AT}.1.prefer_not", True)
+    for kind in KINDS:
+        changed = deepcopy(top)
+        assert press(changed, "question-kind", place="0.1", kind=kind) == "q0-1-kind"
+        notes = Notebook()
+        (form,) = read_questionnaires(changed["questionnaires"], notes)
+        assert notes.in_order() == []
+        assert (form["when"], len(form["questions"])) == (when, 2)
+
+
+def test_questions_move_and_the_button_that_moved_them_is_named() -> None:
+    top = with_questions("number", "short")
+    assert press(top, "move-up", place="0.2") == "q0-1-up"
+    assert keys(top) == ["question-1", "question-3", "question-2"]
+    assert press(top, "move-down", place="0.2") == ""  # the last one
+    assert press(top, "move-up", place="0.0") == ""
+    press(top, "add-form", when="after")
+    assert press(top, "move-up", place="1") == "q0-up"
+    assert [form["when"] for form in top["questionnaires"]] == ["after", "before"]
+
+
+def test_an_answer_that_is_said_otherwise_still_leads_where_it_led() -> None:
+    top = with_questions("short")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    put(top, f"{AT}.0.refused.1", True)
+    put(top, f"{AT}.0.options", "often = Every day\nNever")
+    first, second = top["questionnaires"][0]["questions"]
+    assert first["options"] == [{"value": "often", "text": "Every day"}, "Never"]
+    assert (first["screen_out"], second["show_if"]["answers"]) == (["Never"], ["often"])
+    assert field_value(top, f"{AT}.0.options") == "often = Every day\nNever"
+    put(top, f"{AT}.0.key", "assistants")
+    assert second["show_if"]["question"] == "assistants"
+    put(top, f"{AT}.1.leads.1", True)
+    assert second["show_if"]["answers"] == ["often", "Never"]
+    put(top, "questionnaires.0.when", "after")
+    assert "screen_out" not in first
+
+
+def test_translations_follow_the_questions_and_answers_that_they_translate() -> None:
+    top = with_questions("many")
+    top["study"]["translations"] = {"de": {}}
+    at = "study.translations.de.questionnaires.questionnaire-1"
+    put(top, f"{at}.title", "Über Sie")
+    put(top, f"{at}.questions.question-1.question", "Tragen Sie ein Hörgerät?")
+    put(top, f"{at}.questions.question-1.options.Yes", "Ja")
+    put(top, f"{AT}.0.options", "Yes, St. Louis\nNo")
+    put(top, f"{AT}.0.key", "aid")
+    put(top, "questionnaires.0.key", "about")
+    words = top["study"]["translations"]["de"]["questionnaires"]
+    own = {"question": "Tragen Sie ein Hörgerät?", "options": {"Yes, St. Louis": "Ja"}}
+    assert words == {"about": {"title": "Über Sie", "questions": {"aid": own}}}
+    at = "study.translations.de.questionnaires.about.questions.aid"
+    assert field_value(top, f"{at}.options.Yes, St. Louis") == "Ja"
+    press(top, "question-kind", place="0.0", kind="number")
+    assert not words["about"]["questions"]["aid"]["options"]
+    press(top, "remove", place="0.0")
+    assert words == {"about": {"title": "Über Sie", "questions": {}}}
+    press(top, "remove", place="0")
+    assert words == {}
+
+
+@pytest.mark.parametrize("button", ["remove", "question-kind"])
+def test_nothing_asks_for_answers_that_are_no_longer_there(button: str) -> None:
+    top = with_questions("short")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    press(top, button, place="0.0", kind="number")
+    assert "show_if" not in top["questionnaires"][0]["questions"][-1]
+
+
+def test_the_tasks_of_a_questionnaire_are_ticked() -> None:
+    top = with_questions()
+    put(top, "questionnaires.0.when", "after_task")
+    put(top, "questionnaires.0.of.1", True)
+    assert top["questionnaires"][0]["task"] == ["ab"]
+    assert field_value(top, "questionnaires.0.of.1") is True
+    put(top, "questionnaires.0.when", "before")
+    assert "task" not in top["questionnaires"][0]
+
+
+@pytest.mark.parametrize("place", ["", "9", "0.9", "x", "0.0.0", "9" * 5000, "0.-1"])
+def test_a_place_that_is_not_there_changes_nothing(place: str) -> None:
+    top = with_questions("many")
+    before = deepcopy(top)
+    for do in (*PARTS, *OF_CRITERIA):
+        if do != "add-form":
+            assert press(top, do, place=place, kind="one", rule="question-1") == ""
+    assert top["questionnaires"] == before["questionnaires"]
+    with pytest.raises(UnknownField):
+        put(top, f"{AT}.7.key", "x")
+
+
+def test_criteria_are_added_to_the_methods_own_moved_renamed_and_removed() -> None:
+    top = draft()
+    top["tasks"][0]["translations"] = {"de": {"criteria": {"criterion-1": {"question": "Wie?"}}}}
+    assert press(top, "add-criterion", place="0") == "t0-c1"
+    assert [each["key"] for each in top["tasks"][0]["criteria"]] == ["naturalness", "criterion-1"]
+    put(top, "tasks.0.criteria.1.key", "effort")
+    assert top["tasks"][0]["translations"]["de"]["criteria"] == {"effort": {"question": "Wie?"}}
+    put(top, "tasks.0.criteria.1.options.points", "7")
+    put(top, "tasks.0.criteria.1.options.names.7", "very hard")
+    assert press(top, "criterion-up", place="0.1") == "t0-c0-up"
+    first = top["tasks"][0]["criteria"][0]
+    assert first["options"] == {"points": 7, "names": {"7": "very hard"}}
+    assert press(top, "remove-criterion", place="0.1") == "t0-c0"
+    assert press(top, "remove-criterion", place="0.0") == ""  # a task asks something
