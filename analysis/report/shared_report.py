@@ -16,7 +16,7 @@ from analysis.report.report_schema import (
     TableRecord,
 )
 
-OF_RATERS = frozenset({"raters", "rater_models"})  # parts whose subject are single raters
+OF_RATERS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
 OF_WORDS = frozenset(
     {"justifications", "example_reasons", "transcription"}
 )  # parts made of raters' own words

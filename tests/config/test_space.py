@@ -187,6 +187,7 @@ def _answers(port: int) -> bool:
 FRAMED = {"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Site": "cross-site"}
 
 
+@pytest.mark.django_db
 def test_a_frame_of_the_site_that_is_named_holds_a_link_and_nothing_else(settings):
     settings.EARNEST_FRAME_ANCESTORS = ["https://huggingface.co"]
     settings.EARNEST_PUBLIC_URL = "https://lab-listening.hf.space"
