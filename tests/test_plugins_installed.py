@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ BROKEN = {  # package -> group, code, why it is left out
     "broken-import": ("earnest.methods", "import no_such_package", "ModuleNotFoundError"),
     "broken-version": ("earnest.checks", "PLUGIN_API_VERSION = 9", "this Earnest reads"),
     "broken-type": ("earnest.report_parts", "class Part: key = 'odd'", "it brings no part"),
+    "broken-site": (
+        "earnest.providers",
+        "from listening.design.providers import Provider\n"
+        "class Odd(Provider):\n    key, title, framed_by = 'odd', 'Odd', ('*',)",
+        "must be a site",
+    ),
     "broken-raise": ("earnest.metrics", "raise OSError('no licence')", "OSError: no licence"),
 }
 
@@ -66,7 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins")
     shutil.copytree(EXAMPLES, folder / "source")  # pip writes beside what it builds
     packages = [path.parent for path in sorted((folder / "source").glob("*/pyproject.toml"))]
-    assert len(packages) == 4
+    assert len(packages) == 5
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     alone = ("--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "site"))
     subprocess.run([*pip, *alone, *packages], check=True, timeout=PATIENCE_S)
@@ -230,7 +237,7 @@ def test_arrow_keys_move_along_the_scale_of_a_plug_in(
     [
         ("/gallery/", ("Listening effort", "From the plug-in earnest-effort 0.1.0", "check-beeps")),
         ("/new/", ("Start: Listening effort",)),
-        ("/schema/study.json", ('"listening_effort"', '"beeps"')),
+        ("/schema/study.json", ('"listening_effort"', '"beeps"', '"campus"')),
         ("/operations/", ("earnest-beeps 0.1.0", "ModuleNotFoundError", "OSError: no licence")),
         ("/help/methods/", ("listening_effort", "This check comes with earnest-beeps 0.1.0")),
     ],
@@ -253,6 +260,23 @@ def test_the_editor_begins_a_study_with_the_method_of_a_plug_in(
     assert QUESTION in questions
     assert "from none to extreme (ACALES)" in questions
     assert "How many beeps?" in administrator.get(f"{draft.url.path}raters/").text
+
+
+def test_raters_come_from_a_provider_of_a_plug_in(
+    house: DemoHouse, administrator: httpx.Client, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "campus")
+    study = STUDY.replace('key = "effort"\ntitle', 'key = "campus"\ntitle')
+    source = '[[sources]]\nkey = "pool"\nkind = "campus"\n'
+    (tmp_path / "campus" / "study.toml").write_text(study + source)
+    manage(house, "import_study", tmp_path / "campus", "--open")
+    page = administrator.get("/studies/campus/recruiting/").text
+    assert "Campus pool" in page
+    (address,) = re.findall(r"https?://[^\s<>\"]*student={{student}}[^\s<>\"]*", unescape(page))
+    address = address.replace("{{student}}", "s17").replace("{{signup}}", "4")
+    with httpx.Client(follow_redirects=True) as rater:
+        begun = rater.get(address)
+    assert "I take part." in begun.text
 
 
 def test_the_broken_ones_are_named_by_check_and_log_and_every_process_runs(

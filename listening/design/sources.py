@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from listening.common.plugins import class_named
 from listening.design.providers import Provider, Visit
 
 PARAMETER = "source"  # of the study's address: which source it is
@@ -41,7 +42,7 @@ class Source:
 
     @property
     def provider(self) -> type[Provider]:
-        return Provider.registry[self.kind]
+        return class_named(Provider.registry, self.kind)
 
     @property
     def name(self) -> str:

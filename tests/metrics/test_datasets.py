@@ -160,6 +160,8 @@ def test_a_node_that_dies_costs_no_row_and_doubles_none(tmp_path: Path):
     told = run(
         """
 import atexit
+for name, value in {"period_ms": 1000, "timeout_ms": 1000, "failure_threshold": 5}.items():
+    os.environ[f"RAY_health_check_{name}"] = str(value)  # or a dead node is noticed after minutes
 from ray.cluster_utils import Cluster
 from metrics.scoring import datasets
 datasets.ROWS_A_FILE = 200

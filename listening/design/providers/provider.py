@@ -5,10 +5,11 @@ A new provider is one file in this package.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from listening.common.registry import Registry
 
@@ -37,7 +38,10 @@ class Provider:
     """What is known of a provider, with the names that it uses itself."""
 
     registry: ClassVar[Registry[Provider]] = Registry(
-        "recruitment provider", "listening.design.providers", order=lambda each: each.order
+        "recruitment provider",
+        "listening.design.providers",
+        order=lambda each: each.order,
+        group="earnest.providers",
     )
     key: ClassVar[str] = ""
     title: ClassVar[str]
@@ -62,6 +66,22 @@ class Provider:
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls.registry.add(cls)
+
+    @classmethod
+    def contract_problems(cls) -> list[str]:
+        """What a plug-in's provider does against the contract."""
+        wrong = [] if getattr(cls, "title", "") else ["title is empty; researchers read it"]
+        if not isinstance(cls.order, int | float):
+            wrong.append(f"order must be a number, is {cls.order!r}")
+        names = (cls.participant, cls.submission, cls.project, *cls.placeholders)
+        if bad := [name for name in names if not isinstance(name, str) or quote(name) != name]:
+            wrong.append(f"{bad[0]!r} cannot be a parameter of an address")
+        sites = (*cls.framed_by, *cls.submit_sites)
+        if bad := [site for site in sites if not re.fullmatch(r"https://[\w*.-]+", str(site))]:
+            wrong.append(f"{bad[0]!r} must be a site, such as https://www.example.org")
+        if not isinstance(cls.code("complete", Visit("a", "b", "c"), "secret"), str):
+            wrong.append("code must return a text")
+        return wrong
 
     @classmethod
     def code(cls, outcome: str, visit: Visit, secret: str) -> str:
