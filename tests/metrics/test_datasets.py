@@ -152,7 +152,7 @@ score("nothing.txt", "of-nothing")
 
 @pytest.mark.soak
 def test_a_node_that_dies_costs_no_row_and_doubles_none(tmp_path: Path):
-    count = 4_000
+    count = 2_000
     rows = [{"id": str(n), "audio": {"bytes": sound(0.5 + n % 7 / 10)}} for n in range(count)]
     for part in range(20):
         table = pa.Table.from_pylist(rows[part::20])
@@ -173,12 +173,13 @@ portions = score_dataset("*.parquet", [make_metric("srmr_norm")], Path("out"), W
 done = next(portions).rows
 while ray.available_resources().get("CPU", 0) > 2 * (1 - datasets.WORKER_CPUS):
     done += next(portions).rows  # until both nodes have a worker
-print("before", done < 4_000)
+print("before", done < 2_000)
 cluster.remove_node(node, allow_graceful=False)
 print("rows", done + sum(each.rows for each in portions))
 """,
         tmp_path,
     )
-    assert told.splitlines() == ["before True", f"rows {count}"]
+    own = [line for line in told.splitlines() if line.startswith(("before", "rows"))]
+    assert own == ["before True", f"rows {count}"]  # Ray prints the end of the node beside
     assert set(results(tmp_path / "out")) == {str(n) for n in range(count)}
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())[0]["metric"] == "srmr_norm"
