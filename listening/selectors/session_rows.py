@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from django.db import connection, transaction
 
+from listening.common.covariate_levels import levels_of
 from listening.design.occasions import Column, columns_of, is_between, occasions_of
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.sources import source_named
@@ -162,24 +163,35 @@ def _questions(study: Study) -> list[Column]:
 
 
 def rater_answers(study: str) -> dict[str, dict[str, str]]:
-    """The newest answers to questions that are covariates, by column of sessions.csv and rater."""
+    """The newest answers to questions that are covariates, by column of sessions.csv and rater.
+
+    Answers to choose from that are coded as numbers are told in words: they are no amounts.
+    """
     row = Study.objects.get(key=study)
     compared = {
-        column.name: column
+        column.name: (column, _words_of_codes(question))
         for form in row.questionnaires
         for column in columns_of(form, ())
-        if any(q["key"] == column.question and q.get("covariate") for q in form["questions"])
+        for question in form["questions"]
+        if question["key"] == column.question and question.get("covariate")
     }
     if not compared:
         return {}
     sessions = Session.objects.filter(study=row, pilot=False).exclude(questionnaires={})
     known: dict[str, dict[str, str]] = {name: {} for name in compared}
     for rater, kept in sessions.order_by("pk").values_list("rater__code", "questionnaires"):
-        for name, column in compared.items():
+        for name, (column, words) in compared.items():
             answer = kept.get(column.answers_key, {}).get("answers", {}).get(column.question)
             if answer not in (None, PREFER_NOT):
-                known[name][rater] = str(answer)
+                known[name][rater] = words.get(str(answer), str(answer))
     return known
+
+
+def _words_of_codes(question: Mapping[str, Any]) -> dict[str, str]:
+    """The words of a single choice whose stored values all look like numbers."""
+    options = question.get("options", []) if question["kind"] == "one" else []
+    words = {str(option["value"]): str(option["text"]) for option in options}
+    return words if words and not levels_of(words) and levels_of(words.values()) else {}
 
 
 def session_rows(study: str) -> Iterator[SessionRow]:

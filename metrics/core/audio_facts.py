@@ -225,7 +225,7 @@ class Spectrum:
         self._starts = np.arange(0, self._size // 2 + 1, per_band)
         self._window = np.hanning(self._size).astype(np.float32)
         self._rest = np.zeros(0, np.float32)
-        self._strongest = np.zeros(len(self._starts), np.float32)
+        self._strongest = np.zeros(len(self._starts))
         self._any = False
 
     def add(self, mono: Samples) -> None:
@@ -239,20 +239,23 @@ class Spectrum:
 
     def _measure(self, frames: Samples) -> None:
         bins = np.fft.rfft(frames * self._window)
-        power = np.square(bins.real) + np.square(bins.imag)
+        power = np.square(bins.real, dtype=float) + np.square(bins.imag, dtype=float)
         bands = np.add.reduceat(power, self._starts, axis=1)
         rank = len(bands) - 1 - int(RARE * len(bands))
         self._strongest = np.maximum(self._strongest, np.partition(bands, rank, axis=0)[rank])
         self._any = True
 
     def edge_hz(self) -> float | None:
-        """The upper edge of the highest band within `EDGE_DB` of the strongest; None: silence."""
+        """The upper edge of the highest band within `EDGE_DB` of the strongest.
+
+        None of silence, and of samples so large that their power overflows.
+        """
         if not self._any and len(self._rest):
             self._measure(np.pad(self._rest, (0, self._size - len(self._rest)))[None])
         # an offset is no sound: the first band tells of it, so that it is left out
         strongest = self._strongest[1:] if len(self._strongest) > 2 else self._strongest
         first = len(self._strongest) - len(strongest)
-        if not strongest.any():
+        if not strongest.any() or not np.isfinite(strongest).all():
             return None
         heard = np.flatnonzero(strongest > strongest.max() * 10 ** (-EDGE_DB / 10))
         return float(min(self._nyquist_hz, (first + heard[-1] + 1) * self._band_hz))

@@ -122,6 +122,9 @@ def read_clip(work: Work) -> Read:
         return decoding.decode(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
     except (decoding.AudioError, MemoryError) as error:
         return failure(error)
+    except Exception as error:  # one clip is not worth a run
+        log.exception("%s could not be read", clip.path)
+        return failure(error)
 
 
 def readers() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import tempfile
@@ -39,7 +40,7 @@ GIVEN = (SCORES, REASONS, WARNINGS, FAILED)  # columns of a scored row
 ROWS_AT_ONCE = 512  # sorted by length and scored together
 BYTES_AT_ONCE = 2 * 1024**3  # of audio that is no file yet
 WEB_S = 60.0  # that a web server may be silent
-MOST_CHANNELS = 64
+MOST_CHANNELS = 8  # more are a batch of clips
 
 Row = Mapping[str, Any]
 MetricChoice = str | Mapping[str, Any] | Metric
@@ -89,6 +90,8 @@ def score(
     that there are not, and for a row that is none; what is wrong with a sound is a reason.
     """
     # What is wrong with the arguments is raised by the call, and not by the first row.
+    if threads < 1:
+        raise ValueError(f"threads is {threads}; give 1 or more")
     place = resolve_device(device)
     chosen, notes = plan_arithmetic(_metrics(metrics), Arithmetic(precision, compile), place)
     for note in notes:
@@ -106,8 +109,10 @@ def _metrics(wanted: str | Sequence[MetricChoice]) -> list[Metric]:
             choices.append(Choice(each.key, each.parameters_dict()))
         elif isinstance(each, str):
             choices.append(Choice(each))
-        else:
+        elif isinstance(each, Mapping) and "metric" in each:
             choices.append(Choice(each["metric"], each.get("parameters", {})))
+        else:
+            raise ValueError(f'{each!r} is no metric; give a key, or {{"metric": key}}')
     if not choices:
         raise ValueError("metrics is empty; name a preset or at least one metric")
     return presets.make_metrics(choices)
@@ -205,13 +210,29 @@ def _clip(row: Row, sounds: _Sounds) -> Clip:
         if not _is_empty(row.get(name)):
             path = sounds.path(row[name])
             references |= {f"{name}_path": path, f"{name}_sha256": file_sha256(path)}
-    words = {k: v for k, v in row.items() if k not in (AUDIO, *REFERENCES) and not _is_empty(v)}
+    others = {k: _plain(v) for k, v in row.items() if k not in (AUDIO, *REFERENCES)}
+    words = {str(k): v for k, v in others.items() if not _is_empty(v)}
     return clip_from_file(sounds.path(audio), row_material(words, references))
 
 
 def _is_empty(value: Any) -> bool:
     """Whether a cell holds nothing, as pandas has it, too."""
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or (isinstance(value, str) and not value)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON has it; None for what no metric can need, such as an array."""
+    if getattr(value, "ndim", None) == 0:  # a number of NumPy or torch
+        value = value.item()
+    if isinstance(value, bytes | bytearray | memoryview) or hasattr(value, "__array__"):
+        return None
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)  # a date, a Decimal
+    return value
 
 
 class _Sounds:
@@ -274,12 +295,29 @@ def _write(samples: Any, rate_hz: Any, target: Path) -> None:
     """Samples as a WAV file that holds them as they are."""
     import numpy as np
 
+    if np.ndim(rate_hz) and not np.ndim(samples):
+        raise AudioError("the samples come before their rate: give (samples, rate)")
+    if hasattr(samples, "detach"):  # torch: bfloat16 is unknown to NumPy
+        samples = samples.detach().cpu()
+        samples = (
+            samples.float()
+            if samples.element_size() < 4 and samples.is_floating_point()
+            else samples
+        )
     wave = np.asarray(samples)
-    if isinstance(rate_hz, bool) or not rate_hz or int(rate_hz) != rate_hz or rate_hz < 0:
+    rate = float(rate_hz) if isinstance(rate_hz, int | float) else math.nan
+    if isinstance(rate_hz, bool) or not rate.is_integer() or rate <= 0:
         raise AudioError(f"samples need their rate in Hz, and it is {rate_hz!r}")
-    if wave.ndim not in (1, 2) or (wave.ndim == 2 and len(wave) > MOST_CHANNELS):
+    if wave.ndim not in (1, 2):
         raise AudioError(
             f"samples have the shape {wave.shape}; it must be (samples,) or (channels, samples)"
+        )
+    if not wave.size:
+        raise AudioError("there are no samples")
+    if wave.ndim == 2 and len(wave) > MOST_CHANNELS:
+        raise AudioError(
+            f"samples have the shape {wave.shape}, which is (channels, samples); give each clip of "
+            "a batch a row of its own"
         )
     if wave.dtype.kind == "f":
         kind = "DOUBLE" if wave.dtype.itemsize > 4 else "FLOAT"
@@ -288,4 +326,4 @@ def _write(samples: Any, rate_hz: Any, target: Path) -> None:
         kind = "PCM_16" if wave.dtype == np.int16 else "PCM_32"
     else:
         raise AudioError(f"samples are {wave.dtype}; give float32, float64, int16 or int32")
-    soundfile.write(target, wave.T, int(rate_hz), kind, format="WAV")
+    soundfile.write(target, wave.T, int(rate), kind, format="WAV")

@@ -118,6 +118,13 @@ options = ["Yes", "No"]
 covariate = true
 
 [[questionnaires.questions]]
+key = "training"
+question = "How are you trained?"
+kind = "one"
+options = [{ value = "1", text = "Not" }, { value = "2", text = "Engineer" }]
+covariate = true
+
+[[questionnaires.questions]]
 key = "years"
 question = "How old are you?"
 kind = "number"
@@ -135,7 +142,7 @@ def test_answers_of_raters_are_compared_in_the_report_and_again_from_its_ratings
     study = make_study(key="asked", task=task, conditions=2, items=4, questionnaires=forms)
     for n in range(12):
         session = arrive(study)
-        given = {"aid": ["Yes", "No"][n % 2], "years": 20 + n}
+        given = {"aid": ["Yes", "No"][n % 2], "training": "12"[n % 2], "years": 20 + n}
         stages.record_questionnaire(session, "about", given)
         while (trial := current(session)) is not None:
             label = trial.task.criteria.get().scale["steps"][n * n % 3]["label"]
@@ -147,7 +154,10 @@ def test_answers_of_raters_are_compared_in_the_report_and_again_from_its_ratings
     part = part_in(out, "rater_answers")
     answers, numbers = part["tables"]
     said = [(row["question"], row["answer"], row["raters"]) for row in answers["rows"]]
-    assert said == [("Do you wear a hearing aid?", each, 6) for each in ("No", "Yes")]
+    assert said == [
+        *(("Do you wear a hearing aid?", each, 6) for each in ("No", "Yes")),
+        *(("How are you trained?", each, 6) for each in ("Engineer", "Not")),
+    ]
     assert [(row["question"], row["raters"]) for row in numbers["rows"]] == [
         ("How old are you?", 12)
     ]
@@ -155,7 +165,8 @@ def test_answers_of_raters_are_compared_in_the_report_and_again_from_its_ratings
     call_command("analyse", *shlex.split(line), "--out", tmp_path / "again", *quick)
     again = part_in(tmp_path / "again", "rater_answers")
     columns = [row.pop("question") for table in again["tables"] for row in table["rows"]]
-    assert columns == ["question_about_aid", "question_about_aid", "question_about_years"]
+    words = ["question_about_aid"] * 2 + ["question_about_training"] * 2
+    assert columns == [*words, "question_about_years"]
     for table in part["tables"]:
         for row in table["rows"]:
             del row["question"]

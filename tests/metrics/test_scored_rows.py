@@ -1,5 +1,6 @@
 """`earnest.score`: rows with sounds of any form in, rows with scores out."""
 
+import datetime
 import http.server
 import itertools
 import json
@@ -89,7 +90,11 @@ def test_a_reference_may_be_of_another_form_than_the_clip(clip):
         ({"audio": "missing.wav"}, "missing.wav: there is no such file"),
         ({"audio": 3}, "a sound is int"),
         ({"audio": (np.zeros(9), None)}, "samples need their rate"),
-        ({"audio": (np.zeros((99, 9)), 16_000)}, "the shape (99, 9)"),
+        ({"audio": (np.zeros(9), float("nan"))}, "samples need their rate"),
+        ({"audio": (16_000, np.zeros(9))}, "give (samples, rate)"),
+        ({"audio": (np.zeros((2, 0)), 16_000)}, "there are no samples"),
+        ({"audio": (np.zeros((1, 2, 9)), 16_000)}, "the shape (1, 2, 9)"),
+        ({"audio": (np.zeros((9, 99)), 16_000)}, "each clip of a batch a row of its own"),
         ({"audio": (np.zeros(9, "uint8"), 16_000)}, "samples are uint8"),
         ({"audio": "http://127.0.0.1:9/a.wav?key=secret"}, "http://127.0.0.1:9/a.wav: "),
         ({"audio": "ftp://host/a.wav"}, "ftp:// addresses are not fetched"),
@@ -112,10 +117,41 @@ def test_what_is_wrong_with_the_call_is_raised_by_it():
         earnest.score([], "srmr")
     with pytest.raises(ValueError, match="metrics is empty"):
         earnest.score([], [])
+    with pytest.raises(ValueError, match="is no metric; give a key"):
+        earnest.score([], [{"name": "srmr"}])
+    with pytest.raises(ValueError, match="threads is -1"):
+        earnest.score([], METRICS, threads=-1)
     with pytest.raises(ValueError, match="a row is str"):
         list(earnest.score(["a.wav"], METRICS))
     with pytest.raises(ValueError, match="rows have scores already"):
         list(earnest.score([{"audio": "a.wav", "scores": {}}], METRICS))
+
+
+def test_no_clip_and_no_column_costs_other_rows_their_scores(clip, monkeypatch, caplog):
+    """Samples that overflow, columns of any type, torch's tensors, and a fault of the reader."""
+    import torch
+
+    wave, rate = soundfile.read(clip, dtype="float32")
+    columns = {"n": np.int64(3), "day": datetime.date(2026, 1, 2), "v": np.zeros(3), "s": {1}}
+    tensor = torch.from_numpy(wave).requires_grad_()
+    sounds = [wave, wave * np.float32(1e20), tensor, tensor.bfloat16()]
+    rows = list(earnest.score([{"audio": (s, rate), **columns} for s in sounds], METRICS))
+    first = rows[0]["scores"]["loudness_lufs"]
+    assert rows[0]["n"] is columns["n"]
+    assert rows[2]["scores"]["loudness_lufs"] == first
+    assert rows[3]["scores"]["loudness_lufs"] == pytest.approx(first, abs=0.05)
+    assert [bool(row["reasons"]) for row in (rows[0], rows[2], rows[3])] == [False] * 3
+    decode = runner.decoding.decode
+
+    def breaks(path, *more):
+        if path.endswith("/1"):
+            raise IndexError("of a decoder")
+        return decode(path, *more)
+
+    monkeypatch.setattr(runner.decoding, "decode", breaks)
+    broken, whole = earnest.score([{"audio": (wave, rate)}] * 2, METRICS)
+    assert broken["reasons"]["srmr_norm"] == "IndexError: of a decoder"
+    assert whole["scores"]["loudness_lufs"] == first
 
 
 def test_endless_rows_are_read_portion_by_portion(clip, monkeypatch, tmp_path):
