@@ -179,6 +179,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     expect(shown.get_by_role("heading", name="How natural is it?")).to_be_visible()
     report.look(page, "questions")
     written_in_two_windows_and_without_a_log_in(page, draft)
+    page.get_by_role("link", name="Next: questionnaires").click()
     page.get_by_role("link", name="Next: raters").click()
     page.get_by_role("textbox", name="Title").fill("Two voices")
     page.get_by_label("Ratings per stimulus").fill("4")
