@@ -18,6 +18,7 @@ from listening.design.providers import Provider, Visit
 PARAMETER = "source"  # of the study's address: which source it is
 INVITATION = "invitation"  # of the address of somebody who is invited
 HOLES = ("participant", "submission", "project", "code", "signature")  # of a return address
+PLACEHOLDER = "…"  # in the address to enter, for an id that no provider fills in
 SPARE = {"needs_review": "complete"}  # outcome -> the one whose code and address serve it too
 IDS = ("participant", "submission", "project")  # fields of a Visit, each from one parameter
 
@@ -88,7 +89,12 @@ class Source:
 
     def placeholder_of(self, name: str) -> str:
         """What the address to enter holds in place of an id: a field of a Visit."""
-        return self.provider.placeholders.get(getattr(self.provider, name), "")
+        own = self.provider.placeholders.get(getattr(self.provider, name), "")
+        return own or (PLACEHOLDER if self._is_added(name) else "")
+
+    def _is_added(self, name: str) -> bool:
+        """Whether the study file names a parameter for an id that the provider has none for."""
+        return bool(getattr(self, name) and not getattr(self.provider, name))
 
     def address(self, landing: str) -> str:
         """What the researcher gives out or enters at the platform."""
@@ -97,8 +103,13 @@ class Source:
             f"{own_names.get(name, name)}={placeholder}"
             for name, placeholder in self.provider.placeholders.items()
         ]
+        added = [
+            f"{getattr(self, name)}={self.placeholder_of(name)}"
+            for name in IDS
+            if self._is_added(name)
+        ]
         signed = [f"{self.signature}=HMAC-SHA256"] if self.signature else []
-        return f"{landing}?{'&'.join([f'{PARAMETER}={self.key}', *filled, *signed])}"
+        return f"{landing}?{'&'.join([f'{PARAMETER}={self.key}', *filled, *added, *signed])}"
 
     def visit(self, carried: Mapping[str, str], longest: int | None = None) -> Visit:
         """The ids that an address brought along."""
@@ -107,10 +118,11 @@ class Source:
     def sign(self, visit: Visit, secret: str, outcome: str = "") -> str:
         """HMAC-SHA256, in hexadecimal, of the ids and the outcome, one a line; "" without a secret.
 
-        The submission has a line where the source names a parameter for it.
+        A missing submission has no line in the signature of an arrival. Before an outcome it has an
+        empty one where the source names a parameter for it: the outcome is always the third line.
         """
         lines = [visit.participant]
-        if self.parameters["submission"]:
+        if visit.submission or (outcome and self.parameters["submission"]):
             lines.append(visit.submission)
         if outcome:
             lines.append(outcome)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from smtplib import SMTPException
@@ -20,12 +21,21 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from listening.common.addresses import public_route
-from listening.common.spreadsheets import safe_cell
+from listening.common.spreadsheets import TableError, read_table, safe_cell, separated, some
 from listening.design.sources import INVITATION, PARAMETER, Source
 from listening.models import Invitation, Session, Study
 
 LONGEST_ID = 100
 SEPARATORS = "\t;,"  # between id and address, in each line the one that fits
+BLANK = SEPARATORS + " \r\n"
+OPEN_QUOTE = (
+    "a quote is not closed, or stands within a cell. Close it, or delete it; a cell of several "
+    "lines needs a first row that names the columns, such as id,email,name."
+)
+TOO_MANY = "there are more than three columns. Keep ID, email address and name."
+_MAILBOX = re.compile(r"""(?:("[^"<>]*"\s*|[^"<>@]*)<)?([^"<>\s]+)>?""")  # Ada <ada@example.org>
+_BY_SEMICOLON, _BY_COMMA = (re.compile(rf"""(?:"[^"]*"|[^"{each}])+""") for each in (";", ";,"))
+_BLANKS_BEFORE_QUOTE = re.compile(r"""("[^"]*")|([,;\t]) +(?=")""")  # outside quoted cells
 COLUMNS = {  # name of a column -> field of a Person
     **dict.fromkeys(("id", "own_id", "participant"), "own_id"),
     **dict.fromkeys(("email", "e-mail", "mail"), "email"),
@@ -65,17 +75,45 @@ class Person:
     name: str = ""
 
 
-def invite(study: Study, source: Source, text: str) -> tuple[int, int]:
-    """Invitations for a list, one person a line: own id, email address and name.
+@dataclass(frozen=True)
+class Added:
+    """What became of a list: how many people are new, and how many were invited before.
 
-    An address alone is enough, and a first line may name the columns. Gives how many are new, and
-    how many were invited before (a new address or name replaces theirs). NotInvited lists every
-    line that is wrong; then nobody is invited.
+    ``under_other_id`` are the ids whose address somebody else in the list of invitations has: they
+    are known and get no second link.
+    """
+
+    new: int
+    known: int
+    under_other_id: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        return f"{self.new} added; {self.known} already in the list."
+
+    @property
+    def warning(self) -> str:
+        """Whose address has a link already; "" for nobody."""
+        if not self.under_other_id:
+            return ""
+        return (
+            f"Not added, as the address has a link under another ID: {some(self.under_other_id)}."
+        )
+
+
+def invite(study: Study, source: Source, text: str) -> Added:
+    """Invitations for a list: people by own id, email address and name.
+
+    It is a table whose first row names the columns, or has one person a line; addresses alone are
+    enough. A new address or name replaces that of somebody invited before, and an address has one
+    link. NotInvited lists every row that is wrong; then nobody is invited.
     """
     people = _people(text)
+    earlier = dict(invitations_of(study, source.key).values_list("own_id", "email"))
+    mailable, clashing = _one_link_an_address(people, earlier)
     new = 0
     with transaction.atomic():
-        for person in people:
+        for person in mailable:
             invitation, created = Invitation.objects.get_or_create(
                 study=study,
                 source=source.key,
@@ -87,24 +125,46 @@ def invite(study: Study, source: Source, text: str) -> tuple[int, int]:
             invitation.name = person.name or invitation.name
             if not created:
                 invitation.save(update_fields=["email", "name"])
-    return new, len(people) - new
+    return Added(new, len(people) - new, tuple(clashing))
+
+
+def _one_link_an_address(
+    people: list[Person], earlier: Mapping[str, str]
+) -> tuple[list[Person], list[str]]:
+    """Who can be added or changed, and the ids of those whose address another id has already.
+
+    ``earlier`` has the address of each id that is invited. Addresses may change hands in a list.
+    """
+    clashing: list[str] = []
+    while True:
+        changing = {person.own_id for person in people if person.email}
+        holders = {
+            email.casefold(): own_id
+            for own_id, email in earlier.items()
+            if email and own_id not in changing
+        }
+        found = [
+            person.own_id
+            for person in people
+            if holders.get(person.email.casefold(), person.own_id) != person.own_id
+        ]
+        if not found:
+            return people, clashing
+        clashing += found
+        people = [person for person in people if person.own_id not in {*found}]
 
 
 def _people(text: str) -> list[Person]:
     people: dict[str, Person] = {}
+    addresses: set[str] = set()
     wrong: list[str] = []
-    header: tuple[str, list[str]] | None = None
-    for n, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
-        if n == 1 and (header := _header(line)):
-            continue
-        cells = _by(header[0], line) if header else _cells(line)
-        if not any(cells):
-            continue
-        person = _person(cells, header[1] if header else None)
-        if problem := _problem_of(person, cells if header is None else [], people):
-            wrong.append(f"Line {n}: {problem}")
+    for place, person, problem in _entries(text.removeprefix("\ufeff")):
+        problem = problem or _problem_of(person, people, addresses)
+        if problem:
+            wrong.append(f"{place}: {problem}")
         else:
             people[person.own_id] = person
+            addresses.add(person.email.casefold())
     if len(people) > MOST_AT_ONCE:
         wrong.append(f"{len(people):,} people; at most {MOST_AT_ONCE:,} at once. Split the list.")
     if wrong:
@@ -115,36 +175,112 @@ def _people(text: str) -> list[Person]:
     return list(people.values())
 
 
-def _header(line: str) -> tuple[str, list[str]] | None:
-    """The separator of a list and the names of its columns, where its first line has them."""
+def _entries(text: str) -> Iterator[tuple[str, Person, str]]:
+    """The place of each person in a list, the person, and what is wrong with the place or ""."""
+    try:
+        body = separated(text)[1]
+        filled = (line for line in io.StringIO(body, newline=None) if line.strip(BLANK))
+        if _names_columns(next(filled, "")):
+            yield from _rows(text)
+            return
+    except TableError as error:
+        lines = (f"{problem[0].upper()}{problem[1:]}." for problem in error.problems)
+        raise NotInvited("\n".join([*lines, "Nobody was invited."])) from None
+    for n, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if not line.strip(BLANK):
+            continue
+        place = f"Line {n}"
+        if persons := _mailboxes(line):
+            yield from ((place, person, "") for person in persons)
+            continue
+        try:
+            cells = _cells(line)
+        except csv.Error:
+            yield place, Person(""), OPEN_QUOTE
+            continue
+        yield place, _person(cells), TOO_MANY if any(cells[3:]) else ""
+
+
+def _names_columns(line: str) -> bool:
+    """Whether the first line of a list names its columns: ids or addresses are one of them."""
     separator = next((each for each in SEPARATORS if each in line), ",")
-    names = [COLUMNS.get(cell.lower(), "") for cell in _by(separator, line)]
-    return (separator, names) if names[0] or sum(map(bool, names)) > 1 else None
+    try:
+        return any(COLUMNS.get(cell.lower(), "name") != "name" for cell in _by(separator, line))
+    except csv.Error:
+        return False
 
 
-def _person(cells: list[str], names: list[str] | None) -> Person:
-    if names is None:  # id, address, name; or address, name
-        starts_with_address = _is_address(cells[0]) and not _is_address("".join(cells[1:2]))
-        names = ["email", "name"] if starts_with_address else ["own_id", "email", "name"]
-    own = {name: cell for name, cell in zip(names, cells, strict=False) if name}
+def _rows(text: str) -> Iterator[tuple[str, Person, str]]:
+    """The people of a table whose first row names the columns; TableError where it is none."""
+    table = read_table(
+        _BLANKS_BEFORE_QUOTE.sub(lambda found: found[1] or found[2], text),
+        short_rows=True,
+        most_rows=MOST_AT_ONCE,
+    )
+    names = [COLUMNS.get(name.lower(), "") for name in table.layout.names]
+    for field in {*names} - {""}:
+        if names.count(field) > 1:
+            same = [c for c, name in zip(table.layout.names, names, strict=True) if name == field]
+            row = table.layout.header_row
+            raise TableError(f"row {row}: {some(same)} hold the same; keep one of them")
+    for number, cells in zip(table.numbers, table.rows, strict=True):
+        yield f"Row {number}", _named_person(names, cells), ""
+
+
+def _person(cells: list[str]) -> Person:
+    """The person of a line: id, address, name; or address, name."""
+    starts_with_address = _is_address(cells[0]) and not _is_address("".join(cells[1:2]))
+    names = ["email", "name"] if starts_with_address else ["own_id", "email", "name"]
+    return _named_person(names, cells)
+
+
+def _named_person(names: list[str], cells: list[str]) -> Person:
+    own = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
     email = own.get("email", "")
-    return Person(own.get("own_id") or email.lower(), email, own.get("name", ""))
+    return Person(own.get("own_id") or email.lower(), email, " ".join(own.get("name", "").split()))
+
+
+def _mailboxes(line: str) -> list[Person]:
+    """The people of a line that has addresses alone, as mail programs write them; else nobody.
+
+    Such as ``ada@example.org; "Doe, Jane" <jane@example.org>``.
+    """
+    line = line.strip()
+    if line.count('"') % 2:
+        return []
+    for pieces in ([line], _BY_SEMICOLON.findall(line), _BY_COMMA.findall(line)):
+        found = [_MAILBOX.fullmatch(piece.strip()) for piece in pieces if piece.strip()]
+        people = [
+            Person(each[2].lower(), each[2], (each[1] or "").strip(' "'))
+            for each in found
+            if each and _is_address(each[2])
+        ]
+        if people and len(people) == len(found):
+            return list(dict.fromkeys(people))
+    return []
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of one line, by the separator that leaves an address; lists mix them."""
-    read = [_by(separator, line) for separator in SEPARATORS if separator in line]
-    return next(
-        (cells for cells in read if _has_address(cells)), read[0] if read else [line.strip()]
-    )
+    """The cells of one line, by the separator that leaves an address; lists mix them.
+
+    Raises csv.Error where a quote is not closed.
+    """
+    read: list[list[str]] = []
+    failure: csv.Error | None = None
+    for separator in [each for each in SEPARATORS if each in line] or [","]:
+        try:
+            read.append(_by(separator, line))
+        except csv.Error as error:
+            failure = error
+    fitting = next(filter(_has_address, read), None)
+    if fitting is None and failure:
+        raise failure
+    return fitting or read[0]
 
 
 def _by(separator: str, line: str) -> list[str]:
-    try:
-        (row,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):  # such as a quotation mark that is not closed
-        row = line.split(separator)
-    return [cell.strip() for cell in row]
+    rows = csv.reader([line.strip()], delimiter=separator, skipinitialspace=True, strict=True)
+    return [cell.strip() for cell in next(rows, [])]
 
 
 def _has_address(cells: list[str]) -> bool:
@@ -160,18 +296,20 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _problem_of(person: Person, cells: list[str], before: Mapping[str, Person]) -> str:
+def _problem_of(person: Person, before: Mapping[str, Person], addresses: Set[str]) -> str:
     for what, value in (("id", person.own_id), ("name", person.name)):
         if not value.isprintable() or len(value) > LONGEST_ID:
             return f"the {what} is longer than {LONGEST_ID} characters, or has control characters."
     if not person.own_id:
         return "the id or email address is missing."
+    if not person.email and "@" in person.own_id and not set(BLANK).isdisjoint(person.own_id):
+        return f"“{person.own_id}” is more than an address. Separate all cells in the same way."
     if person.own_id in before:
         return f"“{person.own_id}” is in the list twice."
-    if any(cells[3:]):
-        return "there are more than three columns. Keep ID, email address and name."
     if person.email and not _is_address(person.email):
         return f"“{person.email}” is not an email address."
+    if person.email and person.email.casefold() in addresses:
+        return f"“{person.email}” is in the list twice."
     return ""
 
 
@@ -257,14 +395,17 @@ def erase_people(study: Study) -> None:
 
 
 def as_csv(study: Study, source: str) -> str:
-    """Id, name, address, link and state of each, for the mail merge of a mail program."""
+    """Id, name, address, link and state of each, for the mail merge of a mail program.
+
+    It begins with a byte order mark: else Excel takes UTF-8 for Windows-1252.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["id", "name", "email", "link", "state"])
     for each in invitations_of(study, source):
         cells = (each.own_id, each.name, each.email)
         writer.writerow([*map(safe_cell, cells), link_of(each), state_of(each)])
-    return out.getvalue()
+    return "\ufeff" + out.getvalue()
 
 
 def invitations_of(study: Study, source: str) -> QuerySet[Invitation]:

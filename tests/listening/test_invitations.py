@@ -1,5 +1,6 @@
 """People of a panel invited: their list, their links, mails sent once each, and no as an answer."""
 
+import codecs
 import csv
 import io
 import re
@@ -20,7 +21,7 @@ from django.utils import timezone
 from config.environment import mail_server
 from listening import jobs
 from listening.common import job_queues
-from listening.models import Block, Invitation, Session, Study
+from listening.models import Block, Invitation, Session, Study, StudyEvent
 from listening.models.requested_jobs import send_lost
 from listening.selectors.session_rows import session_rows
 from listening.studies import invitations
@@ -122,14 +123,79 @@ def test_a_list_is_taken_whole_or_not_at_all(study, panel):
 def test_each_line_of_a_list_has_a_separator_of_its_own(study, panel):
     """A tab in one line made whole lines with commas into ids, address and all."""
     lines = ["anna, anna@example.org", "bert\tbert@example.org", "carl", "dora; dora@example.org"]
-    lines += ["李雷,li@example.org", '"x;y",xy@example.org', '"quote, q@example.org', "e\t"]
+    lines += ["李雷,li@example.org", '"x;y",xy@example.org', '5" q, q@example.org', "e\t"]
     page = panel("invite", people="\r\n".join(lines))
     assert "8 added; 0 already" in page
     assert {i.own_id: i.email for i in Invitation.objects.all()} == {
         **{"anna": "anna@example.org", "bert": "bert@example.org", "carl": ""},
         **{"dora": "dora@example.org", "李雷": "li@example.org", "x;y": "xy@example.org"},
-        **{'"quote': "q@example.org", "e": ""},
+        **{'5" q': "q@example.org", "e": ""},
     }
+
+
+@pytest.mark.medium
+def test_a_list_with_columns_is_a_table(study, panel):
+    """It was read line by line: a cell of two lines was two people, an open quote part of an id."""
+    table = '\n \n\nid, email,name\nz1,z1@example.org, "Doe, \nAda ""A."""\nz2\n'
+    assert "2 added; 0 already" in panel("invite", people=table)
+    assert {i.own_id: i.name for i in study.invitations.all()} == {"z1": 'Doe, Ada "A."', "z2": ""}
+    for people, problem in {
+        'id,email\nz3,z3@example.org\n"z4,z4@example.org': "Row 3: a quote is not closed",
+        "id,email\nz3,z3@example.org,Ada": "Row 2: 3 cells where the header has 2",
+        "id,email\nz3,nobody": "Row 2: “nobody” is not an email address",
+        "email,mail\na@example.org,b@example.org": "Row 1: email and mail hold the same",
+        'z3,z3@example.org\n"z4,z4@example.org': "Line 2: a quote is not closed",
+        '\nz3,z3@example.org,"Ada\nDoe"': "Line 2: a quote is not closed",
+        "id,email\nz3,z3@example.org\nz4;z4@example.org": "Row 3: “z4;z4@example.org” is more than",
+        "\n;;\n": "The list is empty",
+    }.items():
+        assert problem in panel("invite", people=people)
+    assert study.invitations.count() == 2
+
+
+@pytest.mark.medium
+def test_addresses_as_mail_programs_write_them_are_a_person_each(study, panel):
+    pasted = 'A@example.org; "Doe, Jane" <jane@example.org>;\nMax <max@example.org>, b@example.org'
+    page = panel("invite", people=f"\n{pasted}\nDoe, Li <li@example.org>\n")
+    assert "5 added; 0 already" in page
+    assert {i.own_id: (i.email, i.name) for i in study.invitations.all()} == {
+        "a@example.org": ("A@example.org", ""),
+        "jane@example.org": ("jane@example.org", "Doe, Jane"),
+        "max@example.org": ("max@example.org", "Max"),
+        "b@example.org": ("b@example.org", ""),
+        "li@example.org": ("li@example.org", "Doe, Li"),
+    }
+
+
+@pytest.mark.medium
+def test_an_address_has_one_link(study, panel):
+    wrong = panel("invite", people="x1,same@example.org\nx2,SAME@EXAMPLE.ORG")
+    assert "Line 2: “SAME@EXAMPLE.ORG” is in the list twice" in wrong
+    panel("invite", people="x1,same@example.org\nx2,other@example.org\nx3")
+    again = panel("invite", people="x4,Same@example.org\nx3,other@example.org\nx5,new@example.org")
+    assert "1 added; 2 already in the list." in again
+    assert "the address has a link under another ID: x4 and x3." in again
+    logged = str([vars(entry) for entry in StudyEvent.objects.all()])
+    assert "2 already" in logged
+    assert "x4" not in logged
+    panel("invite", people="x1,other@example.org\nx2,same@example.org")  # they change hands
+    assert {i.own_id: i.email for i in study.invitations.all()} == {
+        **{"x1": "other@example.org", "x2": "same@example.org", "x3": ""},
+        "x5": "new@example.org",
+    }
+
+
+@pytest.mark.medium
+def test_lists_are_read_in_unicode_and_others_are_refused(study, tmp_path):
+    people, links_file = tmp_path / "people.csv", tmp_path / "links.csv"
+    command = ("invite_raters", study.key, "lab", str(people), "--links", str(links_file))
+    table = "id\temail\tname\r\nq1\tq1@example.org\tMüller\r\n"
+    people.write_bytes(table.encode("cp1252"))
+    with pytest.raises(CommandError, match=r"people\.csv” is not UTF-8"):
+        call_command(*command)
+    people.write_bytes(table.encode("utf-16"))  # Excel's “Unicode text”
+    call_command(*command, stdout=io.StringIO())
+    assert [i.name for i in study.invitations.all()] == ["Müller"]
 
 
 @pytest.mark.medium
@@ -186,7 +252,8 @@ def test_a_mailing_list_becomes_a_mail_merge_file(study, people, tmp_path):
     call_command("invite_raters", *map(str, given), stdout=out)
     assert "2 added; 0 already in the list." in out.getvalue()
     assert links_file.stat().st_mode & 0o077 == 0
-    rows = list(csv.DictReader(links_file.read_text().splitlines()))
+    assert links_file.read_bytes().startswith(codecs.BOM_UTF8)  # else Excel shows MÃ¼ller
+    rows = list(csv.DictReader(links_file.read_text("utf-8-sig").splitlines()))
     assert [(row["name"], row["email"], row["state"]) for row in rows] == [
         ("Ada, Countess of Lovelace", "ada@example.org", "not invited by email"),
         ("Bob", "bob@example.org", "not invited by email"),
@@ -195,7 +262,9 @@ def test_a_mailing_list_becomes_a_mail_merge_file(study, people, tmp_path):
     call_command("invite_raters", study.key, "lab", "--links", str(links_file), stdout=out)
     assert "Wrote 2 links" in out.getvalue()
     assert "1 started" in out.getvalue()
-    states = [row["state"] for row in csv.DictReader(links_file.read_text().splitlines())]
+    states = [
+        row["state"] for row in csv.DictReader(links_file.read_text("utf-8-sig").splitlines())
+    ]
     assert states == ["begun", "not invited by email"]
     tables = str([*session_rows(study.key)])
     assert "example.org" not in tables
@@ -257,6 +326,7 @@ def test_without_a_mail_server_links_are_downloaded(study, panel, client):
     panel("invite", people="=1+1,ada@example.org")
     assert "has no mail server" in panel("send", **WORDS)
     table = client.get(f"/studies/{study.key}/invitations/lab/links.csv").content.decode()
+    assert table.startswith("\ufeffid,name,email,link,state")
     assert table.splitlines()[1].startswith("'=1+1,,ada@example.org,http")
     assert Client().get(f"/studies/{study.key}/invitations/lab/").status_code == 302
 

@@ -1,5 +1,6 @@
 """Ways into a study beside each other: whose ids they are, quotas, codes, and the way back."""
 
+import hmac
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -208,6 +209,38 @@ def test_the_recruiting_page_lists_the_ways_in_and_changes_a_quota(study, client
     assert "A quota is a whole number" in wrong.content.decode()
     study.refresh_from_db()
     assert sources_of(study.sources)[0].quota == 1
+
+
+SIGNED = {
+    **{"key": "panel-x", "kind": "other", "participant": "pid", "submission": "sid"},
+    "signature": "sig",
+}
+
+
+@pytest.mark.medium
+def test_a_signed_address_names_all_that_is_signed(study, client):
+    Study.objects.update(sources=[SIGNED])
+    study.refresh_from_db()
+    client.force_login(study.owner)
+    secret = {"action": "secret", "source": "panel-x", "secret": "s3cret", "anchor": "sources"}
+    client.post(f"/studies/{study.key}/recruiting/do/", secret)
+    page = client.get(f"/studies/{study.key}/recruiting/").content.decode()
+    assert "?source=panel-x&amp;pid=…&amp;sid=…&amp;sig=HMAC-SHA256" in page
+
+    def arrive(signed: str, **ids: str) -> str:
+        signature = hmac.new(b"s3cret", signed.encode(), "sha256").hexdigest()
+        return door(study, source="panel-x", sig=signature, **ids)
+
+    refused = "This address is not complete"
+    assert refused not in arrive("p7", pid="p7")
+    assert refused not in arrive("p7", pid="p7", sid="…")  # never filled in: no submission
+    assert refused not in arrive("p7\nx1", pid="p7", sid="x1")
+    assert refused in arrive("p7\n", pid="p7")
+    assert refused in arrive("p7", pid="p7", sid="x1")
+    assert refused in arrive("p7\nx1", pid="p7\nx1")
+    (source,) = sources_of(study.sources)
+    third_line = hmac.new(b"s3cret", b"p7\n\ncomplete", "sha256").hexdigest()
+    assert source.sign(Visit("p7"), "s3cret", "complete") == third_line
 
 
 GOOD = """

@@ -9,8 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from listening.design.othertools import CannotTake
 from listening.design.sources import source_named
 from listening.management.commands.open_study import study_named
+from listening.management.other_tools import file_text
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies import invitations
 
@@ -26,7 +28,7 @@ class Command(BaseCommand):
             type=Path,
             nargs="?",
             metavar="PEOPLE.csv",
-            help="People to add: id, email and name, or email addresses alone.",
+            help="People to add, as UTF-8 or UTF-16: id, email and name, or addresses alone.",
         )
         parser.add_argument(
             "--links",
@@ -46,13 +48,15 @@ class Command(BaseCommand):
             )
         if options["people"]:
             try:
-                text = options["people"].read_text("utf-8-sig")
-                new, known = invitations.invite(study, source, text)
-            except (OSError, UnicodeDecodeError, invitations.NotInvited) as error:
+                added = invitations.invite(study, source, file_text(options["people"]))
+            except CannotTake as error:
+                raise CommandError(str(error)) from None
+            except invitations.NotInvited as error:
                 raise CommandError(f"{options['people']}: {error}") from None
-            summary = f"{new} added; {known} already in the list."
-            note(study, "invited", COMMAND_LINE, way_in=source.key, said=summary)
-            self.stdout.write(summary)
+            note(study, "invited", COMMAND_LINE, way_in=source.key, said=added.summary)
+            self.stdout.write(added.summary)
+            if added.warning:
+                self.stdout.write(added.warning)
         links = invitations.as_csv(study, source.key)
         try:
             with os.fdopen(os.open(options["links"], WRITE, 0o600), "w", encoding="utf-8") as out:

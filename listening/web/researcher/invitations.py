@@ -73,8 +73,10 @@ def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     action = request.POST.get("action", "")
     try:
         if action == "invite":
-            new, known = invitations.invite(study, named, request.POST.get("people", ""))
-            summary = f"{new} added; {known} already in the list."
+            added = invitations.invite(study, named, request.POST.get("people", ""))
+            summary = added.summary
+            if added.warning:
+                messages.warning(request, added.warning)
         elif action in ("send", "remind"):
             summary = _send(request, study, named, reminder=action == "remind")
         elif action == "remove":
