@@ -6,12 +6,12 @@ A place is that of a questionnaire or a question in study.toml, from 0: "1" or "
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from listening.design.draft_toml import Table, entry_of
 from listening.design.occasions import AFTER_TASK, BETWEEN, BETWEEN_BLOCKS
-from listening.design.questionnaires import CHOICES, LONGEST_OTHER, UNTOLD
+from listening.design.questionnaires import CHOICES, LONGEST_OTHER, READY_MADE, UNTOLD
 from listening.design.studyfile.study_toml import default_criteria
 from listening.methods import Method, method_named
 
@@ -63,6 +63,12 @@ def options_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def questions_of(form: Mapping[str, Any]) -> list[Table]:
     return [each for each in form.get("questions", []) if isinstance(each, dict)]
+
+
+def used_sets(form: Mapping[str, Any]) -> list[str]:
+    """The ready-made sets that a questionnaire begins with."""
+    use = form.get("use", [])
+    return [name for name in ([use] if isinstance(use, str) else use) if name in READY_MADE]
 
 
 def kind_of(question: Mapping[str, Any]) -> str:
@@ -159,7 +165,7 @@ def _line(option: Any) -> str:
 
 
 def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
-    """Answers by their lines; where one is only said otherwise, what refers to it follows."""
+    """Answers by their lines; where a value is replaced at its place, what refers to it follows."""
     before = [value for value, _ in options_of(question)]
     options: list[Any] = []
     for line in filter(None, map(str.strip, lines.splitlines())):
@@ -170,7 +176,8 @@ def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
     if not options and question.get("kind") in SCALED:
         del question["options"]
     after = [value for value, _ in map(_pair, options)]
-    renamed = dict(zip(before, after, strict=True)) if len(before) == len(after) else {}
+    pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
+    renamed = {old: new for old, new in pairs if old not in after and new not in before}
     if question.get("kind") in LISTED:
         _follow(form, question, renamed)
     for words in _translated(top, form):
@@ -205,21 +212,52 @@ def _rules_of(form: Mapping[str, Any], key: Any) -> Iterator[Table]:
 
 
 def _rename_question(top: Table, form: Table, question: Table, key: str) -> None:
-    for words in _translated(top, form):
-        questions = words.get("questions", {})
-        if question.get("key") in questions:
-            questions[key] = questions.pop(question["key"])
-    for rule in _rules_of(form, question.get("key")):
-        rule["question"] = key
+    """With its translations and the conditions on it, unless another question has its name."""
+    questions = questions_of(form)
+    others = {each.get("key") for each in questions if each is not question}
+    others |= {each["key"] for name in used_sets(form) for each in READY_MADE[name]}
+    words = [own["questions"] for own in _translated(top, form) if "questions" in own]
+    rules = [rule for each in questions if isinstance(rule := each.get("show_if"), dict)]
+    named = [*(name for each in words for name in each), *(rule.get("question") for rule in rules)]
+    moving = _name_to_move(question.get("key"), key, others, named)
+    _rekey(words, moving, key)
+    for rule in rules:
+        if moving is not None and rule.get("question") == moving:
+            rule["question"] = key
     question["key"] = key
 
 
 def _rename_form(top: Table, form: Table, key: str) -> None:
-    for words in top.get("study", {}).get("translations", {}).values():
-        translated = words.get("questionnaires", {})
-        if form.get("key") in translated:
-            translated[key] = translated.pop(form["key"])
-    form["key"] = key
+    translations = top.get("study", {}).get("translations", {}).values()
+    words = [own["questionnaires"] for own in translations if "questionnaires" in own]
+    _rekey_entry(form, forms_of(top), words, key)
+
+
+def _rekey_entry(entry: Table, entries: list[Table], words: list[Table], key: str) -> None:
+    """Rename an entry with its translations."""
+    others = {each.get("key") for each in entries if each is not entry}
+    named = [name for each in words for name in each]
+    _rekey(words, _name_to_move(entry.get("key"), key, others, named), key)
+    entry["key"] = key
+
+
+def _name_to_move(old: Any, new: str, others: set[Any], named: Iterable[Any]) -> Any:
+    """The name under which a renamed entry is referred to; None while another entry has it.
+
+    An entry that leaves a shared name gets back what it was referred to by before it took it.
+    """
+    if new in others:
+        return None
+    if old not in others:
+        return old
+    left = {name for name in named if name not in others}
+    return left.pop() if len(left) == 1 else None
+
+
+def _rekey(words: Iterable[Table], old: Any, new: str) -> None:
+    for each in words:
+        if old in each:
+            each[new] = each.pop(old)
 
 
 def _put_when(form: Table, when: str) -> None:
@@ -478,11 +516,9 @@ def _rename_criterion(top: Table, match: re.Match[str], key: str) -> bool:
     task, criterion = _criterion_at(top, match)
     if task is None or criterion is None:
         return False
-    for words in task.get("translations", {}).values():
-        translated = words.get("criteria", {})
-        if criterion.get("key") in translated:
-            translated[key] = translated.pop(criterion["key"])
-    criterion["key"] = key
+    translations = task.get("translations", {}).values()
+    words = [own["criteria"] for own in translations if "criteria" in own]
+    _rekey_entry(criterion, task["criteria"], words, key)
     return True
 
 

@@ -104,6 +104,42 @@ def test_translations_follow_the_questions_and_answers_that_they_translate() -> 
     assert words == {}
 
 
+def test_conditions_and_translations_follow_an_answer_that_moves_not_its_line() -> None:
+    top = with_questions("short")
+    put(top, f"{AT}.0.options", "Yes\nNo\nNot sure")
+    top["study"]["translations"] = {"de": {}}
+    at = "study.translations.de.questionnaires.questionnaire-1.questions.question-1"
+    put(top, f"{at}.options.Yes", "Ja")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    put(top, f"{AT}.0.refused.1", True)
+    first, second = top["questionnaires"][0]["questions"]
+    own = top["study"]["translations"]["de"]["questionnaires"]["questionnaire-1"]["questions"]
+    put(top, f"{AT}.0.options", "No\nYes\nNot sure")
+    assert own["question-1"]["options"] == {"Yes": "Ja"}
+    for lines in ("No\nNo\nNot sure", "Yes\nNo\nNot sure"):
+        put(top, f"{AT}.0.options", lines)
+        assert (first["screen_out"], second["show_if"]["answers"]) == (["No"], ["Yes"])
+    put(top, f"{AT}.0.options", "No\nYes\nPerhaps")
+    put(top, f"{AT}.0.options", "No\nOften\nPerhaps")
+    assert (first["screen_out"], second["show_if"]["answers"]) == (["No"], ["Often"])
+
+
+def test_a_question_renamed_through_a_key_of_another_takes_only_its_own_conditions() -> None:
+    top = with_questions("one", "short", "short")
+    top["study"]["translations"] = {"de": {}}
+    words = "study.translations.de.questionnaires.questionnaire-1.questions"
+    put(top, f"{words}.question-1.question", "Erste")
+    put(top, f"{words}.question-2.question", "Zweite")
+    press(top, "question-rule", place="0.2", rule="question-1")
+    press(top, "question-rule", place="0.3", rule="question-2")
+    for key in ("question-2", "first"):
+        put(top, f"{AT}.0.key", key)
+    rules = [each["show_if"]["question"] for each in top["questionnaires"][0]["questions"][2:]]
+    assert rules == ["first", "question-2"]
+    assert field_value(top, f"{words}.first.question") == "Erste"
+    assert field_value(top, f"{words}.question-2.question") == "Zweite"
+
+
 @pytest.mark.parametrize("button", ["remove", "question-kind"])
 def test_nothing_asks_for_answers_that_are_no_longer_there(button: str) -> None:
     top = with_questions("short")

@@ -18,6 +18,7 @@ from listening.design.draft_questionnaires import (
     kind_of,
     options_of,
     questions_of,
+    used_sets,
 )
 from listening.design.draft_toml import Table
 from listening.design.occasions import BETWEEN
@@ -54,8 +55,7 @@ def _ready_made(key: str, top: Table) -> dict[str, Any]:
 
 
 def _form(place: int, form: Mapping[str, Any], top: Table) -> dict[str, Any]:
-    use = form.get("use", [])
-    used = [name for name in ([use] if isinstance(use, str) else use) if name in TITLES]
+    used = used_sets(form)
     tasks = [each for each in top.get("tasks", []) if isinstance(each, dict)]
     when = form.get("when", "before")
     questions = questions_of(form)
