@@ -6,12 +6,19 @@ A place is that of a questionnaire or a question in study.toml, from 0: "1" or "
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from listening.design.draft_toml import Table, entry_of
 from listening.design.occasions import AFTER_TASK, BETWEEN, BETWEEN_BLOCKS
 from listening.design.questionnaires import CHOICES, LONGEST_OTHER, READY_MADE, UNTOLD
+from listening.design.studyfile.questionnaire_tables import (
+    LISTED,
+    MEASURED,
+    MOST_POINTS,
+    MOST_STEPS,
+    SCALED,
+)
 from listening.design.studyfile.study_toml import default_criteria
 from listening.methods import Method, method_named
 
@@ -39,13 +46,14 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of a kind that was just chosen
     "short": {"longest": LONGEST_OTHER},
     "long": {"longest": 1000},
 }
-LISTED, SCALED = ("one", "many"), ("scale", "slider")
 COMPARED = ("one", "scale", "slider", "number", "birth_date")  # kinds that may be covariates
 OF_ALL = ("key", "question", "help", "required", "prefer_not", "show_if")  # fields of all kinds
 OWN = re.compile(
     r"tasks\.(?P<of_task>\d+)\.criteria\.(?P<criterion>\d+)\.key"
     r"|questionnaires\.(?P<form>\d+)\.((?P<of_form>key|when|of\.(?P<task>\d+))"
-    r"|questions\.(?P<question>\d+)\.(?P<of_question>key|options|(leads|refused)\.(?P<answer>\d+)))"
+    r"|questions\.(?P<question>\d+)\.(?P<of_question>key|options"
+    r"|(leads|refused)\.((?P<answer>\d+)|gone\.(?P<gone>.+))))",
+    re.DOTALL,
 )
 PAIR = " = "  # between the stored value and the words of an answer
 LONGEST_PLACE = 9
@@ -84,7 +92,7 @@ def answers_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The answers to choose from, each as it is stored and as raters read it."""
     if question.get("kind") == "scale":
         low, high = question.get("low"), question.get("high")
-        if not (isinstance(low, int) and isinstance(high, int) and high - low < 12):
+        if not (isinstance(low, int) and isinstance(high, int) and high - low < MOST_POINTS):
             return []
         return [(str(point), str(point)) for point in range(low, high + 1)]
     if question.get("kind") not in LISTED:
@@ -101,6 +109,19 @@ def _pair(option: Any) -> tuple[str, str]:
 def deciders(form: Mapping[str, Any], place: int) -> list[Table]:
     """The questions before this one whose answers may decide whether it is asked."""
     return [each for each in questions_of(form)[:place] if each.get("kind") in CHOICES]
+
+
+def named_question(form: Mapping[str, Any], key: Any) -> Mapping[str, Any]:
+    """The question of a questionnaire with this key, its own or a ready-made one; {}: none."""
+    ready = [each for name in used_sets(form) for each in READY_MADE[name]]
+    named = [each for each in (*ready, *questions_of(form)) if each.get("key") == key]
+    return {name: value for each in named[:2] for name, value in each.items()}
+
+
+def answers_gone(question: Mapping[str, Any], given: Any) -> list[str]:
+    """The answers of a rule that are no longer answers of the question."""
+    known = [value for value, _ in answers_of(question)]
+    return [value for value in map(str, given or ()) if value not in known]
 
 
 # --- Fields that are no value of study.toml by themselves -----------------------------------------
@@ -121,7 +142,7 @@ def own_value(top: Table, match: re.Match[str]) -> Any:
     assert question is not None
     if match["of_question"] == "options":
         return "\n".join(_line(option) for option in question.get("options", []))
-    if match["answer"] is None:
+    if match["of_question"] == "key":
         return str(question.get("key", ""))
     table, name, values = _chosen(form, question, match)
     given = [str(each) for each in (table or {}).get(name, [])]
@@ -298,11 +319,13 @@ def _chosen(
     rule = question.get("show_if")
     if not isinstance(rule, dict):
         return None, "answers", []
-    named = (each for each in questions_of(form) if each.get("key") == rule.get("question"))
-    return rule, "answers", [value for value, _ in answers_of(next(named, {}))]
+    decider = named_question(form, rule.get("question"))
+    return rule, "answers", [value for value, _ in answers_of(decider)]
 
 
 def _value_at(values: list[str], match: re.Match[str]) -> str | None:
+    if match["gone"] is not None:
+        return match["gone"]
     place = int(match["answer"])
     return values[place] if place < len(values) else None
 
@@ -362,8 +385,7 @@ def choose_kind(top: Table, place: str, kind: str) -> str:
             own = words.get("questions", {}).get(question.get("key"), {})
             for value in [each for each in own.get("options", {}) if each not in kept]:
                 del own["options"][value]
-        if question["kind"] not in CHOICES:
-            _forget(form, question.get("key"))
+        _forget(form, question.get("key"), keep=[value for value, _ in answers_of(question)])
     return f"q{place.replace('.', '-')}-kind"
 
 
@@ -371,15 +393,28 @@ def _set_kind(question: Table, kind: str) -> None:
     before = kind_of(question)
     keeps = list(OF_ALL)
     keeps += ["covariate"] * (kind in COMPARED)
-    for alike in (LISTED, SCALED):
-        if kind in alike and before in alike:
-            keeps += ["options", "other", *UNTOLD]
-    if kind == "number" and before in SCALED:
+    if kind in LISTED and before in LISTED:
+        keeps += ["options", "other", *UNTOLD]
+    if kind in SCALED and before in SCALED:
+        keeps += ["options"]
+    if kind in MEASURED and before in MEASURED and _takes_limits(kind, question):
         keeps += ["low", "high"]
     own = {name: value for name, value in question.items() if name in keeps}
     question.clear()
     stored = "text" if kind in ("short", "long") else kind
     question.update({**DEFAULTS.get(kind, {}), **own, "kind": stored})
+    if kind in SCALED and "options" in question:
+        points = [str(n) for n in range(question["low"], question["high"] + 1)]
+        question["options"] = [each for each in question["options"] if _pair(each)[0] in points]
+
+
+def _takes_limits(kind: str, question: Mapping[str, Any]) -> bool:
+    """Whether a question of this kind may go from the lowest to the highest value of another."""
+    low, high = question.get("low"), question.get("high")
+    if kind == "number":
+        return True
+    most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
+    return isinstance(low, int) and isinstance(high, int) and 1 <= high - low < most
 
 
 def choose_rule(top: Table, place: str, key: str) -> str:
@@ -438,11 +473,14 @@ def remove(top: Table, place: str) -> str:
     return f"q{place.partition('.')[0]}-add"
 
 
-def _forget(form: Table, key: Any) -> None:
+def _forget(form: Table, key: Any, keep: Collection[str] = ()) -> None:
+    """Without the conditions on a question, but for those on answers to keep."""
     for each in questions_of(form):
         rule = each.get("show_if")
         if isinstance(rule, dict) and rule.get("question") == key:
-            del each["show_if"]
+            rule["answers"] = [value for value in rule.get("answers", []) if str(value) in keep]
+            if not rule["answers"]:
+                del each["show_if"]
 
 
 def _found(top: Table, place: str) -> tuple[Table | None, Table | None]:

@@ -71,6 +71,7 @@ def _task(
     option_names = _options_of(method)
     return {
         "place": place,
+        "anchor": f"task-{place}",
         "task": task,
         "method": method,
         "purpose": purpose_of(type(method)) if method else "",
