@@ -55,6 +55,7 @@ OWN = re.compile(
     r"|(leads|refused)\.((?P<answer>\d+)|gone\.(?P<gone>.+))))",
     re.DOTALL,
 )
+PLACEHOLDER = "Your question"  # of a question that was just added
 PAIR = " = "  # between the stored value and the words of an answer
 LONGEST_PLACE = 9
 
@@ -362,7 +363,7 @@ def add_question(top: Table, place: str, kind: str) -> str:
     if form is None or kind not in KINDS:
         return ""
     questions = form.setdefault("questions", [])
-    question: Table = {"key": _free("question", questions), "question": "Your question"}
+    question: Table = {"key": _free("question", questions), "question": PLACEHOLDER}
     questions.append(question)
     _set_kind(question, kind)
     return f"q{place}-{len(questions) - 1}-question"
@@ -505,7 +506,7 @@ def add_criterion(top: Table, place: str) -> str:
     criteria = _criteria(top, place)
     if criteria is None:
         return ""
-    criteria.append({"key": _free("criterion", criteria), "question": "Your question"})
+    criteria.append({"key": _free("criterion", criteria), "question": PLACEHOLDER})
     return f"t{place}-c{len(criteria) - 1}"
 
 

@@ -83,6 +83,14 @@ def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> No
     page = ada.get(f"/preview/drafts/{draft.code}/?form=1&lang=de", follow=True)
     assert page.redirect_chain[0][0].endswith("?lang=de&questionnaire=questionnaire-1")
     assert "Nearly done" in page.content.decode()
+    for page in ("questionnaires", "review"):  # the field, and a warning
+        told = ada.get(f"/drafts/{draft.code}/{page}/").content.decode()
+        assert "Raters would read “Your question”." in told
+    assert 'data-anchor="q1-0-question"' in told
+    draft.refresh_from_db()
+    words = {"questionnaires.1.questions.0.question": "Was it hard?"}
+    news = save(ada, draft, words).json()
+    assert "Raters would read" not in news["figures"]
     draft.refresh_from_db()
     save(ada, draft, {"questionnaires.1.questions.0.options": "Yes"})
     page = ada.get(f"/preview/drafts/{draft.code}/?questionnaire=questionnaire-1")
