@@ -88,7 +88,7 @@ def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> No
     assert findings["Raters would read “Your question”."].endswith("#q1-0-question")
     assert 'data-anchor="q1-0-question"' in review.content.decode()
     draft.refresh_from_db()
-    words = {"questionnaires.1.questions.0.question": "Was it hard?"}
+    words: dict[str, object] = {"questionnaires.1.questions.0.question": "Was it hard?"}
     news = save(ada, draft, words).json()
     assert "Raters would read" not in news["figures"]
     draft.refresh_from_db()
