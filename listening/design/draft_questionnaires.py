@@ -6,12 +6,19 @@ A place is that of a questionnaire or a question in study.toml, from 0: "1" or "
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from listening.design.draft_toml import Table, entry_of
 from listening.design.occasions import AFTER_TASK, BETWEEN, BETWEEN_BLOCKS
-from listening.design.questionnaires import CHOICES, LONGEST_OTHER, UNTOLD
+from listening.design.questionnaires import CHOICES, LONGEST_OTHER, READY_MADE, UNTOLD
+from listening.design.studyfile.questionnaire_tables import (
+    LISTED,
+    MEASURED,
+    MOST_POINTS,
+    MOST_STEPS,
+    SCALED,
+)
 from listening.design.studyfile.study_toml import default_criteria
 from listening.methods import Method, method_named
 
@@ -39,14 +46,16 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of a kind that was just chosen
     "short": {"longest": LONGEST_OTHER},
     "long": {"longest": 1000},
 }
-LISTED, SCALED = ("one", "many"), ("scale", "slider")
 COMPARED = ("one", "scale", "slider", "number", "birth_date")  # kinds that may be covariates
 OF_ALL = ("key", "question", "help", "required", "prefer_not", "show_if")  # fields of all kinds
 OWN = re.compile(
     r"tasks\.(?P<of_task>\d+)\.criteria\.(?P<criterion>\d+)\.key"
     r"|questionnaires\.(?P<form>\d+)\.((?P<of_form>key|when|of\.(?P<task>\d+))"
-    r"|questions\.(?P<question>\d+)\.(?P<of_question>key|options|(leads|refused)\.(?P<answer>\d+)))"
+    r"|questions\.(?P<question>\d+)\.(?P<of_question>key|options"
+    r"|(leads|refused)\.((?P<answer>\d+)|gone\.(?P<gone>.+))))",
+    re.DOTALL,
 )
+PLACEHOLDER = "Your question"  # of a question that was just added
 PAIR = " = "  # between the stored value and the words of an answer
 LONGEST_PLACE = 9
 
@@ -65,6 +74,12 @@ def questions_of(form: Mapping[str, Any]) -> list[Table]:
     return [each for each in form.get("questions", []) if isinstance(each, dict)]
 
 
+def used_sets(form: Mapping[str, Any]) -> list[str]:
+    """The ready-made sets that a questionnaire begins with."""
+    use = form.get("use", [])
+    return [name for name in ([use] if isinstance(use, str) else use) if name in READY_MADE]
+
+
 def kind_of(question: Mapping[str, Any]) -> str:
     """The kind as researchers choose it; "" of a changed ready-made question."""
     kind = str(question.get("kind", ""))
@@ -78,7 +93,7 @@ def answers_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The answers to choose from, each as it is stored and as raters read it."""
     if question.get("kind") == "scale":
         low, high = question.get("low"), question.get("high")
-        if not (isinstance(low, int) and isinstance(high, int) and high - low < 12):
+        if not (isinstance(low, int) and isinstance(high, int) and high - low < MOST_POINTS):
             return []
         return [(str(point), str(point)) for point in range(low, high + 1)]
     if question.get("kind") not in LISTED:
@@ -95,6 +110,19 @@ def _pair(option: Any) -> tuple[str, str]:
 def deciders(form: Mapping[str, Any], place: int) -> list[Table]:
     """The questions before this one whose answers may decide whether it is asked."""
     return [each for each in questions_of(form)[:place] if each.get("kind") in CHOICES]
+
+
+def named_question(form: Mapping[str, Any], key: Any) -> Mapping[str, Any]:
+    """The question of a questionnaire with this key, its own or a ready-made one; {}: none."""
+    ready = [each for name in used_sets(form) for each in READY_MADE[name]]
+    named = [each for each in (*ready, *questions_of(form)) if each.get("key") == key]
+    return {name: value for each in named[:2] for name, value in each.items()}
+
+
+def answers_gone(question: Mapping[str, Any], given: Any) -> list[str]:
+    """The answers of a rule that are no longer answers of the question."""
+    known = [value for value, _ in answers_of(question)]
+    return [value for value in map(str, given or ()) if value not in known]
 
 
 # --- Fields that are no value of study.toml by themselves -----------------------------------------
@@ -115,7 +143,7 @@ def own_value(top: Table, match: re.Match[str]) -> Any:
     assert question is not None
     if match["of_question"] == "options":
         return "\n".join(_line(option) for option in question.get("options", []))
-    if match["answer"] is None:
+    if match["of_question"] == "key":
         return str(question.get("key", ""))
     table, name, values = _chosen(form, question, match)
     given = [str(each) for each in (table or {}).get(name, [])]
@@ -159,7 +187,7 @@ def _line(option: Any) -> str:
 
 
 def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
-    """Answers by their lines; where one is only said otherwise, what refers to it follows."""
+    """Answers by their lines; where a value is replaced at its place, what refers to it follows."""
     before = [value for value, _ in options_of(question)]
     options: list[Any] = []
     for line in filter(None, map(str.strip, lines.splitlines())):
@@ -170,7 +198,8 @@ def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
     if not options and question.get("kind") in SCALED:
         del question["options"]
     after = [value for value, _ in map(_pair, options)]
-    renamed = dict(zip(before, after, strict=True)) if len(before) == len(after) else {}
+    pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
+    renamed = {old: new for old, new in pairs if old not in after and new not in before}
     if question.get("kind") in LISTED:
         _follow(form, question, renamed)
     for words in _translated(top, form):
@@ -205,21 +234,52 @@ def _rules_of(form: Mapping[str, Any], key: Any) -> Iterator[Table]:
 
 
 def _rename_question(top: Table, form: Table, question: Table, key: str) -> None:
-    for words in _translated(top, form):
-        questions = words.get("questions", {})
-        if question.get("key") in questions:
-            questions[key] = questions.pop(question["key"])
-    for rule in _rules_of(form, question.get("key")):
-        rule["question"] = key
+    """With its translations and the conditions on it, unless another question has its name."""
+    questions = questions_of(form)
+    others = {each.get("key") for each in questions if each is not question}
+    others |= {each["key"] for name in used_sets(form) for each in READY_MADE[name]}
+    words = [own["questions"] for own in _translated(top, form) if "questions" in own]
+    rules = [rule for each in questions if isinstance(rule := each.get("show_if"), dict)]
+    named = [*(name for each in words for name in each), *(rule.get("question") for rule in rules)]
+    moving = _name_to_move(question.get("key"), key, others, named)
+    _rekey(words, moving, key)
+    for rule in rules:
+        if moving is not None and rule.get("question") == moving:
+            rule["question"] = key
     question["key"] = key
 
 
 def _rename_form(top: Table, form: Table, key: str) -> None:
-    for words in top.get("study", {}).get("translations", {}).values():
-        translated = words.get("questionnaires", {})
-        if form.get("key") in translated:
-            translated[key] = translated.pop(form["key"])
-    form["key"] = key
+    translations = top.get("study", {}).get("translations", {}).values()
+    words = [own["questionnaires"] for own in translations if "questionnaires" in own]
+    _rekey_entry(form, forms_of(top), words, key)
+
+
+def _rekey_entry(entry: Table, entries: list[Table], words: list[Table], key: str) -> None:
+    """Rename an entry with its translations."""
+    others = {each.get("key") for each in entries if each is not entry}
+    named = [name for each in words for name in each]
+    _rekey(words, _name_to_move(entry.get("key"), key, others, named), key)
+    entry["key"] = key
+
+
+def _name_to_move(old: Any, new: str, others: set[Any], named: Iterable[Any]) -> Any:
+    """The name under which a renamed entry is referred to; None while another entry has it.
+
+    An entry that leaves a shared name gets back what it was referred to by before it took it.
+    """
+    if new in others:
+        return None
+    if old not in others:
+        return old
+    left = {name for name in named if name not in others}
+    return left.pop() if len(left) == 1 else None
+
+
+def _rekey(words: Iterable[Table], old: Any, new: str) -> None:
+    for each in words:
+        if old in each:
+            each[new] = each.pop(old)
 
 
 def _put_when(form: Table, when: str) -> None:
@@ -260,11 +320,13 @@ def _chosen(
     rule = question.get("show_if")
     if not isinstance(rule, dict):
         return None, "answers", []
-    named = (each for each in questions_of(form) if each.get("key") == rule.get("question"))
-    return rule, "answers", [value for value, _ in answers_of(next(named, {}))]
+    decider = named_question(form, rule.get("question"))
+    return rule, "answers", [value for value, _ in answers_of(decider)]
 
 
 def _value_at(values: list[str], match: re.Match[str]) -> str | None:
+    if match["gone"] is not None:
+        return match["gone"]
     place = int(match["answer"])
     return values[place] if place < len(values) else None
 
@@ -301,7 +363,7 @@ def add_question(top: Table, place: str, kind: str) -> str:
     if form is None or kind not in KINDS:
         return ""
     questions = form.setdefault("questions", [])
-    question: Table = {"key": _free("question", questions), "question": "Your question"}
+    question: Table = {"key": _free("question", questions), "question": PLACEHOLDER}
     questions.append(question)
     _set_kind(question, kind)
     return f"q{place}-{len(questions) - 1}-question"
@@ -324,8 +386,7 @@ def choose_kind(top: Table, place: str, kind: str) -> str:
             own = words.get("questions", {}).get(question.get("key"), {})
             for value in [each for each in own.get("options", {}) if each not in kept]:
                 del own["options"][value]
-        if question["kind"] not in CHOICES:
-            _forget(form, question.get("key"))
+        _forget(form, question.get("key"), keep=[value for value, _ in answers_of(question)])
     return f"q{place.replace('.', '-')}-kind"
 
 
@@ -333,15 +394,28 @@ def _set_kind(question: Table, kind: str) -> None:
     before = kind_of(question)
     keeps = list(OF_ALL)
     keeps += ["covariate"] * (kind in COMPARED)
-    for alike in (LISTED, SCALED):
-        if kind in alike and before in alike:
-            keeps += ["options", "other", *UNTOLD]
-    if kind == "number" and before in SCALED:
+    if kind in LISTED and before in LISTED:
+        keeps += ["options", "other", *UNTOLD]
+    if kind in SCALED and before in SCALED:
+        keeps += ["options"]
+    if kind in MEASURED and before in MEASURED and _takes_limits(kind, question):
         keeps += ["low", "high"]
     own = {name: value for name, value in question.items() if name in keeps}
     question.clear()
     stored = "text" if kind in ("short", "long") else kind
     question.update({**DEFAULTS.get(kind, {}), **own, "kind": stored})
+    if kind in SCALED and "options" in question:
+        points = [str(n) for n in range(question["low"], question["high"] + 1)]
+        question["options"] = [each for each in question["options"] if _pair(each)[0] in points]
+
+
+def _takes_limits(kind: str, question: Mapping[str, Any]) -> bool:
+    """Whether a question of this kind may go from the lowest to the highest value of another."""
+    low, high = question.get("low"), question.get("high")
+    if kind == "number":
+        return True
+    most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
+    return isinstance(low, int) and isinstance(high, int) and 1 <= high - low < most
 
 
 def choose_rule(top: Table, place: str, key: str) -> str:
@@ -400,11 +474,14 @@ def remove(top: Table, place: str) -> str:
     return f"q{place.partition('.')[0]}-add"
 
 
-def _forget(form: Table, key: Any) -> None:
+def _forget(form: Table, key: Any, keep: Collection[str] = ()) -> None:
+    """Without the conditions on a question, but for those on answers to keep."""
     for each in questions_of(form):
         rule = each.get("show_if")
         if isinstance(rule, dict) and rule.get("question") == key:
-            del each["show_if"]
+            rule["answers"] = [value for value in rule.get("answers", []) if str(value) in keep]
+            if not rule["answers"]:
+                del each["show_if"]
 
 
 def _found(top: Table, place: str) -> tuple[Table | None, Table | None]:
@@ -429,7 +506,7 @@ def add_criterion(top: Table, place: str) -> str:
     criteria = _criteria(top, place)
     if criteria is None:
         return ""
-    criteria.append({"key": _free("criterion", criteria), "question": "Your question"})
+    criteria.append({"key": _free("criterion", criteria), "question": PLACEHOLDER})
     return f"t{place}-c{len(criteria) - 1}"
 
 
@@ -478,11 +555,9 @@ def _rename_criterion(top: Table, match: re.Match[str], key: str) -> bool:
     task, criterion = _criterion_at(top, match)
     if task is None or criterion is None:
         return False
-    for words in task.get("translations", {}).values():
-        translated = words.get("criteria", {})
-        if criterion.get("key") in translated:
-            translated[key] = translated.pop(criterion["key"])
-    criterion["key"] = key
+    translations = task.get("translations", {}).values()
+    words = [own["criteria"] for own in translations if "criteria" in own]
+    _rekey_entry(criterion, task["criteria"], words, key)
     return True
 
 

@@ -141,8 +141,9 @@ OLDEST = 120  # years
 UNTOLD = ("screen_out", "screen_out_unless")  # the rater's page must not betray them
 NOT_ON_PAGE = (*UNTOLD, "other", "covariate")
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
-WRITTEN_NUMBER = re.compile(r"[-+]?\d{1,15}([.,]\d{1,15})?")
-THOUSANDS = re.compile(r"[-+]?\d+,\d{3}")
+WRITTEN_NUMBER = re.compile(r"[-+]?(\d{1,15}|(\d{1,15})?[.,]\d{1,15})")
+THOUSANDS = re.compile(r"[-+]?(?!0)\d{1,3},\d{3}")
+POINTS = str.maketrans({"−": "-", "٫": ".", "．": ".", "，": ","})  # of other scripts
 
 MISSING = gettext_noop("Please answer this question.")
 CHOOSE = gettext_noop("Please choose one of the answers.")
@@ -440,7 +441,7 @@ def without_controls(text: str) -> str:
 
 def _number(question: Question, answer: Any, values: list[str]) -> float:
     low, high = question["low"], question["high"]
-    number = _read_number(answer)
+    number = _read_number(answer, low, high)
     below, above = low is not None and number < low, high is not None and number > high
     if (below or above) and low is not None and high is not None:
         raise _Unfit(BETWEEN, low=low, high=high)
@@ -476,15 +477,24 @@ def _age(question: Question, answer: Any, values: list[str]) -> int:
     return age
 
 
-def _read_number(answer: Any) -> float:
-    """Digits of any script, with a point or a comma before the decimals; 1,000 is unclear."""
+def _read_number(answer: Any, low: float | None, high: float | None) -> float:
+    """Digits of any script, with a point or a comma before the decimals.
+
+    1,750 is unclear where the limits allow both 1.75 and 1750.
+    """
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
         raise _Unfit(NO_NUMBER)
-    written = str(answer).strip().replace("−", "-")
-    if not WRITTEN_NUMBER.fullmatch(written) or THOUSANDS.fullmatch(written):
+    written = str(answer).strip().translate(POINTS)
+    if not WRITTEN_NUMBER.fullmatch(written):
         raise _Unfit(NO_NUMBER)
     number = float(written.replace(",", "."))
+    if THOUSANDS.fullmatch(written) and _is_within(number * 1000, low, high):
+        raise _Unfit(NO_NUMBER)
     return int(number) if number.is_integer() else number
+
+
+def _is_within(number: float, low: float | None, high: float | None) -> bool:
+    return (low is None or number >= low) and (high is None or number <= high)
 
 
 _KINDS: dict[str, Callable[[Question, Any, list[str]], Any]] = {

@@ -32,6 +32,20 @@ def table() -> dict[str, Any]:
     return {"study": study, "tasks": [task], "sources": [{"key": "lab", "kind": "panel"}]}
 
 
+def test_a_label_above_the_highest_point_is_shown_so_that_it_can_be_cleared() -> None:
+    top = table()
+    options = "tasks.0.criteria.0.options"
+    put(top, f"{options}.points", "7")
+    put(top, f"{options}.names.7", "very hard")
+    put(top, f"{options}.points", "5")
+    (task,) = question_fields(top, [])
+    gone = [step["label"] for step in task["criteria"][0]["steps"] if step.get("gone")]
+    assert gone == ["7"]
+    put(top, f"{options}.names.7", "")
+    (task,) = question_fields(top, [])
+    assert [step["label"] for step in task["criteria"][0]["steps"]] == list("12345")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -42,11 +42,21 @@ from listening.web.researcher.draft_places import (
 from tests.listening.test_findings_words import of_a_folder
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "researcher"
-TOP = {"tasks": [{"key": "mos", "title": "How natural?"}, {"key": "ab"}]}
+TOP = {
+    "tasks": [
+        {"key": "mos", "title": "How natural?"},
+        {"key": "ab", "criteria": [{"key": "a"}, {"key": "b"}]},
+    ]
+}
 ROWS = [{"file": "audio/vits/s1.wav"}, {"file": "audio/vits/s2.wav"}]
 SAID = {
     "tasks[2].block_size": ("draft-raters", "task “ab”, Screens in a block, traps apart", "b1"),
     "tasks[1].criteria[1].question": ("draft-questions", "task “How natural?”, Question", "t0-c0"),
+    "tasks[2].criteria[2].options.names": (
+        "draft-questions",
+        "task “ab”, question 2, Words at answers",
+        "t1-c1-names",
+    ),
     "tasks[1].traps.kinds[1].count": ("draft-raters", "task “How natural?”, Traps in a set", "tp0"),
     "tasks[1].options.step": (
         "draft-questions",
@@ -93,7 +103,7 @@ def test_every_anchor_is_an_id_of_its_page() -> None:
     pages = "".join(path.read_text("utf-8") for path in TEMPLATES.glob("*draft*.html"))
     pages += "".join(path.read_text("utf-8") for path in TEMPLATES.glob("_sounds*.html"))
     ids = {re.sub(r"\{\{ n \}\}", "{n}", each) for each in re.findall(r'id="([^"]+)"', pages)}
-    ids |= {"t{n}-c0"}  # {{ criterion.place }}
+    ids = {each.replace("{{ criterion.place }}", "{c}") for each in ids} | {"t{n}-c0"}
     ids = {each.replace("q{{ each.id }}", "q{n}-{q}") for each in ids}
     ids |= {"q{n}-{q}-{key}", "q{n}-{key}"}  # each of their fields has one
     ids |= {

@@ -11,6 +11,8 @@ from listening.design.draft_fields import UnknownField, field_value, put
 from listening.design.draft_questionnaires import KINDS, OF_CRITERIA, PARTS, WHENS
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionnaire_tables import read_questionnaires
+from listening.web.researcher.draft_forms import questionnaire_fields
+from listening.web.researcher.draft_places import field_at
 
 AT = "questionnaires.0.questions"
 
@@ -104,12 +106,106 @@ def test_translations_follow_the_questions_and_answers_that_they_translate() -> 
     assert words == {}
 
 
+def test_conditions_and_translations_follow_an_answer_that_moves_not_its_line() -> None:
+    top = with_questions("short")
+    put(top, f"{AT}.0.options", "Yes\nNo\nNot sure")
+    top["study"]["translations"] = {"de": {}}
+    at = "study.translations.de.questionnaires.questionnaire-1.questions.question-1"
+    put(top, f"{at}.options.Yes", "Ja")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    put(top, f"{AT}.0.refused.1", True)
+    first, second = top["questionnaires"][0]["questions"]
+    own = top["study"]["translations"]["de"]["questionnaires"]["questionnaire-1"]["questions"]
+    put(top, f"{AT}.0.options", "No\nYes\nNot sure")
+    assert own["question-1"]["options"] == {"Yes": "Ja"}
+    for lines in ("No\nNo\nNot sure", "Yes\nNo\nNot sure"):
+        put(top, f"{AT}.0.options", lines)
+        assert (first["screen_out"], second["show_if"]["answers"]) == (["No"], ["Yes"])
+    put(top, f"{AT}.0.options", "No\nYes\nPerhaps")
+    put(top, f"{AT}.0.options", "No\nOften\nPerhaps")
+    assert (first["screen_out"], second["show_if"]["answers"]) == (["No"], ["Often"])
+
+
+def test_a_question_renamed_through_a_key_of_another_takes_only_its_own_conditions() -> None:
+    top = with_questions("one", "short", "short")
+    top["study"]["translations"] = {"de": {}}
+    words = "study.translations.de.questionnaires.questionnaire-1.questions"
+    put(top, f"{words}.question-1.question", "Erste")
+    put(top, f"{words}.question-2.question", "Zweite")
+    press(top, "question-rule", place="0.2", rule="question-1")
+    press(top, "question-rule", place="0.3", rule="question-2")
+    for key in ("question-2", "first"):
+        put(top, f"{AT}.0.key", key)
+    rules = [each["show_if"]["question"] for each in top["questionnaires"][0]["questions"][2:]]
+    assert rules == ["first", "question-2"]
+    assert field_value(top, f"{words}.first.question") == "Erste"
+    assert field_value(top, f"{words}.question-2.question") == "Zweite"
+
+
 @pytest.mark.parametrize("button", ["remove", "question-kind"])
 def test_nothing_asks_for_answers_that_are_no_longer_there(button: str) -> None:
     top = with_questions("short")
     press(top, "question-rule", place="0.1", rule="question-1")
     press(top, button, place="0.0", kind="number")
     assert "show_if" not in top["questionnaires"][0]["questions"][-1]
+
+
+def test_another_kind_keeps_what_fits_it() -> None:
+    top = with_questions("short", "scale", "short")
+    put(top, f"{AT}.0.options", "a\nb\nc")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    press(top, "question-rule", place="0.3", rule="question-3")
+    put(top, f"{AT}.0.refused.2", True)
+    put(top, f"{AT}.2.refused.0", True)
+    put(top, f"{AT}.2.high", "7")
+    put(top, f"{AT}.2.options", "1 = low\n7 = high")
+    press(top, "question-kind", place="0.0", kind="many")
+    press(top, "question-kind", place="0.2", kind="slider")
+    first, second, third, fourth = top["questionnaires"][0]["questions"]
+    assert (first["options"], first["screen_out"]) == (["a", "b", "c"], ["c"])
+    assert second["show_if"] == {"question": "question-1", "answers": ["a"]}
+    assert (third["low"], third["high"], len(third["options"])) == (1, 7, 2)
+    assert "screen_out" not in third
+    assert "show_if" not in fourth
+    put(top, f"{AT}.2.high", "100")
+    press(top, "question-kind", place="0.2", kind="scale")
+    assert (third["low"], third["high"]) == (1, 5)
+    assert third["options"] == [{"value": "1", "text": "low"}]
+    press(top, "question-kind", place="0.0", kind="scale")
+    assert "show_if" not in second
+
+
+def test_an_answer_that_is_gone_is_shown_where_a_rule_names_it_and_can_be_unticked() -> None:
+    top = with_questions("short")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    put(top, f"{AT}.0.refused.1", True)
+    put(top, f"{AT}.0.options", "Never\nOften\nDaily")
+    (form,) = questionnaire_fields(top)["forms"]
+    ticks = [*form["questions"][0]["refused"], *form["questions"][1]["leads"]]
+    gone = [each["name"] for each in ticks if each["gone"] and each["ticked"]]
+    assert gone == [f"{AT}.0.refused.gone.No", f"{AT}.1.leads.gone.Yes"]
+    put(top, f"{AT}.1.leads.1", True)
+    for name in gone:
+        put(top, name, False)
+    first, second = top["questionnaires"][0]["questions"]
+    assert "screen_out" not in first
+    assert second["show_if"]["answers"] == ["Often"]
+
+
+def test_a_question_above_the_one_that_decides_can_be_shown_always() -> None:
+    top = with_questions("short")
+    press(top, "question-rule", place="0.1", rule="question-1")
+    press(top, "move-up", place="0.1")
+    (form,) = questionnaire_fields(top)["forms"]
+    moved = form["questions"][0]
+    assert moved["rules"] == [("question-1", "Your question", True)]
+    assert [each["words"] for each in moved["leads"] if each["ticked"]] == ["Yes"]
+    notes = Notebook()
+    read_questionnaires(top["questionnaires"], notes)
+    (problem,) = notes.in_order()
+    assert field_at(problem.place)[2] == "q0-0-show_if"
+    press(top, "question-rule", place="0.0", rule="")
+    assert "show_if" not in top["questionnaires"][0]["questions"][0]
 
 
 def test_the_tasks_of_a_questionnaire_are_ticked() -> None:

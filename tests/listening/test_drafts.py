@@ -83,6 +83,14 @@ def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> No
     page = ada.get(f"/preview/drafts/{draft.code}/?form=1&lang=de", follow=True)
     assert page.redirect_chain[0][0].endswith("?lang=de&questionnaire=questionnaire-1")
     assert "Nearly done" in page.content.decode()
+    review = ada.get(f"/drafts/{draft.code}/review/")
+    findings = {each.what: each.address for each in review.context["findings"]}
+    assert findings["Raters would read “Your question”."].endswith("#q1-0-question")
+    assert 'data-anchor="q1-0-question"' in review.content.decode()
+    draft.refresh_from_db()
+    words: dict[str, object] = {"questionnaires.1.questions.0.question": "Was it hard?"}
+    news = save(ada, draft, words).json()
+    assert "Raters would read" not in news["figures"]
     draft.refresh_from_db()
     save(ada, draft, {"questionnaires.1.questions.0.options": "Yes"})
     page = ada.get(f"/preview/drafts/{draft.code}/?questionnaire=questionnaire-1")

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+import tomli_w
 
 from listening.design import questionnaires
 from listening.design.questionnaires import (
@@ -159,7 +160,9 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("age", 100, "a number from 18 to 99"),
         ("age", "thirty", "in digits"),
         ("age", "1e2", "in digits"),
-        ("age", "1,000", "in digits"),
+        ("age", "1,000", "a number from 18 to 99"),
+        ("age", "20,5,1", "in digits"),
+        ("age", "1.000,5", "in digits"),
         ("age", "1" * 400, "in digits"),
         ("age", True, "in digits"),
         ("age", float("nan"), "in digits"),
@@ -191,6 +194,34 @@ def test_numbers_are_read_as_people_write_them(written: Any, number: float) -> N
     kept = checked(about(), {**WHOLE, "age": written})["age"]
     assert kept == number
     assert isinstance(kept, type(number))
+
+
+@pytest.mark.parametrize(
+    ("written", "low", "high", "number"),
+    [
+        (".5", None, None, 0.5),
+        ("-,5", None, None, -0.5),
+        ("١٫٧", None, None, 1.7),
+        ("1,750", 0, 3, 1.75),
+        ("0,750", None, None, 0.75),
+        ("1,750", 0, None, None),  # 1.75 or 1750
+        ("١,٧٥٠", None, None, None),
+        (".", None, None, None),
+    ],
+)
+def test_one_separator_is_the_decimal_sign_unless_the_limits_allow_thousands(
+    written: str, low: float | None, high: float | None, number: float | None
+) -> None:
+    question = {"key": "n", "question": "How much?", "kind": "number", "low": low, "high": high}
+    given = {name: value for name, value in question.items() if value is not None}
+    form = {"key": "q", "when": "before", "questions": [given]}
+    ((asked,), problems) = read(tomli_w.dumps({"questionnaires": [form]}))
+    assert problems == []
+    if number is None:
+        with pytest.raises(Incorrect, match="in digits"):
+            checked(asked, {"n": written})
+    else:
+        assert checked(asked, {"n": written}) == {"n": number}
 
 
 def test_who_prefers_not_to_say_has_answered() -> None:

@@ -897,12 +897,16 @@ class Question(Table):
         False,
     )
     low: Annotated[float, WIDE, POINT] = declare(
-        PLAN, "Lowest", "lower limit of a `number`; first point of a `scale` or `slider`", None
+        PLAN,
+        "Lowest",
+        "lower limit of a `number`; first point of a `scale` or `slider`, a whole number",
+        None,
     )
     high: Annotated[float, WIDE, POINT] = declare(
         PLAN,
         "Highest",
-        "upper limit of a `number`; last point of a `scale` (at most 11 points) or `slider`",
+        "upper limit of a `number`; last point of a `scale` (at most 11 points) or `slider`, a "
+        "whole number",
         None,
     )
     longest: Annotated[int, Field(ge=1, le=5_000)] = declare(

@@ -68,9 +68,11 @@ def _task(
     options = task.get("options", {})
     role = roles(dict(top))
     steps, criteria = _steps(method, options), _criteria(method, task, place)
+    steps += _labels_gone(method, options, options.get("names") or {})
     option_names = _options_of(method)
     return {
         "place": place,
+        "anchor": f"task-{place}",
         "task": task,
         "method": method,
         "purpose": purpose_of(type(method)) if method else "",
@@ -200,11 +202,8 @@ def languages_of(top: Mapping[str, Any]) -> list[str]:
 
 def _steps(method: Method | None, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The answers with their words; a scale of more than a dozen is a slider."""
-    if method is None:
-        return []
-    try:
-        scale: Scale = method.scale(options)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    scale = _scale(method, options)
+    if scale is None:
         return []
     named = options.get("names") or {}
     whole = [s for s in scale.steps if s.label.lstrip("-").isdecimal() or not _is_number(s.label)]
@@ -212,6 +211,28 @@ def _steps(method: Method | None, options: Mapping[str, Any]) -> list[dict[str, 
         {"label": step.label, "words": named.get(step.label, ""), "own": step.text}
         for step in whole
         if len(whole) <= 12
+    ]
+
+
+def _scale(method: Method | None, options: Mapping[str, Any]) -> Scale | None:
+    """The scale of a method; None where its options do not fit it."""
+    if method is None:
+        return None
+    try:
+        return method.scale(options)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _labels_gone(
+    method: Method | None, options: Mapping[str, Any], named: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Words at points that the scale no longer has, so that they can be cleared."""
+    scale = _scale(method, options)
+    return [
+        {"label": label, "words": words, "given": words, "own": "", "gone": True}
+        for label, words in named.items()
+        if scale is not None and label not in scale.labels
     ]
 
 
@@ -241,14 +262,16 @@ def _own_steps(
 ) -> list[dict[str, Any]]:
     """The answers of a criterion, with words of its own over those of the task."""
     named = own.get("names") or {}
-    return [
+    options = {**of_task, **{k: v for k, v in own.items() if k != "names"}}
+    steps = [
         {
             "label": step["label"],
             "given": named.get(step["label"], ""),
             "own": step["words"] or step["own"],
         }
-        for step in _steps(method, {**of_task, **{k: v for k, v in own.items() if k != "names"}})
+        for step in _steps(method, options)
     ]
+    return steps + _labels_gone(method, options, named)
 
 
 # --- Raters ---------------------------------------------------------------------------------------

@@ -9,19 +9,28 @@ from listening.design.draft_fields import SCREEN_OUTS, field_value
 from listening.design.draft_questionnaires import (
     COMPARED,
     KINDS,
-    LISTED,
-    SCALED,
     WHENS,
+    answers_gone,
     answers_of,
     deciders,
     forms_of,
     kind_of,
+    named_question,
     options_of,
     questions_of,
+    used_sets,
 )
 from listening.design.draft_toml import Table
 from listening.design.occasions import BETWEEN
-from listening.design.questionnaires import CHOICES, READY_MADE, TITLES, default_title
+from listening.design.questionnaires import (
+    CHOICES,
+    PREFER_NOT,
+    PREFER_NOT_TEXT,
+    READY_MADE,
+    TITLES,
+    default_title,
+)
+from listening.design.studyfile.questionnaire_tables import LISTED, MEASURED, SCALED
 from listening.web.researcher.draft_fields import language_words, languages_of, translated_word
 
 SCREEN_OUT_WORDS = {
@@ -54,8 +63,7 @@ def _ready_made(key: str, top: Table) -> dict[str, Any]:
 
 
 def _form(place: int, form: Mapping[str, Any], top: Table) -> dict[str, Any]:
-    use = form.get("use", [])
-    used = [name for name in ([use] if isinstance(use, str) else use) if name in TITLES]
+    used = used_sets(form)
     tasks = [each for each in top.get("tasks", []) if isinstance(each, dict)]
     when = form.get("when", "before")
     questions = questions_of(form)
@@ -64,7 +72,6 @@ def _form(place: int, form: Mapping[str, Any], top: Table) -> dict[str, Any]:
         "anchor": f"q{place}",
         "entry": form,
         "when": when,
-        "is_own": bool(questions) or not used,
         "usual_title": default_title(used),
         "used": [TITLES[name] for name in used],
         "tasks": [
@@ -110,9 +117,9 @@ def _question(place: int, question: Mapping[str, Any], form: int, top: Table) ->
     entry, kind, at = forms_of(top)[form], kind_of(question), f"questionnaires.{form}.questions"
     when = entry.get("when", "before")
     questions, rule = questions_of(entry), question.get("show_if")
-    asked = str(rule.get("question", "")) if isinstance(rule, dict) else ""
-    earlier = deciders(entry, place)
-    named = next((each for each in earlier if each.get("key") == asked), {})
+    rule = rule if isinstance(rule, dict) else {}
+    asked = str(rule.get("question", ""))
+    decider = named_question(entry, asked)
     return {
         "at": f"{form}.{place}",
         "id": f"{form}-{place}",
@@ -124,26 +131,37 @@ def _question(place: int, question: Mapping[str, Any], form: int, top: Table) ->
         "kind_words": KINDS.get(kind, ""),
         "lists": kind in LISTED,
         "is_scaled": kind in SCALED,
-        "is_measured": kind in (*SCALED, "number"),
+        "is_measured": kind in MEASURED,
         "is_text": kind in ("short", "long"),
         "required": question.get("required", True) is not False,
         "may_compare": kind in COMPARED and when not in BETWEEN,
         "options": field_value(top, f"{at}.{place}.options"),
-        "rules": [
-            (str(each.get("key", "")), each.get("question", ""), each.get("key") == asked)
-            for each in earlier
-        ],
+        "rules": _rules(entry, place, asked),
         "rule": asked,
-        "leads": _ticks(top, f"{at}.{place}.leads", answers_of(named)),
-        "refused": _ticks(top, f"{at}.{place}.refused", answers_of(question))
+        "leads": _ticks(top, f"{at}.{place}.leads", decider, rule.get("answers")),
+        "refused": _ticks(top, f"{at}.{place}.refused", question, question.get("screen_out"))
         if kind in CHOICES and when == "before"
         else [],
         "last": place == len(questions) - 1,
     }
 
 
-def _ticks(top: Table, name: str, answers: list[tuple[str, str]]) -> list[dict[str, Any]]:
+def _rules(form: Mapping[str, Any], place: int, asked: str) -> list[tuple[str, str, bool]]:
+    """The earlier questions that may decide whether one is asked, and the one that does."""
+    earlier = {str(each.get("key", "")): each.get("question", "") for each in deciders(form, place)}
+    if asked and asked not in earlier:
+        earlier[asked] = named_question(form, asked).get("question", asked)
+    return [(key, words, key == asked) for key, words in earlier.items()]
+
+
+def _ticks(top: Table, name: str, decider: Mapping[str, Any], given: Any) -> list[dict[str, Any]]:
+    """The answers of a rule to tick, also those that are gone, so that they can be unticked."""
+    answers = [(str(n), words, False) for n, (_, words) in enumerate(answers_of(decider))]
+    for value in answers_gone(decider, given):
+        declined = value == PREFER_NOT and decider.get("prefer_not")
+        answers.append((f"gone.{value}", PREFER_NOT_TEXT if declined else value, not declined))
     return [
-        {"name": f"{name}.{n}", "words": words, "ticked": field_value(top, f"{name}.{n}")}
-        for n, (_, words) in enumerate(answers)
+        {"name": f"{name}.{each}", "words": words, "gone": gone}
+        | {"ticked": field_value(top, f"{name}.{each}")}
+        for each, words, gone in answers
     ]

@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from listening.design.draft_questionnaires import PLACEHOLDER
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
+from listening.studies.findings import Finding, warning
 from listening.web.researcher.draft_places import (
+    CRITERION,
     FORM,
     NOWHERE,
     PAGES,
@@ -42,6 +45,37 @@ def shown_mistakes(
     return [_shown_mistake(each, top, rows) for each in grouped]
 
 
+def placeholder_findings(top: Mapping[str, Any]) -> list[Finding]:
+    """Questions that still have the words with which a button added them."""
+    lists = [(f"tasks[{n}].criteria", task.get("criteria")) for n, task in _entries(top, "tasks")]
+    forms = _entries(top, "questionnaires")
+    lists += [(f"questionnaires[{n}].questions", form.get("questions")) for n, form in forms]
+    places = [
+        f"{name}[{n}].question"
+        for name, questions in lists
+        for n, each in enumerate(questions or (), start=1)
+        if isinstance(each, dict) and each.get("question") == PLACEHOLDER
+    ]
+    what = f"Raters would read “{PLACEHOLDER}”."
+    return [warning(what, "Write the question, or remove it.", place) for place in places]
+
+
+def _entries(top: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
+    entries = enumerate(top.get(name, ()), start=1)
+    return [(n, each) for n, each in entries if isinstance(each, dict)]
+
+
+def shown_at_fields(findings: Sequence[Finding], top: Mapping[str, Any]) -> list[ShownMistake]:
+    """Findings as their fields have them."""
+    shown = []
+    for finding in findings:
+        page, label, anchor = field_at(finding.place)
+        field = ", ".join(filter(None, [_part(top, finding.place), label]))
+        words = f"{finding.what} {finding.page_remedy}"
+        shown.append(ShownMistake(page, PAGES[page], field, anchor, words))
+    return shown
+
+
 def _shown_mistake(
     mistake: Mistake, top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> ShownMistake:
@@ -67,20 +101,20 @@ def _part(top: Mapping[str, Any], place: str) -> str:
         return f"question {named['q']} of questionnaire {named['n']}"
     if named := re.match(FORM, place):
         return f"questionnaire {named['n']}"
-    named = re.match(TASK, place)
-    return _task(top, named and named["n"])
+    named = re.match(CRITERION, place) or re.match(TASK, place)
+    return _task(top, named.groupdict()) if named else ""
 
 
-def _task(top: Mapping[str, Any], number: str | None) -> str:
-    """The task by its heading or key; empty where there is only one."""
-    tasks = top.get("tasks", [])
-    if number is None or len(tasks) < 2:
-        return ""
+def _task(top: Mapping[str, Any], named: Mapping[str, str]) -> str:
+    """The task by its heading or key and the number of its question, where there are several."""
+    tasks, number = top.get("tasks", []), named["n"]
     try:
         task = tasks[int(number) - 1]
     except IndexError:
         return ""
-    return f"task “{task.get('title') or task.get('key', number)}”"
+    title = f"task “{task.get('title') or task.get('key', number)}”" if len(tasks) > 1 else ""
+    several = "c" in named and len(task.get("criteria", [])) > 1
+    return ", ".join(filter(None, [title, f"question {named['c']}" if several else ""]))
 
 
 def _clips(mistake: Mistake, rows: Sequence[Mapping[str, str]]) -> str:

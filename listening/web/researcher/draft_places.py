@@ -24,6 +24,7 @@ PAGES = {
     REVIEW: "Review and open",
 }
 TASK = r"tasks\[(?P<n>\d+)\]"
+CRITERION = rf"{TASK}\.criteria\[(?P<c>\d+)\]"
 FORM = r"questionnaires\[(?P<n>\d+)\]"
 QUESTION = rf"{FORM}\.questions\[(?P<q>\d+)\]"
 Place = tuple[str, str, str]  # a pattern of places in study.toml, the page, the id of the control
@@ -46,6 +47,9 @@ CONTROLS: tuple[Place, ...] = (  # in templates
     (rf"{TASK}\.options\.(tie|names.*)", QUESTIONS, "task-{n}"),
     (rf"{TASK}\.options\.open_reference", QUESTIONS, "t{n}-open-reference"),
     (rf"{TASK}\.options\.reference", SOUNDS, "systems"),
+    (rf"{CRITERION}\.options\.names.*", QUESTIONS, "t{n}-c{c}-names"),
+    (rf"{CRITERION}\.options\.points", QUESTIONS, "t{n}-p{c}"),
+    (rf"{CRITERION}\.key", QUESTIONS, "t{n}-k{c}"),
     (rf"{TASK}\.show_(text|caption)", QUESTIONS, "task-{n}"),
     (rf"{TASK}\.(conditions|dimensions|allow_missing)", QUESTIONS, "task-{n}"),  # by the sounds
     (rf"{TASK}\.justification\.prompt", QUESTIONS, "t{n}-prompt"),
@@ -78,6 +82,7 @@ CONTROLS: tuple[Place, ...] = (  # in templates
 )
 NEAR: tuple[Place, ...] = (  # for what has no control of its own
     (rf"{TASK}\.traps.*", RATERS, "tp{n}"),
+    (rf"{CRITERION}.*", QUESTIONS, "t{n}-c{c}"),
     (rf"{TASK}\.criteria.*", QUESTIONS, "t{n}-c0"),
     (rf"{TASK}\.justification.*", QUESTIONS, "t{n}-reasons"),
     (rf"{TASK}.*", QUESTIONS, "task-{n}"),
@@ -141,7 +146,7 @@ def _match_place(places: tuple[Place, ...], place: str) -> tuple[str, str] | Non
     for pattern, page, anchor in places:
         if match := re.fullmatch(pattern, place):
             named = match.groupdict()
-            from_0 = {name: str(int(named[name]) - 1) for name in ("n", "q") if named.get(name)}
+            from_0 = {name: str(int(named[name]) - 1) for name in "ncq" if named.get(name)}
             return page, anchor.format(**named | from_0)
     return None
 

@@ -52,7 +52,12 @@ from listening.web.researcher.draft_fields import (
     rater_fields,
 )
 from listening.web.researcher.draft_forms import questionnaire_fields
-from listening.web.researcher.draft_mistakes import ShownMistake, shown_mistakes
+from listening.web.researcher.draft_mistakes import (
+    ShownMistake,
+    placeholder_findings,
+    shown_at_fields,
+    shown_mistakes,
+)
 from listening.web.researcher.preview_studies import GALLERY, example, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_list import draft_list
@@ -85,6 +90,7 @@ def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
         "reading": reading,
         "figures": figures,
         "mistakes": _mistakes(draft, reading),
+        "unwritten": _unwritten(draft),
         "cost": _cost(figures.cost) if figures.cost else None,
         "minutes": figures.length.minutes if figures.length else None,
         "parts": figures.length.parts if figures.length else [],
@@ -99,6 +105,12 @@ def _mistakes(draft: Draft, reading: Reading) -> list[ShownMistake]:
     """What is wrong, by page and field; the files are read again only where something is."""
     found = mistakes(reading.problems)
     return shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)) if found else []
+
+
+def _unwritten(draft: Draft) -> list[ShownMistake]:
+    """Questions that were added and not written yet."""
+    top = folder.table_of(draft)
+    return shown_at_fields(placeholder_findings(top), top)
 
 
 def _cost(cost: Cost) -> dict[str, str]:
@@ -305,7 +317,8 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             clips = levels.measured(rows, facts, study.loudness_lufs)
             findings = [*sound_findings(clips), *design_findings(study, length)]
             findings.sort(key=lambda finding: finding.level)
-        findings = [*address_findings(), *findings]
+        unwritten = placeholder_findings(folder.table_of(draft))
+        findings = [*address_findings(), *unwritten, *findings]
         return {
             "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
             if study

@@ -30,6 +30,9 @@ export function nearestWord(words, value) {
   return told.reduce((best, word) => (distance(word) <= distance(best) ? word : best)).text;
 }
 
+/** Keys that move a slider, unless it is at its end. */
+const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
+
 const NEIGHBOURS = 13; // letters of two neighbouring words that fit a phone
 
 /** How many Latin letters a word is wide. @param {string} text */
@@ -82,6 +85,7 @@ export class Slider extends EventTarget {
     input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") return;
       if (this.turn(event.key)) event.preventDefault();
+      else if (MOVING.includes(event.key) && [low, high].includes(Number(input.value))) this.touch(); // it may not move
     });
     this.draw();
   }

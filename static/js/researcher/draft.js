@@ -12,6 +12,8 @@ import { collide, undecided } from "./collisions.js";
 
 const PAUSE_MS = 600;
 const LOOK_MS = 15_000;
+/** Fields on which the conditions of questions depend. */
+const DECIDING = /^questionnaires\.\d+\.(when|questions\.\d+\.(options|other|prefer_not|low|high|key|question))$/;
 const page = byId("draft");
 keepFormsFresh();
 /** @type {Map<string, string | boolean>} */
@@ -108,6 +110,18 @@ function show(html) {
   void precisely();
 }
 
+/** What the page offers of the answers of a question follows them. */
+async function follow() {
+  const answer = await fetch(location.href, { redirect: "error" });
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const old of document.querySelectorAll("[data-follows]")) {
+    const now = fresh.getElementById(old.id);
+    const busy = old.contains(document.activeElement) || [...pending.keys()].some((name) => old.contains(fieldOf(name)));
+    if (now && !busy) old.replaceWith(now);
+  }
+  markProblems();
+}
+
 /** Each problem of this page stands at its field, as the page Review and open lists it. */
 function markProblems() {
   document.querySelectorAll(".field-problem").forEach((each) => each.remove());
@@ -190,6 +204,7 @@ async function send() {
     over.clear();
     take(news);
     trouble("", []);
+    if ([...changes.keys()].some((name) => DECIDING.test(name))) await follow().catch(() => {}); // the next load does
     collide(news.collisions ?? [], called, fieldOf, decided);
     return true;
   } catch (error) {
