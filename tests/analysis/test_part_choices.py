@@ -243,7 +243,8 @@ def test_known_intelligibility_comes_back_corrected_for_guessing_and_by_feature(
     table = from_study(study.key)
     assert table["score"].isin([0.0, 1.0]).all()
     assert (table["score"] == (table["label"] == table["correct_answer"])).all()
-    shown = part_of("choices", table)
+    # Who hears what is drawn in secret: at 95 % the truth would be missed once in twenty runs.
+    shown = part_of("choices", table, Options(level=0.9999))
     rows = {row["condition"]: row for row in rows_of_table(shown, "accuracy")}
     for condition, known in (("cond-0", 0.8), ("cond-1", 0.3)):
         row = rows[condition]

@@ -18,4 +18,5 @@ def log_in(page: Page, url: str, username: str) -> None:
     page.goto(url)
     page.get_by_label("User name").fill(username)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    with page.expect_navigation():  # until its styles are there, which boxes are measured with
+        page.get_by_role("button", name="Log in", exact=True).click()
