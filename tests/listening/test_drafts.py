@@ -79,7 +79,9 @@ def test_a_questionnaire_is_previewed_before_there_are_sounds(ada: Client) -> No
     ada.post(f"/drafts/{draft.code}/do/", added)
     draft.refresh_from_db()
     save(ada, draft, {"questionnaires.1.title": "Nearly done"})
-    assert ada.get(f"/preview/drafts/{draft.code}/?form=2").status_code == 404
+    gone = ada.get(f"/preview/drafts/{draft.code}/?form=2")  # as of a part that was just removed
+    assert (gone.status_code, "not in the draft any more" in gone.text) == (404, True)
+    assert "frame-ancestors 'self'" in gone["Content-Security-Policy"]  # in the frame beside it
     page = ada.get(f"/preview/drafts/{draft.code}/?form=1&lang=de", follow=True)
     assert page.redirect_chain[0][0].endswith("?lang=de&questionnaire=questionnaire-1")
     assert "Nearly done" in page.content.decode()

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 from django.core import signing
 from django.test import Client
-from django.urls import reverse
 
 from listening.models import Membership, Project, Study
 from listening.web.researcher.preview import LINK_S, preview_link
@@ -70,14 +69,6 @@ def test_a_link_shows_a_preview_until_it_or_its_makers_right_ends(
     assert client.get(link).status_code == 200
     member.delete()
     assert client.get(link).status_code == 404
-
-
-def test_the_frame_of_a_draft_may_say_that_a_part_is_gone(researcher: Client) -> None:
-    """Its page asks again while a part is removed, or the study opened in another window."""
-    answer = researcher.get(reverse("draft-preview", args=["0" * 12]), {"questionnaire": "gone"})
-    assert answer.status_code == 404
-    assert "frame-ancestors 'self'" in answer["Content-Security-Policy"]
-    assert "This part is not in the draft any more." in answer.text
 
 
 @pytest.mark.parametrize("url", URLS)

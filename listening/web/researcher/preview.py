@@ -361,9 +361,10 @@ def example_preview(request: HttpRequest, name: str) -> HttpResponse:
 @xframe_options_sameorigin  # beside the questions, on the page that changes them
 @csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
 def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
+    draft_for(request.user, code, LOOK)
     try:
         return _draft_page(request, code)
-    except Http404:  # what was just removed, or opened: the frame may show this page alone
+    except Http404:  # a part that was just removed: the frame may show this page alone
         return render(request, "researcher/draft_no_preview.html", status=404)
 
 
