@@ -190,7 +190,10 @@ def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
                 check_roles(told)
     assert told_by_bytes(study, visitors) == []
     (at_opening,) = looked_at
-    assert [str(leak) for leak in at_opening if not leak.is_of_sound] == []
+    # Its noise is heard to stop, which in some of the drawn copies tells as much as the noise.
+    heard = {"tail_s"} if preset == "rhyme_test" else set()
+    told = [leak for leak in at_opening if not leak.is_of_sound]
+    assert [str(leak) for leak in told if getattr(leak, "fact", "") not in heard] == []
     assert not found, {word: sorted(where)[:2] for word, where in found.items()}
 
 
