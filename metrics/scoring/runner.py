@@ -87,6 +87,13 @@ MOST_READERS = 12  # threads that decode for a GPU, and let go of Python's lock 
 GROUPS_AHEAD = 2
 
 
+def read_failure(clip: Clip, error: Exception) -> Score:
+    """The failed score of a clip that cannot be read; a fault of the reader is logged, too."""
+    if not isinstance(error, decoding.AudioError | MemoryError):
+        log.error("%s could not be read", clip.path, exc_info=error)
+    return failure(error)
+
+
 def sort_by_length(
     work: Iterable[Work],
 ) -> tuple[list[tuple[float, Work]], list[tuple[Work, Score]]]:
@@ -95,8 +102,8 @@ def sort_by_length(
     for each in work:
         try:
             sized.append((decoding.duration_s(each[0].path), each))
-        except decoding.AudioError as error:
-            unread.append((each, failure(error)))
+        except Exception as error:
+            unread.append((each, read_failure(each[0], error)))
     return sorted(sized, key=lambda pair: (pair[0], pair[1][0].sha256)), unread
 
 
@@ -120,11 +127,8 @@ def read_clip(work: Work) -> Read:
             decoding.check_unchanged(clip.path, clip.sha256)
         loudness = any(metric.accepts.whole_file for metric in metrics)
         return decoding.decode(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
-    except (decoding.AudioError, MemoryError) as error:
-        return failure(error)
-    except Exception as error:  # one clip is not worth a run
-        log.exception("%s could not be read", clip.path)
-        return failure(error)
+    except Exception as error:
+        return read_failure(clip, error)
 
 
 def readers() -> int:

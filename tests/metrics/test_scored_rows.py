@@ -141,17 +141,19 @@ def test_no_clip_and_no_column_costs_other_rows_their_scores(clip, monkeypatch, 
     assert rows[2]["scores"]["loudness_lufs"] == first
     assert rows[3]["scores"]["loudness_lufs"] == pytest.approx(first, abs=0.05)
     assert [bool(row["reasons"]) for row in (rows[0], rows[2], rows[3])] == [False] * 3
-    decode = runner.decoding.decode
+    for name in ("decode", "duration_s"):
+        reader = getattr(runner.decoding, name)
 
-    def breaks(path, *more):
-        if path.endswith("/1"):
-            raise IndexError("of a decoder")
-        return decode(path, *more)
+        def breaks(path, *more, reader=reader):
+            if path.endswith("/1"):
+                raise IndexError("of a decoder")
+            return reader(path, *more)
 
-    monkeypatch.setattr(runner.decoding, "decode", breaks)
-    broken, whole = earnest.score([{"audio": (wave, rate)}] * 2, METRICS)
-    assert broken["reasons"]["srmr_norm"] == "IndexError: of a decoder"
-    assert whole["scores"]["loudness_lufs"] == first
+        with monkeypatch.context() as patch:
+            patch.setattr(runner.decoding, name, breaks)
+            broken, whole = earnest.score([{"audio": (wave, rate)}] * 2, METRICS)
+        assert broken["reasons"]["srmr_norm"] == "IndexError: of a decoder"
+        assert whole["scores"]["loudness_lufs"] == first
 
 
 def test_endless_rows_are_read_portion_by_portion(clip, monkeypatch, tmp_path):
