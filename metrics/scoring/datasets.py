@@ -20,7 +20,6 @@ from listening.common.remote_files import ADDRESS, is_web, storage_of
 from listening.common.whole_files import write_whole
 from metrics.core.decoding import SUFFIXES
 from metrics.core.metric import Metric
-from metrics.core.precision import FLOAT32, Arithmetic
 from metrics.scoring.inputs import REFERENCES, TABLES, folder_clips, table_rows
 from metrics.scoring.presets import Choice
 from metrics.scoring.scored_rows import AUDIO, FAILED, REASONS, SCORES, WARNINGS, score
@@ -47,8 +46,6 @@ class Workers:
     count: int = 0  # 0: one for each processor or GPU of the cluster
     gpus: float = 0.0  # of each; a half: two share one
     device: str = "cpu"
-    arithmetic: Arithmetic = FLOAT32
-    batch_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,8 @@ def score_dataset(
     scored = dataset.map_batches(
         _Scorer,
         fn_constructor_kwargs={
-            "choices": [Choice(m.key, m.parameters_dict()).plain() for m in metrics],
-            "workers": workers,
+            "choices": [Choice.of(metric).plain() for metric in metrics],
+            "device": workers.device,
         },
         batch_size=ROWS_A_TASK,
         batch_format="pyarrow",
@@ -249,23 +246,13 @@ def _pool(workers: Workers) -> dict[str, Any]:
 class _Scorer:
     """A worker: models are loaded with its first rows, and stay."""
 
-    def __init__(self, choices: Sequence[Mapping[str, Any]], workers: Workers) -> None:
-        self.choices, self.workers = choices, workers
+    def __init__(self, choices: Sequence[Mapping[str, Any]], device: str) -> None:
+        self.choices, self.device = choices, device
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa
 
-        workers = self.workers
-        rows = list(
-            score(
-                table.to_pylist(),
-                self.choices,
-                device=workers.device,
-                precision=workers.arithmetic.precision,
-                compile=workers.arithmetic.compile,
-                batch_seconds=workers.batch_seconds,
-            )
-        )
+        rows = list(score(table.to_pylist(), self.choices, device=self.device))
         kept = table.select([n for n in table.column_names if n not in (AUDIO, *REFERENCES)])
         result = kept.set_column(
             kept.column_names.index(KEY), KEY, pa.array([str(row[KEY]) for row in rows])
@@ -330,9 +317,7 @@ def _done_keys(out: Path) -> set[str]:
 
 def _check_settings(out: Path, metrics: Sequence[Metric]) -> None:
     """Results of one folder are of the same metrics; DatasetError where they are of others."""
-    own = [
-        {"metric": m.key, "version": m.version, "parameters": m.parameters_dict()} for m in metrics
-    ]
+    own = [{**Choice.of(metric).plain(), "version": metric.version} for metric in metrics]
     path = out / SETTINGS
     if path.exists():
         if json.loads(path.read_text()) != own:

@@ -74,7 +74,7 @@ def start_run(
     metrics, notes = plan_arithmetic(make_metrics(choices), arithmetic or usual_arithmetic())
     for note in notes:
         log.info("%s: %s", study, note)
-    plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
+    plain = [Choice.of(metric).plain() for metric in metrics]
     working = ScoringRun.objects.filter(study_id=study_id, state=ScoringRun.State.WORKING)
     alike = working.filter(metrics=plain).first()
     if alike is not None:

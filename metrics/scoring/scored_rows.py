@@ -106,7 +106,7 @@ def _metrics(wanted: str | Sequence[MetricChoice]) -> list[Metric]:
     choices: list[Choice] = []
     for each in wanted:
         if isinstance(each, Metric):
-            choices.append(Choice(each.key, each.parameters_dict()))
+            choices.append(Choice.of(each))
         elif isinstance(each, str):
             choices.append(Choice(each))
         elif isinstance(each, Mapping) and "metric" in each:

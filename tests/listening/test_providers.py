@@ -8,12 +8,12 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from listening.models import Rater, Session, Study
+from listening.models import Session, Study
 from listening.selectors.session_rows import session_rows
 from listening.sessions import lifecycle
 from listening.studies import check_study
 from listening.web.rater.state import session_state
-from tests.factories import answer_all, make_study
+from tests.factories import make_study
 from tests.listening.provider_doubles import (
     Clickworker,
     Connect,
@@ -21,6 +21,7 @@ from tests.listening.provider_doubles import (
     Microworkers,
     Sona,
 )
+from tests.listening.test_sources import end_of
 
 CREDIT = Sona.completion_url.replace("XXXX", "{participant}")
 PANEL_BACK = "https://panel.example/end?p={participant}&o=full&s={signature}"
@@ -81,21 +82,13 @@ def take_part(url: str, browser: Client | None = None) -> Session:
     return Session.objects.get(code=answer.url.strip("/").split("/")[-1])
 
 
-def finish(session: Session) -> dict:
-    """The last page of who has answered everything; as a script, which need not hear it out."""
-    Rater.objects.filter(pk=session.rater_id).update(simulated=True)
-    answer_all(session)
-    session.refresh_from_db()
-    return session_state(session, own=True)["end"]
-
-
 @pytest.mark.medium
 def test_connect_completes_by_redirect_or_by_code(study, entered):
     connect = Connect()
-    assert finish(take_part(connect.link(entered["connect"], "c1")))["return_url"] == (
+    assert end_of(take_part(connect.link(entered["connect"], "c1")))["return_url"] == (
         connect.redirect
     )
-    end = finish(take_part(connect.link(entered["connect-code"], "c2")))
+    end = end_of(take_part(connect.link(entered["connect-code"], "c2")))
     assert "CloudResearch Connect" in end["next"]
     assert connect.submit("c2", end["code"])
     again = Client().get(connect.link(entered["connect"], "c2"))  # the same person, by the other
@@ -108,17 +101,17 @@ def test_connect_completes_by_redirect_or_by_code(study, entered):
 @pytest.mark.medium
 def test_sona_grants_credit_to_the_survey_code_that_it_filled_in(study, entered):
     sona = Sona()
-    assert sona.open(finish(take_part(sona.link(entered["sona"], "4711")))["return_url"])
+    assert sona.open(end_of(take_part(sona.link(entered["sona"], "4711")))["return_url"])
     hostile = "1&credit_token=x#"
     url = entered["sona"].replace("%SURVEY_CODE%", "1%26credit_token%3Dx%23")
-    assert sona.open(finish(take_part(url))["return_url"])
+    assert sona.open(end_of(take_part(url))["return_url"])
     assert sona.granted == ["4711", hostile]
 
 
 @pytest.mark.medium
 def test_microworkers_accepts_the_code_of_this_worker_alone(study, entered, client):
     micro = Microworkers()
-    unset = finish(take_part(micro.link(entered["micro"], "w0")))
+    unset = end_of(take_part(micro.link(entered["micro"], "w0")))
     assert not micro.accepts("w0", unset["code"])  # the secret was not entered
     said = set_secret(client, study, "micro", micro.secret)
     assert "VCODE secret key is stored encrypted" in said
@@ -126,7 +119,7 @@ def test_microworkers_accepts_the_code_of_this_worker_alone(study, entered, clie
     study.refresh_from_db()
     assert micro.secret not in str(study.source_secrets)
     session = take_part(micro.link(entered["micro"], "w1"))
-    code = finish(session)["code"]
+    code = end_of(session)["code"]
     assert micro.accepts("w1", code)
     assert not micro.accepts("w2", code)
     in_table = {row["session"]: row["completion_code"] for row in session_rows(study.key)}
@@ -140,7 +133,7 @@ def test_microworkers_accepts_the_code_of_this_worker_alone(study, entered, clie
 @pytest.mark.medium
 def test_clickworker_takes_the_code_that_all_share(study, entered):
     click = Clickworker()
-    end = finish(take_part(click.link(entered["click"], "123456789")))
+    end = end_of(take_part(click.link(entered["click"], "123456789")))
     assert click.accepts(end["code"])
     assert Client().get(click.link(entered["click"], "")).status_code == 404
 
@@ -160,7 +153,7 @@ def test_mturk_opens_a_window_and_submits_from_its_frame(study, entered):
     (window,) = re.findall(r'href="([^"]+)" target="_blank"', page.content.decode())
     session = take_part(unescape(window), browser)
     assert "not finished yet" in Client().get(framed).content.decode()
-    end = finish(session)
+    end = end_of(session)
     assert "Mechanical Turk" in end["next"]
     turk.submit(Client().get(framed).content.decode())
     assert turk.submitted == {"A1": {"code": end["code"], "outcome": end["outcome"]}}
@@ -172,7 +165,7 @@ def test_mturk_opens_a_window_and_submits_from_its_frame(study, entered):
 def test_mturk_gives_nothing_to_strangers_in_frames_and_submits_to_mturk_alone(study, entered):
     turk = MechanicalTurk()
     session = take_part(turk.frame(entered["mturk"], "W1", "A1").split("&turkSubmitTo")[0])
-    code = finish(session)["code"]
+    code = end_of(session)["code"]
     for assignment in ("A2", ""):
         page = Client().get(turk.frame(entered["mturk"], "W1", assignment)).content.decode()
         assert code not in page
@@ -201,7 +194,7 @@ def test_a_task_that_is_accepted_again_is_submitted_with_its_new_assignment(stud
     (window,) = re.findall(r'href="([^"]+)" target="_blank"', Client().get(framed).content.decode())
     assert Client().get(unescape(window)).status_code == 403  # another browser proves nothing
     assert browser.get(unescape(window)).url == f"/s/{session.code}/"
-    finish(session)
+    end_of(session)
     preview = browser.get(turk.preview(entered["mturk"]) + "&workerId=W1")
     assert "Accept the task first" in preview.content.decode()
     turk.submit(Client().get(framed).content.decode())
@@ -270,7 +263,7 @@ def test_one_person_of_two_providers_is_known_by_the_browser(study, entered):
     own = Client()
     third = take_part(url, own)  # who takes part for the first time here may come back
     assert own.get(url).url == f"/s/{third.code}/"
-    finish(third)
+    end_of(third)
     Study.objects.update(sessions_per_rater=2)
     assert "consent-form" in own.get(url).content.decode()
 

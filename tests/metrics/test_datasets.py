@@ -83,7 +83,7 @@ def test_a_table_is_scored_written_and_its_failures_are_tried_again(folder: Path
     rows = list(datasets._listed(str(folder / "clips.csv"), folder / "clips.csv"))
     (out := folder / "out").mkdir()
     datasets._check_settings(out, [make_metric("length_s")])
-    scorer = datasets._Scorer([{"metric": "length_s"}], datasets.Workers())
+    scorer = datasets._Scorer([{"metric": "length_s"}], "cpu")
     scored = [scorer(pa.Table.from_pylist(rows[place : place + 1])) for place in range(4)]
     (joined,) = datasets._portions(scored)
     portion = datasets._write(joined, out, 0)

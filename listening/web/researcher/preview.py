@@ -44,7 +44,7 @@ from listening.methods.error_spans import shifted_label
 from listening.methods.marking import spans_in_words
 from listening.methods.method import ALTERNATIVES, QUESTION
 from listening.methods.transcript_scores import SpokenText
-from listening.models import Study
+from listening.models import Draft, Study
 from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import InWords, parts_of
@@ -361,32 +361,32 @@ def example_preview(request: HttpRequest, name: str) -> HttpResponse:
 @xframe_options_sameorigin  # beside the questions, on the page that changes them
 @csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
 def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
-    draft_for(request.user, code, LOOK)
+    draft = draft_for(request.user, code, LOOK)
     try:
-        return _draft_page(request, code)
+        return _draft_page(request, draft)
     except Http404:  # a part that was just removed: the frame may show this page alone
         return render(request, "researcher/draft_no_preview.html", status=404)
 
 
-def _draft_page(request: HttpRequest, code: str) -> HttpResponse:
-    back = (reverse("draft-questions", args=[code]), "To the questions")
+def _draft_page(request: HttpRequest, draft: Draft) -> HttpResponse:
+    back = (reverse("draft-questions", args=[draft.code]), "To the questions")
     if "form" in request.GET:
-        return _by_its_key(request, code)
+        return _by_its_key(request, draft)
+    addresses = _Addresses("draft", draft.code)
     try:
-        return _page(request, _draft(request, code), _Addresses("draft", code), back)
+        return _page(request, folder_source(folder_of(draft)), addresses, back)
     except StudyProblems as problems:
-        draft = draft_for(request.user, code, LOOK)
         top, rows = table_of(draft), rows_of(draft)
         if source := questionnaire_alone(top, request.GET.get("questionnaire", "")):
-            return _page(request, source, _Addresses("draft", code), back)
+            return _page(request, source, addresses, back)
         grouped = shown_mistakes(mistakes(problems.problems), top, rows)
         context = {"draft": draft, "mistakes": grouped}
         return render(request, "researcher/draft_no_preview.html", context)
 
 
-def _by_its_key(request: HttpRequest, code: str) -> HttpResponse:
+def _by_its_key(request: HttpRequest, draft: Draft) -> HttpResponse:
     """To a questionnaire by its place, which stays while its key is changed on the page."""
-    forms = forms_of(table_of(draft_for(request.user, code, LOOK)))
+    forms = forms_of(table_of(draft))
     place, query = whole_number(request.GET["form"], len(forms)), request.GET.copy()
     if place >= len(forms):
         raise Http404

@@ -14,7 +14,6 @@ from config.missing_packages import installing
 from metrics.management.metric_options import (
     add_metric_options,
     apply_precision_options,
-    arithmetic_from_options,
     chosen,
 )
 from metrics.management.run_output import Progress, Reasons
@@ -63,8 +62,7 @@ class Command(BaseCommand):
         gpus = options["gpus_per_worker"]
         device = options["device"] if options["device"] != "auto" else "cuda" if gpus else "cpu"
         metrics = apply_precision_options(chosen(options), options, "", self.stderr.write)
-        arithmetic = arithmetic_from_options(options)
-        workers = Workers(options["workers"], gpus, device, arithmetic)
+        workers = Workers(options["workers"], gpus, device)
         ray.init(
             options["ray"] or "local",
             include_dashboard=False,

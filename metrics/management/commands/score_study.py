@@ -100,7 +100,7 @@ class Command(BaseCommand):
         from metrics.scoring import runs
 
         metrics = apply_precision_options(metrics, options, "", self.stderr.write)
-        choices = [Choice(metric.key, metric.parameters_dict()) for metric in metrics]
+        choices = [Choice.of(metric) for metric in metrics]
         try:
             run = runs.start_run_by_key(
                 study,

@@ -27,6 +27,11 @@ class Choice:
     metric: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, metric: Metric) -> Choice:
+        """What makes this metric again, with what its networks compute in."""
+        return cls(metric.key, metric.parameters_dict())
+
     def plain(self) -> dict[str, Any]:
         """As stored with a run."""
         return {"metric": self.metric, "parameters": dict(self.parameters)}
