@@ -57,6 +57,7 @@ def paper_zip(run: AnalysisRun) -> bytes:
     ratings, why = None, "the ratings have changed since"
     if combined_state(key, versions)["mark"] == run.ratings_mark:
         rows = combined_rows(key, versions)
+        # With covariates of clips alone: paper files are published, and answers are the raters'.
         ratings = "".join(judged_csv(rows, report, covariate_values(key)))
     return zip_files(paper_bundle(date_by_ratings(report), ratings, why).items())
 
