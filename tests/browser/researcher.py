@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 PASSWORD = "lovelace-1843"
 
@@ -20,3 +20,8 @@ def log_in(page: Page, url: str, username: str) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     with page.expect_navigation():  # until its styles are there, which boxes are measured with
         page.get_by_role("button", name="Log in", exact=True).click()
+
+
+def with_script(page: Page) -> None:
+    """Waits until a page of a draft can be typed into; before, it takes no input."""
+    expect(page.locator("#draft")).not_to_have_attribute("inert", "")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 
 from listening.drafts.folder import folder_of
 from listening.models import Draft
-from tests.browser.researcher import hashed, log_in
+from tests.browser.researcher import hashed, log_in, with_script
 from tests.listening.folders import write_sound
 from tests.listening.web import WebProcess
 
@@ -85,6 +85,7 @@ def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_pat
     drop(draft, tmp_path / "voices")
     expect(draft.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
     draft.get_by_role("link", name="4. Raters").click()
+    with_script(draft)
     save = draft.locator("#draft").get_attribute("data-save")
     held: list[Route] = []
     draft.route(f"**{save}", lambda route: held.append(route), times=1)
@@ -99,7 +100,7 @@ def test_a_link_pressed_while_a_change_is_saved_is_followed(draft: Page, tmp_pat
     assert settings["tasks"][0]["ratings_per_stimulus"] == 4
 
 
-def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_there(
+def test_the_pairs_of_a_comparison_are_chosen_by_keyboard(
     web: WebProcess, transactional_db: None, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     User.objects.create(username="ada", password=hashed())
@@ -110,18 +111,14 @@ def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_t
         write_sound(tmp_path / "voices" / f"{name}.wav", n)
     drop(page, tmp_path / "voices")
     expect(page.get_by_role("heading", name="3 systems, 2 sentences")).to_be_visible()
-    held: list[Route] = []
-    page.route("**/draft*.js", lambda route: held.append(route), times=1)
-    page.get_by_role("link", name="2. Questions").click(no_wait_after=True)
+    page.get_by_role("link", name="2. Questions").click()
     task = page.locator("[data-task]", has=page.locator("option[value=adaptive]"))
     share = task.get_by_label("Even share")
     expect(share).to_be_hidden()
+    with_script(page)
     task.get_by_label("Compare").focus()
     for _ in range(3):  # random, Swiss, informative
         page.keyboard.press("ArrowDown")
-    (script,) = held
-    script.continue_()
-    expect(page.locator("#saved")).to_have_text("Saved")
     page.keyboard.press("Tab")
     expect(share).to_be_focused()
     page.keyboard.type("0.3")
@@ -130,6 +127,30 @@ def test_the_pairs_of_a_comparison_are_chosen_by_keyboard_before_the_script_is_t
     settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
     options = next(task["options"] for task in settings["tasks"] if task["method"] == "ab")
     assert (options["pairs"], options["uniform_share"]) == ("adaptive", 0.3)
+
+
+def test_nothing_can_be_typed_or_pressed_before_the_script_that_saves_is_there(draft: Page) -> None:
+    draft.wait_for_load_state()
+    held: list[Route] = []
+    draft.route("**/draft*.js", lambda route: held.append(route), times=1)
+    draft.get_by_role("link", name="4. Raters").click(no_wait_after=True)
+    title = draft.locator("#title")
+    before = title.input_value()
+    title.focus()
+    draft.keyboard.type("lost")
+    draft.evaluate("document.getAnimations().forEach((late) => late.finish())")
+    late = draft.get_by_text("This page is still loading.")
+    expect(late).to_be_visible()
+    assert title.input_value() == before
+    held[0].continue_()
+    expect(late).to_be_hidden()
+    title.focus()
+    draft.keyboard.press("Control+A")
+    draft.keyboard.type("Kept")
+    draft.get_by_role("link", name="Next: review and open").click()
+    expect(draft).to_have_url(re.compile("/review/$"))
+    settings = tomllib.loads((folder_of(Draft.objects.get()) / "study.toml").read_text())
+    assert settings["study"]["title"] == "Kept"
 
 
 def drop(page: Page, folder: Path) -> None:

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from listening.models import Study
 from tests.browser.axe import Report
 from tests.browser.conftest import PHONE
-from tests.browser.researcher import hashed, log_in
+from tests.browser.researcher import hashed, log_in, with_script
 from tests.browser.test_drop import drop
 from tests.listening.web import WebProcess
 
@@ -30,6 +30,7 @@ def add(page: Page, kind: str, words: str) -> str:
     """One more question at the end; its id."""
     page.get_by_label("Kind of the new question").select_option(kind)
     page.get_by_role("button", name="Add a question", exact=True).click()
+    with_script(page)
     field = page.locator(".question-card input[id$=-question]").last
     expect(field).to_be_focused()
     page.keyboard.press("Control+A")
@@ -59,6 +60,7 @@ def test_six_kinds_of_questions_from_the_editor_to_the_export(
     page.get_by_role("button", name="Remove this questionnaire").click()
     page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("button", name="Add a questionnaire").click()
+    with_script(page)
     page.get_by_label("Title").fill("About your listening")
     page.locator("#q0-0-question").fill("Do you wear a hearing aid?")
     many = add(page, "many", "Which of these do you use?")
@@ -76,10 +78,12 @@ def test_six_kinds_of_questions_from_the_editor_to_the_export(
         page.keyboard.press("Enter")
         expect(page.locator(f"#q0-{place - 1}-question")).to_have_value("Which hearing aid?")
         expect(page.locator(f"#q0-{place - 1}-up")).to_be_focused()
+    with_script(page)
     page.locator(".question-card").nth(1).locator("summary").click()
     rule = page.locator("#q0-1-show_if")
     rule.get_by_label("Shown").select_option("question-1")
     rule.get_by_role("button", name="Set").click()
+    with_script(page)
     rule.get_by_label("Yes").uncheck()
     expect(page.locator(".field-problem")).to_be_visible()
     rule.get_by_label("Yes").check()

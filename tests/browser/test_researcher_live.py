@@ -9,7 +9,7 @@ from listening.models import Rating, Session, Study
 from tests.browser.axe import Report
 from tests.browser.gate import Gate
 from tests.browser.moments import note_words
-from tests.browser.researcher import hashed, log_in
+from tests.browser.researcher import hashed, log_in, with_script
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.folders import write_sound
 from tests.listening.sounds import give_sound
@@ -162,6 +162,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     report.look(page, "kinds")
     page.get_by_role("button", name="Start: MOS").click()
     report.look(page, "no sounds")
+    with_script(page)
     page.set_input_files("#choose-folder", tmp_path / "voices")
     expect(page.get_by_text("2 systems, 3 sentences: the folder is the system.")).to_be_visible()
     expect(
@@ -172,6 +173,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     report.look_in_both_schemes(page, "sounds")
     page.get_by_role("link", name="Next: questions").click()
     draft = page.url
+    with_script(page)
     page.get_by_label("Question", exact=False).first.fill("Is it natural?")
     page.get_by_label("Heading").fill("How natural is it?")
     expect(page.locator("#saved")).to_have_text("Saved")
@@ -181,6 +183,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     written_in_two_windows_and_without_a_log_in(page, draft)
     page.get_by_role("link", name="Next: questionnaires").click()
     page.get_by_role("link", name="Next: raters").click()
+    with_script(page)
     page.get_by_role("textbox", name="Title").fill("Two voices")
     page.get_by_label("Ratings per stimulus").fill("4")
     report.look(page, "raters")

@@ -52,24 +52,6 @@ function valueOf(field) {
 }
 
 /**
- * Whether a field holds what the page came with.
- * @param {Element} field
- */
-function isAsSent(field) {
-  if (field instanceof HTMLSelectElement) {
-    const first = Math.max(0, [...field.options].findIndex((each) => each.defaultSelected));
-    return field.selectedIndex === first;
-  }
-  const box = /** @type {HTMLInputElement | HTMLTextAreaElement} */ (field);
-  if (box.type === "checkbox" || box.type === "radio") {
-    const { checked, defaultChecked } = /** @type {HTMLInputElement} */ (box);
-    return checked === defaultChecked;
-  }
-  const cleaned = box.value === "" || box.value === box.defaultValue.replace(/[\r\n]/g, ""); // by the browser
-  return box.value === box.defaultValue || cleaned;
-}
-
-/**
  * @param {Element} field
  * @param {string | boolean} value
  */
@@ -174,6 +156,7 @@ function adopt(theirs) {
 function take(news) {
   revision = news.revision;
   if (news.figures) show(news.figures);
+  if (pending.size > 0) say("Not saved yet");
   if (news.theirs) adopt(news.theirs);
 }
 
@@ -295,14 +278,8 @@ addEventListener("beforeunload", (event) => {
 if ("readonly" in page.dataset) {
   for (const each of page.querySelectorAll("[data-field], form[method=post] :is(button, input, select, textarea)")) each.setAttribute("disabled", "");
 }
-// What was typed while this script was still on its way; a page loaded again may hold older words.
-const [arrival] = performance.getEntriesByType("navigation");
-if (arrival instanceof PerformanceNavigationTiming && arrival.type === "navigate") {
-  for (const field of page.querySelectorAll(":is(input, textarea, select)[data-field]")) {
-    if (isAsSent(field)) continue;
-    field.dispatchEvent(new Event("input", { bubbles: true }));
-  }
-}
 window.setInterval(() => void look(), LOOK_MS);
 markProblems();
 void precisely();
+page.inert = false; // until now nothing could be typed, as nothing would have saved it
+document.getElementById(decodeURIComponent(location.hash.slice(1)))?.focus();
