@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from django.db import connection
+
+
+def key_of_database(key: str, prefix: str, version: int) -> str:
+    """Keys name rows by their numbers, which mean others in another database."""
+    return f"{prefix}:{connection.settings_dict['NAME']}:{version}:{key}"
 
 
 class KeptClient(RedisCacheClient):

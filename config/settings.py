@@ -271,6 +271,7 @@ CACHES = {
         "BACKEND": "config.persistent_cache.KeptCache",
         "LOCATION": _cache_url,
         "KEY_PREFIX": "earnest",
+        "KEY_FUNCTION": "config.persistent_cache.key_of_database",
         "OPTIONS": {"socket_timeout": 5, "socket_connect_timeout": 5},  # one that hangs is away
     }
 }

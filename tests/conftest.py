@@ -75,6 +75,18 @@ def django_db_modify_db_settings(
         TransactionTestCase._fixture_teardown = lambda self: delete_rows()
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """A new database numbers its rows as that of the last run did: what was cached of those goes."""
+    from django.core.cache import cache as cached
+
+    from config.operations.shared_counters import counter_server
+
+    server = counter_server()
+    for name in server.scan_iter(match=cached.make_key("*"), count=10_000):
+        server.delete(name)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A parallel run deals out what stays together first, then long files, then the others."""
     if not hasattr(config, "workerinput"):
