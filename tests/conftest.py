@@ -77,7 +77,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> None:
-    """A new database numbers its rows as that of the last run did: what was cached of those goes."""
+    """A new database numbers its rows as the last run’s did: what was cached of those goes."""
     from django.core.cache import cache as cached
 
     from config.operations.shared_counters import counter_server
