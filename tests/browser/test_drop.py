@@ -133,7 +133,8 @@ def test_nothing_can_be_typed_or_pressed_before_the_script_that_saves_is_there(d
     draft.wait_for_load_state()
     held: list[Route] = []
     draft.route("**/draft*.js", lambda route: held.append(route), times=1)
-    draft.get_by_role("link", name="4. Raters").click(no_wait_after=True)
+    with draft.expect_request("**/draft*.js"):
+        draft.get_by_role("link", name="4. Raters").click(no_wait_after=True)
     title = draft.locator("#title")
     before = title.input_value()
     title.focus()
