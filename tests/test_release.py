@@ -4,13 +4,18 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import soundfile
@@ -18,6 +23,7 @@ from setuptools import Distribution
 
 from metrics.scoring import presets
 from tools import release as releasing
+from tools import release_files, sbom
 from tools.locks import ROOT
 from tools.packaged import (
     FILES,
@@ -35,7 +41,6 @@ from tools.release import (
     date_changelog,
     edited_files,
     make,
-    next_steps,
 )
 
 AUDIO = ROOT / "tests" / "data" / "metrics" / "audio"
@@ -106,63 +111,124 @@ def test_a_version_that_cannot_be_is_refused(release: Release, version: str, wor
         check(Release(version, release.day, root=release.root))
 
 
-def test_a_tree_that_is_not_ready_is_refused(release: Release):
-    check(release)
+def test_a_tree_that_is_not_ready_is_refused(ready: Release):
+    check(ready)
     with pytest.raises(ReleaseError, match="This is main; releases are made on stable"):
-        check(Release("0.2.0", release.day, "stable", release.root))
-    (release.root / "new.txt").write_text("")
+        check(Release("0.2.0", ready.day, "stable", ready.root))
+    (ready.root / "new.txt").write_text("")
     with pytest.raises(ReleaseError, match=r"(?s)not committed are:.*new\.txt"):
-        check(release)
+        check(ready)
     with pytest.raises(ReleaseError, match="nothing below Unreleased"):
         date_changelog(CHANGES.replace("- A thing.\n", ""), "0.2.0", "2026-03-04")
     with pytest.raises(ReleaseError, match=r"a part about 0\.1\.0 already"):
         date_changelog(CHANGES, "0.1.0", "2026-03-04")
 
 
-def test_what_fails_leaves_every_file_as_it_was(release: Release, monkeypatch: pytest.MonkeyPatch):
-    seen = []
-
-    def broken(root: Path) -> BuiltFiles:
-        seen.append((root / "pyproject.toml").read_text())
-        raise PackagedError("Building failed")
-
-    monkeypatch.setattr(releasing, "build", broken)
-    with pytest.raises(PackagedError):
-        make(release)
-    assert '"0.2.0"' in seen[0]
-    check(release)  # clean again
-    assert (release.root / "CHANGELOG.md").read_text() == CHANGES
-
-
-def test_what_is_left_to_do_is_told(release: Release, monkeypatch: pytest.MonkeyPatch):
-    folder = release.root / "build"
-    made = BuiltFiles(folder / "earnest-0.2.0.tar.gz", folder / "earnest-0.2.0.whl")
-    monkeypatch.setattr(releasing, "build", lambda root: made)
-    monkeypatch.setattr(releasing, "mistakes", lambda *given: ["The wheel lacks: rest/urls.py."])
-    with pytest.raises(ReleaseError, match=r"rest/urls\.py"):
-        make(release)
-    check(release)
-    monkeypatch.setattr(releasing, "mistakes", lambda *given: [])
-    told = make(release)
-    assert 'git tag -a v0.2.0 -m "Earnest 0.2.0"' in told
-    assert "twine upload build/earnest-0.2.0.tar.gz build/earnest-0.2.0.whl" in told
-    assert "There is no deploy/Containerfile" in told
+@pytest.fixture
+def ready(release: Release, monkeypatch: pytest.MonkeyPatch) -> Iterator[Release]:
+    """With a key, a builder of images that writes down what it was told, and a built wheel."""
+    gpg = shutil.which("gpg")
+    if gpg is None:
+        pytest.skip("needs gpg, of the package gnupg")
     (release.root / "deploy").mkdir()
     (release.root / "deploy" / "Containerfile").write_text(RECIPE)
-    told = next_steps(release, "")
-    assert re.findall(r"--target (\S+) ", told) == ["metrics", "web"]
-    assert "-t REGISTRY/earnest:0.2.0-web ." in told
-    assert "## 0.2.0 - 2026-03-04" in (release.root / "CHANGELOG.md").read_text()
+    (release.root / ".gitignore").write_text("build/\n")
+    git(release.root, "add", ".")
+    git(release.root, "commit", "-qm", "More")
+    programs = release.root / "build" / "bin"
+    programs.mkdir(parents=True)
+    docker = programs / "docker"
+    docker.write_text(f'#!/bin/sh\necho "$@" >> {programs}/told\necho sha256:0$#\n')
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "t")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "t@example.org")
+
+    def built(root: Path) -> BuiltFiles:
+        assert 'version = "0.2.0"' in (root / "pyproject.toml").read_text()
+        folder = root / "build" / "release"
+        folder.mkdir()
+        made = BuiltFiles(folder / "earnest-0.2.0.tar.gz", folder / "earnest-0.2.0.whl")
+        for path in (made.sdist, made.wheel):
+            path.write_bytes(path.name.encode())
+        return made
+
+    bill = {"metadata": {"component": {}}, "components": []}
+    monkeypatch.setattr(releasing, "build", built)
+    monkeypatch.setattr(releasing, "mistakes", lambda *given: [])
+    monkeypatch.setattr(sbom, "bill_of_running", lambda: bill)
+    monkeypatch.setattr(sbom, "mistakes", lambda given: "")
+    with tempfile.TemporaryDirectory() as home:  # a short path: its agent listens in it
+        monkeypatch.setenv("GNUPGHOME", home)
+        quiet = [gpg, "--batch", "--quiet", "--passphrase", ""]
+        subprocess.run([*quiet, "--quick-gen-key", "t@example.org"], check=True)
+        yield replace(release, key="t@example.org")
+        subprocess.run(["gpgconf", "--kill", "all"], check=True)
+
+
+def test_one_command_commits_tags_builds_and_signs(ready: Release):
+    told = make(ready)
+    folder = ready.root / "build" / "release"
+    subprocess.run(["gpg", "--verify", "SHA256SUMS.asc", "SHA256SUMS"], cwd=folder, check=True)
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True)
+    summed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert summed == {path.name for path in folder.iterdir()} - {"SHA256SUMS", "SHA256SUMS.asc"}
+    assert summed >= {"images.txt", "earnest-0.2.0.cdx.json", "earnest-0.2.0.whl"}
+    bill = json.loads((folder / "earnest-0.2.0.cdx.json").read_text())
+    assert bill["metadata"]["component"]["version"] == "0.2.0"
+    revision = ready.git("rev-parse", "v0.2.0^{commit}")
+    commands = (ready.root / "build" / "bin" / "told").read_text()
+    assert re.findall(r"build .*--target (\S+) ", commands) == ["metrics", "web"]
+    assert commands.count(f"REVISION={revision}") == 2
+    assert "earnest:0.2.0-web" in (folder / "images.txt").read_text()
+    assert "## 0.2.0 - 2026-03-04" in ready.git("show", "v0.2.0:CHANGELOG.md")
+    assert "docker push REGISTRY/earnest:0.2.0-web" in told
+    assert "twine upload build/release/earnest-0.2.0.tar.gz build/release/earnest-0.2.0.whl" in told
+
+
+@pytest.mark.parametrize("broken", ["build", "mistakes", "images"])
+def test_what_fails_leaves_everything_as_it_was(
+    ready: Release, monkeypatch: pytest.MonkeyPatch, broken: str
+):
+    before = ready.git("log", "--format=%H")
+    if broken == "build":
+        monkeypatch.setattr(releasing, "build", Mock(side_effect=PackagedError("Building failed")))
+    elif broken == "mistakes":
+        monkeypatch.setattr(releasing, "mistakes", lambda *given: ["The wheel lacks: x.py."])
+    else:
+        (ready.root / "build" / "bin" / "docker").write_text(
+            "#!/bin/sh\ntest $1 = info && exit\necho full >&2; exit 1\n"
+        )
+    with pytest.raises((ReleaseError, PackagedError), match=r"failed|x\.py|full"):
+        make(ready)
+    assert ready.git("log", "--format=%H") == before
+    check(ready)  # clean, and no tag
+    assert (ready.root / "CHANGELOG.md").read_text() == CHANGES
+
+
+def test_who_cannot_sign_or_build_images_learns_it_first(
+    ready: Release, monkeypatch: pytest.MonkeyPatch
+):
+    with pytest.raises(ReleaseError, match="no secret key “ada"):
+        check(replace(ready, key="ada@example.org"))
+    monkeypatch.setattr(release_files, "BUILDERS", ("no-such-builder",))
+    with pytest.raises(ReleaseError, match="Or: --no-images"):
+        check(ready)
+    check(replace(ready, has_images=False))
 
 
 def test_a_dry_run_changes_nothing(
-    release: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ready: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(releasing, "Release", lambda *given: Release(*given, release.root))
-    assert releasing.main(["0.2.0", "--dry-run"]) == 0
+    monkeypatch.setattr(
+        releasing, "Release", lambda *given, **more: Release(*given, ready.root, **more)
+    )
+    how = ["--sign", ready.key, "--no-images", "--dry-run"]
+    assert releasing.main(["0.2.0", *how]) == 0
     assert "Nothing was changed" in capsys.readouterr().out
-    check(release)
-    assert releasing.main(["0.0.1", "--dry-run"]) == 1
+    assert ready.git("status", "--porcelain") == ""
+    assert releasing.main(["0.0.1", *how]) == 1
     assert "No release was made. 0.0.1 is before" in capsys.readouterr().err
 
 

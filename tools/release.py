@@ -1,18 +1,18 @@
-"""Makes a release on this machine and pushes nothing: python -m tools.release VERSION [--dry-run].
+"""Makes a release on this machine and pushes nothing: python -m tools.release VERSION --sign KEY.
 
 Checks the tree, dates the changelog, sets the version (pyproject.toml; CITATION.cff repeats it),
-builds sdist and wheel into build/release, looks into both, and prints what is left to do. When
-something fails, every file is as it was.
+builds sdist and wheel, looks into both, commits, tags, builds the images of that commit, lists what
+Earnest runs on, signs checksums of it all in build/release, and prints what is left to do. When
+something fails, the repository is as it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,33 +20,30 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from tools import sbom
 from tools.locks import ROOT
-from tools.packaged import PackagedError, build, mistakes
+from tools.packaged import BuiltFiles, PackagedError, build, mistakes
+from tools.release_files import (
+    ReleaseError,
+    build_images,
+    builder,
+    check_key,
+    run,
+    sign,
+)
 
 BRANCH = "main"
 UNRELEASED = "## Unreleased\n"
 PROJECT, CITATION, CHANGES = "pyproject.toml", "CITATION.cff", "CHANGELOG.md"
 LEFT = """
-Left to do, in this order:
+{folder} holds the release; {tag} is its commit. Left to do, in this order:
 
-  git commit -am "Earnest {version}"
-  git tag -a v{version} -m "Earnest {version}"
-  git push origin {branch} v{version}
-
+  git push origin {branch} {tag}
   python -m twine upload {files}   # to where you publish packages
-
-{images}"""
-IMAGES = "Images, of the tagged commit (docker or podman):\n"
-IMAGE = """
-  docker build -f {recipe} --target {target} --build-arg REVISION=$(git rev-parse v{version}) \\
-    -t REGISTRY/earnest:{version}-{target} . && docker push REGISTRY/earnest:{version}-{target}
+{images}
+Attach all files of {folder} to the release's page.
 """
-NO_IMAGES = "There is no {recipe}, so no image is to be made.\n"
-RECIPE = "deploy/Containerfile"
-
-
-class ReleaseError(Exception):
-    """Why there is no release, and what to do."""
+IMAGE = "  {program} tag {name} REGISTRY/{name} && {program} push REGISTRY/{name}\n"
 
 
 @dataclass(frozen=True)
@@ -55,15 +52,18 @@ class Release:
     day: date
     branch: str = BRANCH
     root: Path = ROOT
+    key: str = ""  # of gpg, that signs
+    has_images: bool = True
+
+    @property
+    def tag(self) -> str:
+        return f"v{self.version}"
 
     def read(self, name: str) -> str:
         return (self.root / name).read_text("utf-8")
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True)
-        if done.returncode:
-            raise ReleaseError(f"git {' '.join(words)}: {done.stderr.strip()}")
-        return done.stdout.strip()
+        return run(["git", *words], self.root)
 
 
 # --- What has to be so ---------------------------------------------------------------------------
@@ -79,6 +79,9 @@ def check(release: Release) -> None:
     if changed := release.git("status", "--porcelain"):
         raise ReleaseError(f"Commit or stash first; not committed are:\n{changed}")
     _check_version(release)
+    check_key(release.key, release.root)
+    if release.has_images:
+        builder()
 
 
 def _check_version(release: Release) -> None:
@@ -93,8 +96,8 @@ def _check_version(release: Release) -> None:
     now = Version(tomllib.loads(release.read(PROJECT))["project"]["version"])
     if wanted < now:
         raise ReleaseError(f"{release.version} is before {now}, which {PROJECT} has.")
-    if release.git("tag", "--list", f"v{release.version}"):
-        raise ReleaseError(f"There is a tag v{release.version} already; give the next version.")
+    if release.git("tag", "--list", release.tag):
+        raise ReleaseError(f"There is a tag {release.tag} already; give the next version.")
 
 
 # --- The files -----------------------------------------------------------------------------------
@@ -138,51 +141,49 @@ def date_changelog(changes: str, version: str, day: str) -> str:
     return f"{before}{UNRELEASED}\n## {version} - {day}\n{unreleased}{end}{older}"
 
 
-@contextmanager
-def written_files(root: Path, files: dict[str, str]) -> Iterator[None]:
-    """Writes the files; when what follows fails or is interrupted, they are as they were."""
-    before = {name: (root / name).read_bytes() for name in files}
-    try:
-        for name, text in files.items():
-            (root / name).write_text(text, "utf-8")
-        yield
-    except BaseException:
-        for name, held in before.items():
-            (root / name).write_bytes(held)
-        raise
-
-
 # --- All of it -----------------------------------------------------------------------------------
 
 
+@contextmanager
+def undone_on_failure(release: Release) -> Iterator[None]:
+    """When what follows fails or is interrupted, commit, tag and files are as they were."""
+    before = release.git("rev-parse", "HEAD")
+    try:
+        yield
+    except BaseException:
+        if release.git("tag", "--list", release.tag):
+            release.git("tag", "-d", release.tag)
+        release.git("reset", "--hard", before)  # nothing was uncommitted
+        raise
+
+
 def make(release: Release) -> str:
-    """Edits, builds and looks; returns what is left to do."""
+    """Edits, builds and looks, commits and tags, and signs; returns what is left to do."""
     check(release)
-    with written_files(release.root, edited_files(release)):
-        distribution = build(release.root)
-        if wrong := mistakes(release.root, distribution, release.version):
+    with undone_on_failure(release):
+        for name, text in edited_files(release).items():
+            (release.root / name).write_text(text, "utf-8")
+        made = build(release.root)
+        if wrong := mistakes(release.root, made, release.version):
             raise ReleaseError("What was built is not right:\n" + "\n".join(wrong))
-    files = " ".join(
-        path.relative_to(release.root).as_posix()
-        for path in (distribution.sdist, distribution.wheel)
+        folder = made.wheel.parent
+        sbom.write(folder / f"earnest-{release.version}.cdx.json", release.version)
+        release.git("commit", "-qam", f"Earnest {release.version}")
+        release.git("tag", "-a", release.tag, "-m", f"Earnest {release.version}")
+        images = build_images(release.root, release.version, folder) if release.has_images else []
+        sign(folder, release.key)
+    return next_steps(release, made, images)
+
+
+def next_steps(release: Release, made: BuiltFiles, images: Sequence[str]) -> str:
+    files = [path.relative_to(release.root).as_posix() for path in (made.sdist, made.wheel)]
+    return LEFT.format(
+        folder=made.wheel.parent.relative_to(release.root).as_posix(),
+        tag=release.tag,
+        branch=release.branch,
+        files=" ".join(files),
+        images="".join(IMAGE.format(program=builder(), name=each) for each in images),
     )
-    return next_steps(release, files)
-
-
-def next_steps(release: Release, files: str) -> str:
-    images = NO_IMAGES.format(recipe=RECIPE)
-    if (release.root / RECIPE).exists():
-        values = {"recipe": RECIPE, "version": release.version}
-        names = targets(release.read(RECIPE))
-        images = IMAGES + "".join(IMAGE.format(target=each, **values) for each in names)
-    return LEFT.format(version=release.version, branch=release.branch, files=files, images=images)
-
-
-def targets(recipe: str) -> list[str]:
-    """The stages of a Containerfile that no other stage builds upon: one image each."""
-    stages = re.findall(r"^FROM\s+(\S+)\s+AS\s+(\S+)", recipe, re.M | re.I)
-    used = {base for base, _ in stages} | set(re.findall(r"--from=(\S+)", recipe))
-    return [name for _, name in stages if name not in used]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -193,8 +194,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("version", help="like 0.2.0 or 0.2.0rc1")
     parser.add_argument("--dry-run", action="store_true", help="check, and change nothing")
     parser.add_argument("--branch", default=BRANCH, help=f"release from another than {BRANCH}")
+    parser.add_argument("--sign", required=True, metavar="KEY", help="gpg's key for checksums")
+    parser.add_argument("--no-images", action="store_true", help="wheel, sdist and bill alone")
     args = parser.parse_args(arguments)
-    release = Release(args.version, datetime.now(UTC).date(), args.branch)
+    today = datetime.now(UTC).date()
+    release = Release(
+        args.version, today, args.branch, key=args.sign, has_images=not args.no_images
+    )
     try:
         if args.dry_run:
             check(release)
@@ -203,7 +209,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
         else:
             print(make(release))
-    except (ReleaseError, PackagedError) as error:
+    except (ReleaseError, PackagedError, sbom.SbomError) as error:
         print(f"No release was made. {error}", file=sys.stderr)
         return 1
     return 0

@@ -68,18 +68,26 @@ def bill_of_running() -> dict[str, Any]:
     return only_for_running(whole_environment())
 
 
+def write(target: Path, version: str = "") -> int:
+    """The bill of this environment, of Earnest in this version; how many components it names."""
+    bill = bill_of_running()
+    if version:
+        bill["metadata"]["component"]["version"] = version
+    if wrong := mistakes(bill):
+        raise SbomError(wrong)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(bill, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return len(bill["components"])
+
+
 def main() -> int:
     target = Path(sys.argv[1])
     try:
-        bill = bill_of_running()
-        if wrong := mistakes(bill):
-            raise SbomError(wrong)
+        count = write(target)
     except SbomError as error:
         print(error, file=sys.stderr)
         return 1
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(bill, indent=1, ensure_ascii=False) + "\n")
-    print(f"{len(bill['components'])} components in {target}")
+    print(f"{count} components in {target}")
     return 0
 
 
