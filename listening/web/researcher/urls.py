@@ -87,16 +87,7 @@ urlpatterns = [
     path("studies/<slug:key>/try/", pilot.page, name="pilot"),
     path("studies/<slug:key>/try/do/", pilot.do, name="pilot-do"),
     path("studies/<slug:key>/preview/", preview.study_preview, name="study-preview"),
-    path(
-        "preview/studies/<slug:key>/clips/<path:stimulus>",
-        preview.study_clip,
-        name="study-preview-clip",
-    ),
-    path(
-        "preview/studies/<slug:key>/checks/<str:check>/<str:seed>/<int:place>",
-        preview.study_sound,
-        name="study-preview-sound",
-    ),
+    *preview.sounds_of("study", "studies/<slug:key>", preview.study_source),
     path("new/", drafts.new_study, name="new-study"),
     path("drafts/<slug:code>/", drafts.sounds_page, name="draft"),
     path("drafts/<slug:code>/questions/", drafts.questions_page, name="draft-questions"),
@@ -115,27 +106,9 @@ urlpatterns = [
     path("drafts/<slug:code>/folder.zip", draft_requests.download, name="draft-folder"),
     path("drafts/<slug:code>/clips/<path:name>", draft_requests.clip, name="draft-clip"),
     path("preview/links/<str:signed>/", preview.linked_preview, name="linked-preview"),
-    path(
-        "preview/links/<str:signed>/clips/<path:stimulus>",
-        preview.linked_clip,
-        name="linked-preview-clip",
-    ),
-    path(
-        "preview/links/<str:signed>/checks/<str:check>/<str:seed>/<int:place>",
-        preview.linked_sound,
-        name="linked-preview-sound",
-    ),
+    *preview.sounds_of("linked", "links/<str:signed>", preview.linked_source),
     path("preview/drafts/<slug:code>/", preview.draft_preview, name="draft-preview"),
-    path(
-        "preview/drafts/<slug:code>/clips/<path:stimulus>",
-        preview.draft_clip,
-        name="draft-preview-clip",
-    ),
-    path(
-        "preview/drafts/<slug:code>/checks/<str:check>/<str:seed>/<int:place>",
-        preview.draft_sound,
-        name="draft-preview-sound",
-    ),
+    *preview.sounds_of("draft", "drafts/<slug:code>", preview.draft_source),
     path("gallery/", gallery.gallery, name="gallery"),
     path("help/", help.index, name="help"),
     path("help/<slug:name>/", help.page, name="help-page"),
@@ -143,14 +116,5 @@ urlpatterns = [
     path("llms.txt", help.llms, name="llms"),
     path("help/images/<str:name>", help.image, name="help-image"),
     path("preview/examples/<slug:name>/", preview.example_preview, name="example-preview"),
-    path(
-        "preview/examples/<slug:name>/clips/<path:stimulus>",
-        preview.example_clip,
-        name="example-preview-clip",
-    ),
-    path(
-        "preview/examples/<slug:name>/checks/<str:check>/<str:seed>/<int:place>",
-        preview.example_sound,
-        name="example-preview-sound",
-    ),
+    *preview.sounds_of("example", "examples/<slug:name>", preview.example_source),
 ]
