@@ -23,6 +23,8 @@ class Study(models.Model):
         PAUSED = "paused"
         CLOSED = "closed"
 
+    RUNNING = (State.OPEN, State.PAUSED)  # raters came, and may come again
+
     class TaskPlan(models.TextChoices):
         ONE = "one"  # a rater gets one task
         ALL = "all"  # a rater gets every task, in the order of the study

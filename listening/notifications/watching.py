@@ -32,7 +32,6 @@ from listening.sessions.leases import ANSWERED, LEASED, SKIPPED, STATUS_NOW
 BETS = (0.75, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of what may be bet at most
 ALPHA = 0.01  # of one study and kind of event, over its whole life
 State = Study.State
-LIVE = (State.OPEN, State.PAUSED)
 HUNDRED = "limit"  # the subject of the second threshold
 Look = Callable[[Study], None]
 LAST = """
@@ -139,11 +138,11 @@ def watch() -> int:
     """Looks at every study of which somebody wants to know; how many that were."""
     paid = {"recruitments__state": Recruitment.State.LIVE}
     return (
-        look_at("study.full", LIVE, look_if_full)
+        look_at("study.full", Study.RUNNING, look_if_full)
         + look_at("study.stalled", (State.OPEN,), look_if_stalled)
-        + look_at("study.stop_rule", (*LIVE, State.CLOSED), look_if_stopped)
-        + look_at("study.budget_reached", (*LIVE, State.CLOSED), look_at_budget, **paid)
-        + look_at("study.review_due", (*LIVE, State.CLOSED), look_at_reviews, **paid)
+        + look_at("study.stop_rule", (*Study.RUNNING, State.CLOSED), look_if_stopped)
+        + look_at("study.budget_reached", (*Study.RUNNING, State.CLOSED), look_at_budget, **paid)
+        + look_at("study.review_due", (*Study.RUNNING, State.CLOSED), look_at_reviews, **paid)
     )
 
 
@@ -261,8 +260,8 @@ def _money(recruitment: Recruitment, spent: Decimal, limit: Decimal) -> dict[str
 
 def watch_rates() -> int:
     """Looks at every study of which somebody wants to know; how many that were."""
-    return look_at("study.traps_unusual", LIVE, look_at_traps) + look_at(
-        "study.errors_unusual", LIVE, look_at_errors
+    return look_at("study.traps_unusual", Study.RUNNING, look_at_traps) + look_at(
+        "study.errors_unusual", Study.RUNNING, look_at_errors
     )
 
 

@@ -14,7 +14,6 @@ from listening.design.stop_rule import BUDGET, StopRule
 from listening.models import Session, StopLook, Study
 from listening.selectors.studies import still_open
 
-RUNNING = (Study.State.OPEN, Study.State.PAUSED)
 LONGEST_PAUSE = timedelta(hours=1)  # between two tries of a look that fails
 IN_TIME = timedelta(minutes=10)  # from the last session that finished to the look
 
@@ -87,7 +86,7 @@ def due_look(study: Study) -> DueLook | None:
     unspent. The last is due, too, when every place is filled.
     """
     rule = StopRule.from_dict(study.stop)
-    if rule is None or rule.rule == BUDGET or study.state not in RUNNING:
+    if rule is None or rule.rule == BUDGET or study.state not in Study.RUNNING:
         return None
     planned = planned_sessions(study)
     sessions = Session.objects.filter(study=study, pilot=False)
@@ -113,7 +112,7 @@ def due_looks(key: str = "") -> list[DueLook]:
     Of all, a look that failed is left out until it is time to try it again: after 1 minute, 2, 4
     and so on, at most an hour.
     """
-    studies = Study.objects.filter(state__in=RUNNING).exclude(stop={}).order_by("pk")
+    studies = Study.objects.filter(state__in=Study.RUNNING).exclude(stop={}).order_by("pk")
     chosen = studies.filter(key=key) if key else [s for s in studies if not _is_waiting(s)]
     return [look for look in map(due_look, chosen) if look is not None]
 
@@ -152,7 +151,7 @@ def overdue_look(study: Study) -> OverdueLook | None:
 
 def look_problems(key: str = "") -> list[str]:
     """What went wrong with looks that are still due, a sentence for each study, or of one."""
-    studies = Study.objects.filter(state__in=RUNNING).exclude(look_problem={}).order_by("pk")
+    studies = Study.objects.filter(state__in=Study.RUNNING).exclude(look_problem={}).order_by("pk")
     return [
         f"Look {study.look_problem['number']} of “{study.key}” failed: {study.look_problem['what']}"
         for study in (studies.filter(key=key) if key else studies)

@@ -55,7 +55,6 @@ STATEMENTS = (
     f"DELETE FROM listening_slot WHERE task_id {OF_TASKS}",
     f"DELETE FROM listening_block WHERE task_id {OF_TASKS}",
 )
-RUNS = (Study.State.OPEN, Study.State.PAUSED)
 
 
 def empty(study: Study, *, reviews: bool = True) -> None:
@@ -146,7 +145,7 @@ def contents_of(study: Study) -> Contents:
 
 def why_not(study: Study) -> str:
     """What stands against deleting it, with the way out; "" where nothing does."""
-    if study.state in RUNS:
+    if study.state in Study.RUNNING:
         return f"The study “{study.key}” is {study.state}. Close it first."
     ledger = LedgerEntry.objects.filter(recruitment__study=study).exists()
     has_submissions = Submission.objects.filter(recruitment__study=study).exists()

@@ -21,7 +21,6 @@ from listening.studies.stopped_systems import (
 )
 
 BY, LONGEST_PROBLEM = "stop rule", 300
-RUNNING = (Study.State.OPEN, Study.State.PAUSED)
 ENDS = (StopLook.Decision.STOP, StopLook.Decision.END)
 
 
@@ -50,7 +49,7 @@ def store_look(study_id: int, look: LookRecord, **_signal: Any) -> bool:
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)  # raters may start
         rule = StopRule.from_dict(study.stop)
-        if rule is None or study.state not in RUNNING:
+        if rule is None or study.state not in Study.RUNNING:
             return False
         if study.looks.filter(number__gte=look["number"]).exists():
             return False
@@ -85,7 +84,7 @@ def stop_proposed(study: Study, *, by: str) -> list[StoppedSystem]:
         row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         look = row.looks.order_by("-number").first()
         systems = [system for system in look.stopped if "is_proposed" in system] if look else []
-        if look is None or not systems or row.state not in RUNNING:
+        if look is None or not systems or row.state not in Study.RUNNING:
             raise StudyError("No system can be stopped now. Reload the page.")
         for system in systems:
             system.pop("is_proposed")
@@ -151,7 +150,7 @@ def committed_pay(study: Study) -> tuple[float, float]:
 
 def apply_budgets() -> int:
     """Stop the studies whose next session would cost more than their rule's budget; how many."""
-    studies = Study.objects.filter(state__in=RUNNING, stop__rule=BUDGET, looks=None)
+    studies = Study.objects.filter(state__in=Study.RUNNING, stop__rule=BUDGET, looks=None)
     return sum(_apply_budget(study) for study in studies)
 
 

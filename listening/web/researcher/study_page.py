@@ -187,7 +187,7 @@ def _stop_rule(study: Study) -> dict[str, Any]:
     applies = bool(facts["made"]) and facts["made"][-1]["decision"] != StopLook.Decision.GO_ON
     is_asking = rule.act == ASK and applies and study.state != Study.State.CLOSED
     words = rule.words(facts["planned"], facts["currency"])
-    runs = study.state in (Study.State.OPEN, Study.State.PAUSED)
+    runs = study.state in Study.RUNNING
     proposed = facts["made"][-1]["proposed"] if facts["made"] and runs and not is_asking else []
     return {
         "stop": facts,

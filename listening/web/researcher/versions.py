@@ -175,6 +175,6 @@ def _wording_page(
         "problems": problems,
         "reason": typed.get("reason", ""),
         "same_meaning": "same_meaning" in typed,
-        "can": study.state in (Study.State.OPEN, Study.State.PAUSED),
+        "can": study.state in Study.RUNNING,
     }
     return render(request, "researcher/wording.html", context, status=422 if problems else 200)
