@@ -86,7 +86,7 @@ def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:
         clips, total_s = long_clips(folder)
         weights.configure(folder / "models", offline=True)
         random_squim(folder / "models")
-        voices = folder / "models" / WavlmXvector.default_model
+        voices = folder / "models" / WavlmXvector.published_model.name
         save_wavlm(voices, "WavLMForXVector", large=False)
         for choice in presets.preset("lfs").choices():
             own = {"model": asr} if choice.metric in ("wer", "cer") else {}
