@@ -66,7 +66,7 @@ class PublishedModel:
     @property
     def terms(self) -> str:
         """The licence as one phrase."""
-        licence = self.licence or "licence: see its page"
+        licence = f"licence: {self.licence or f'see {self.origin}'}"
         return licence if self.commercial else f"{licence}, not for commercial use"
 
     def wanted(self, published: Iterable[str]) -> list[str]:
