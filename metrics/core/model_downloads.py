@@ -7,7 +7,6 @@ the hash that its publisher states, or that is declared with it. What is there i
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
 import fcntl
@@ -18,48 +17,34 @@ import logging
 import os
 import shutil
 import socket
-import ssl
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.parse import quote
 
 from listening.common.remote_files import without_secrets
-from metrics.core.published_models import HUB, PublishedModel
-from metrics.core.weights import read_sums, recorded_sums
+from metrics.core.model_hosts import (
+    TRIES,
+    BrokenOffError,
+    DownloadError,
+    RangeError,
+    hub_address,
+    opened,
+    pause,
+)
+from metrics.core.published_models import PublishedModel, read_sums, recorded_sums
 
 log = logging.getLogger(__name__)
 
-TRIES = 4  # in a row without a byte
-PAUSE_S = 1.0  # before the second try; doubled before each other one
-LONGEST_PAUSE_S = 60.0
-TIMEOUT_S = 30.0  # without a byte
 PIECE_BYTES = 1024**2
-PASSING = {408, 425, 429, 500, 502, 503, 504}  # states that may be over soon
 NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
-BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # beside SSL_CERT_FILE, which ssl itself reads
 
 Report = Callable[[int], object]  # bytes that came since the last call
 
 
-class DownloadError(RuntimeError):
-    """A model cannot be fetched; the message says why and what to do."""
-
-
 class _WrongFileError(DownloadError):
     """What came is not the file that was published."""
-
-
-class _BrokenOffError(Exception):
-    """The connection ended early: worth another try."""
-
-    def __init__(self, why: object, pause_s: float = 0.0) -> None:
-        super().__init__(str(why))
-        self.pause_s = pause_s
 
 
 @dataclass(frozen=True)
@@ -190,10 +175,8 @@ def check_space(downloads: Sequence[Download], folder: Path) -> None:
 
 def free_bytes(folder: Path) -> int:
     """Free bytes of the disk that a folder is, or will be, on."""
-    there = next(
-        place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()
-    )
-    return shutil.disk_usage(there).free
+    place = folder.absolute()
+    return shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
 
 
 def megabytes(count: int) -> str:
@@ -206,22 +189,20 @@ def megabytes(count: int) -> str:
 
 def _on_hub(model: PublishedModel) -> list[RemoteFile]:
     """The files of a model in the newest revision of its repository."""
-    hub = _hub()
+    hub = hub_address()
     address = f"{hub}/api/models/{model.hub_name}/revision/main?blobs=true"
     try:
         facts = json.loads(_text(address))
         revision, known = facts["sha"], {each["rfilename"]: each for each in facts["siblings"]}
     except (ValueError, KeyError, TypeError) as error:
         raise DownloadError(f"{address} answered with no list of files") from error
-    names = (
-        [name for name in known if name == model.inside] if model.inside else model.wanted(known)
-    )
+    names = [model.inside] if model.inside in known else model.wanted(known)
     if missing := _unpublished(model, names):
         raise DownloadError(f"{hub}/{model.hub_name} has no {missing}")
     files = []
     for name in names:
         stated = known[name].get("lfs") or {}
-        sha256 = model.sha256.get(Path(name).name) or stated.get("sha256", "")
+        sha256 = _agreed_sha256(model, name, stated.get("sha256", ""), hub)
         git_sha1 = "" if sha256 else known[name].get("blobId", "")
         url = f"{hub}/{model.hub_name}/resolve/{revision}/{quote(name)}"
         size = stated.get("size") or known[name].get("size") or 0
@@ -243,13 +224,20 @@ def _mirrored(model: PublishedModel, mirror: str) -> list[RemoteFile]:
     files = []
     for name in names:
         path = f"{model.name}/{name}" if model.files else model.name
-        declared = model.sha256.get(Path(name).name, sums[name])
-        if declared != sums[name]:
-            raise DownloadError(
-                f"the mirror's {path} has the SHA-256 {sums[name]}, but {declared} was published"
-            )
-        files.append(_with_size(RemoteFile(name, _mirror_url(mirror, path), sha256=declared)))
+        sha256 = _agreed_sha256(model, name, sums[name], "the mirror")
+        files.append(_with_size(RemoteFile(name, _mirror_url(mirror, path), sha256=sha256)))
     return files
+
+
+def _agreed_sha256(model: PublishedModel, name: str, stated: str, where: str) -> str:
+    """The SHA-256 (hex) of a file as declared or stated; DownloadError when both differ."""
+    declared = model.sha256.get(Path(name).name, "")
+    if stated and declared and stated != declared:
+        raise DownloadError(
+            f"{model.name}: of {name}, {where} states the SHA-256 {stated}, not {declared}; the "
+            "file is not used"
+        )
+    return declared or stated
 
 
 def _unpublished(model: PublishedModel, names: Sequence[str]) -> str:
@@ -266,18 +254,13 @@ def _mirror_url(mirror: str, path: str) -> str:
 
 
 def _with_size(file: RemoteFile) -> RemoteFile:
-    with _opened(file.url) as reply:  # not all servers answer HEAD
+    with opened(file.url) as reply:  # not all servers answer HEAD
         return replace(file, size=int(reply.headers.get("Content-Length") or 0))
 
 
 def _text(url: str) -> str:
-    with _opened(url) as reply:
+    with opened(url) as reply:
         return str(reply.read().decode("utf-8", errors="replace"))
-
-
-def _hub() -> str:
-    """The address of the hub, or of the one in its place (HF_ENDPOINT)."""
-    return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
 
 
 # --- One file ------------------------------------------------------------------------------------
@@ -290,20 +273,17 @@ def _fetch_file(file: RemoteFile, place: Path, report: Report, in_folder: bool) 
             return file.sha256_when_right(place)
         place.unlink()  # of another revision
     part = place.with_name(f"{place.name}.part") if in_folder else place
-    was_resumed = part.is_file() and part.stat().st_size > 0
-    try:
+    is_first_try = not _size(part)
+    while True:
         _fill(file, part, report)
-        sha256 = file.sha256_when_right(part)
-    except _WrongFileError:
-        _forget(part)
-        if not was_resumed:
-            raise
-        _fill(file, part, report)  # the start was of another file
         try:
             sha256 = file.sha256_when_right(part)
+            break
         except _WrongFileError:
             _forget(part)
-            raise
+            if is_first_try:
+                raise
+            is_first_try = True  # the start was of another file: once more, from nothing
     _etag_file(part).unlink(missing_ok=True)
     if in_folder:
         os.replace(part, place)
@@ -314,37 +294,32 @@ def _fill(file: RemoteFile, part: Path, report: Report) -> None:
     """Add to a file what it lacks; several tries, as long as bytes come."""
     failures = 0
     while True:
-        before = part.stat().st_size if part.is_file() else 0
+        before = _size(part)
         if file.size and before == file.size:
             return
         try:
             _read_on(file, part, before, report)
             return
-        except _BrokenOffError as error:
-            after = part.stat().st_size if part.is_file() else 0
-            failures = 1 if after > before else failures + 1
+        except BrokenOffError as error:
+            failures = 1 if _size(part) > before else failures + 1
             if failures >= TRIES:
-                raise DownloadError(
-                    f"{without_secrets(file.url)}: {error}; {megabytes(after)} are kept, run it "
-                    "again to go on"
-                ) from error
-            time.sleep(error.pause_s or PAUSE_S * 2 ** (failures - 1))
+                kept = f"{megabytes(_size(part))} are kept, run it again to go on"
+                raise DownloadError(f"{without_secrets(file.url)}: {error}; {kept}") from error
+            pause(failures, error.pause_s)
 
 
 def _read_on(file: RemoteFile, part: Path, have: int, report: Report) -> None:
-    """Ask for the rest of a file once; _BrokenOffError when the connection ends early."""
+    """Ask for the rest of a file once; BrokenOffError when the connection ends early."""
     headers = {"Range": f"bytes={have}-"} if have else {}
     known = _etag_file(part)
-    if have and not file.sha256 and not file.git_sha1:  # nothing else says that it is the same file
-        if not known.is_file():
-            headers = {}
-        else:
-            headers["If-Range"] = known.read_text(encoding="utf-8")
+    if have and not (file.sha256 or file.git_sha1):  # nothing else says that it is the same file
+        etag = known.read_text(encoding="utf-8") if known.is_file() else ""
+        headers = {**headers, "If-Range": etag} if etag else {}
     try:
-        reply = _opened(file.url, headers)
-    except _RangeError:
+        reply = opened(file.url, headers)
+    except RangeError:
         _forget(part)
-        raise _BrokenOffError("the file there is shorter than what is here") from None
+        raise BrokenOffError("the file there is shorter than what is here") from None
     with reply:
         start = reply.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
         goes_on = reply.status == 206 and start == str(have)
@@ -354,7 +329,7 @@ def _read_on(file: RemoteFile, part: Path, have: int, report: Report) -> None:
 
 
 def _append(reply: Any, part: Path, start: int, report: Report) -> None:
-    """Write a reply behind the first bytes of a file; _BrokenOffError when it ends early."""
+    """Write a reply behind the first bytes of a file; BrokenOffError when it ends early."""
     announced = reply.headers.get("Content-Length")
     came = 0
     with part.open("ab") as file:
@@ -366,16 +341,19 @@ def _append(reply: Any, part: Path, start: int, report: Report) -> None:
         file.flush()
         os.fsync(file.fileno())
     if announced is not None and came < int(announced):
-        raise _BrokenOffError(
-            f"the connection broke off after {came:,} of {int(announced):,} bytes"
-        )
+        raise BrokenOffError(f"the connection broke off after {came:,} of {int(announced):,} bytes")
 
 
 def _read(reply: Any) -> bytes:
     try:
         return bytes(reply.read(PIECE_BYTES))
     except (http.client.HTTPException, OSError) as error:  # TLS and time limits, too
-        raise _BrokenOffError(f"the connection broke off ({error})") from error
+        raise BrokenOffError(f"the connection broke off ({error})") from error
+
+
+def _size(path: Path) -> int:
+    """A file's bytes; 0 when it is not there."""
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _etag_file(part: Path) -> Path:
@@ -387,125 +365,6 @@ def _forget(part: Path) -> None:
     _etag_file(part).unlink(missing_ok=True)
 
 
-# --- The web -------------------------------------------------------------------------------------
-
-
-class _RangeError(Exception):
-    """The server has no such part of the file."""
-
-
-class _Redirects(HTTPRedirectHandler):
-    """Followed, without the hub's token on another host and without leaving TLS."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> Request | None:
-        new = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if new is None:
-            return None
-        old, there = urlsplit(req.full_url), urlsplit(newurl)
-        if (old.scheme, there.scheme) == ("https", "http"):
-            raise DownloadError(f"{without_secrets(req.full_url)} leads to an address without TLS")
-        new.remove_header("Proxy-authorization")  # the proxy gets it anew
-        if old.netloc != there.netloc:
-            new.remove_header("Authorization")
-        return new
-
-
-def _opened(url: str, headers: dict[str, str] | None = None) -> Any:
-    """A reply of the web; DownloadError where another try is useless."""
-    failures = 0
-    while True:
-        try:
-            return _open_once(url, headers or {})
-        except _BrokenOffError as error:
-            failures += 1
-            if failures >= TRIES:
-                raise DownloadError(f"{without_secrets(url)}: {error}") from error
-            time.sleep(error.pause_s or PAUSE_S * 2 ** (failures - 1))
-
-
-def _open_once(url: str, headers: dict[str, str]) -> Any:
-    """Open an address by the proxy and the certificates that the environment names."""
-    name, parts = without_secrets(url), urlsplit(url)
-    user, _, host = parts.netloc.rpartition("@")
-    plain = parts._replace(netloc=host).geturl()
-    request = Request(plain, headers={"User-Agent": "Earnest", **headers})
-    if user:
-        login = base64.b64encode(unquote(user).encode()).decode()
-        request.add_header("Authorization", f"Basic {login}")
-    elif plain.startswith(f"{_hub()}/") and (token := _hub_token()):
-        request.add_header("Authorization", f"Bearer {token}")
-    opener = build_opener(_Redirects, HTTPSHandler(context=_certificates()))
-    try:
-        reply = opener.open(request, timeout=TIMEOUT_S)
-    except HTTPError as error:
-        with error:
-            raise _refusal(error, name) from None
-    except (URLError, OSError, http.client.HTTPException) as error:
-        raise _unreachable(getattr(error, "reason", error), name) from error
-    if reply.headers.get_content_type() == "text/html":
-        reply.close()
-        raise DownloadError(f"{name} answered with a web page, perhaps the login page of a network")
-    return reply
-
-
-def _refusal(error: HTTPError, name: str) -> Exception:
-    """What a state of HTTP means: to be raised."""
-    said = f"{name} answered {error.code} {error.reason}".rstrip()
-    if error.code in PASSING:
-        wait = error.headers.get("Retry-After", "")
-        return _BrokenOffError(said, min(float(wait) if wait.isdecimal() else 0.0, LONGEST_PAUSE_S))
-    if error.code == 416:
-        return _RangeError()
-    if error.code == 407:
-        return DownloadError(PROXY_LOGIN)
-    hint = {
-        401: ". If the model asks for an agreement, accept it on its page and set HF_TOKEN",
-        403: ". If the model asks for an agreement, accept it on its page and set HF_TOKEN; else a "
-        "network or proxy may forbid the address",
-    }.get(error.code, "")
-    return DownloadError(said + hint)
-
-
-PROXY_LOGIN = (
-    "the proxy wants a login: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, with signs such as "
-    "@ in the password written as %40"
-)
-
-
-def _unreachable(reason: Any, name: str) -> Exception:
-    """Why no reply came: to be raised."""
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return DownloadError(
-            f"{name}: the certificate is not trusted ({reason.verify_message}). If a proxy of your "
-            "company reads TLS, set SSL_CERT_FILE to its CA bundle"
-        )
-    if str(reason).startswith("Tunnel connection failed: 4"):
-        refused = f"{name}: the proxy refuses the connection ({reason})"
-        return DownloadError(PROXY_LOGIN if ": 407" in str(reason) else refused)
-    if isinstance(reason, socket.gaierror):
-        return DownloadError(f"{name}: the host is not known here. Is there a network, or a proxy?")
-    return _BrokenOffError(f"no connection ({reason})")
-
-
-def _certificates() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    for path in filter(None, map(os.environ.get, BUNDLES)):
-        folder = Path(path).is_dir()
-        context.load_verify_locations(None if folder else path, path if folder else None)
-    return context
-
-
-def _hub_token() -> str:
-    if token := os.environ.get("HF_TOKEN", "").strip():
-        return token
-    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
-    with contextlib.suppress(OSError):
-        return (home / "token").read_text(encoding="utf-8").strip()
-    return ""
-
-
 # --- The folder ----------------------------------------------------------------------------------
 
 
@@ -514,9 +373,10 @@ def _staging(target: Path, mark: str = "") -> Path:
 
 
 def _staged_bytes(download: Download, staging: Path, file: RemoteFile) -> int:
-    place = staging / file.path if download.model.files else staging
-    places = (place, place.with_name(f"{place.name}.part")) if download.model.files else (place,)
-    return next((each.stat().st_size for each in places if each.is_file()), 0)
+    if not download.model.files:
+        return _size(staging)
+    place = staging / file.path
+    return _size(place) or _size(place.with_name(f"{place.name}.part"))
 
 
 @contextlib.contextmanager

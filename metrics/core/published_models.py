@@ -71,7 +71,7 @@ class PublishedModel:
 
     def wanted(self, published: Iterable[str]) -> list[str]:
         """The files of a publisher's list that are fetched, in order."""
-        names, chosen = list(published), set[str]()
+        names, chosen = [name for name in published if ".." not in name.split("/")], set[str]()
         for pattern in (*self.files, *self.optional_files):
             for each in pattern.split("|"):
                 fits = [n for n in fnmatch.filter(names, each) if n.count("/") == each.count("/")]
@@ -103,3 +103,14 @@ def problems(model: PublishedModel) -> list[str]:
     ]:
         wrong.append(f"{model.name}: {', '.join(bad)}: a SHA-256 has 64 digits of 0-9 and a-f")
     return wrong
+
+
+def recorded_sums(place: Path) -> Path:
+    """The file beside or in a fetched model that holds the SHA-256 of its files."""
+    return place / "SHA256SUMS" if place.is_dir() else place.with_name(f"{place.name}.sha256")
+
+
+def read_sums(text: str) -> dict[str, str]:
+    """File name -> SHA-256 (hex) of lines as `sha256sum` writes them."""
+    lines = (line.split(maxsplit=1) for line in text.splitlines())
+    return {parts[1].lstrip("*"): parts[0].lower() for parts in lines if len(parts) == 2}

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Any
 
 from config.missing_packages import installing, sentence
 from listening.common.command_name import command
-from metrics.core.published_models import PublishedModel
+from metrics.core import model_downloads
+from metrics.core.model_hosts import DownloadError, hub_cache
+from metrics.core.published_models import PublishedModel, read_sums, recorded_sums
 
 BUNDLED = Path(__file__).parents[1] / "bundled"
 SHORT = 12  # hexadecimal digits that tell one file of weights from another
@@ -111,11 +112,9 @@ def locate(model: PublishedModel) -> Path:
     if not model.commercial:
         how = f"`{command('fetch_models')}` with the metric and --non-commercial fetches it"
         raise _missing(model, f", and its licence forbids commercial use ({model.licence}): {how}")
-    from metrics.core import model_downloads
-
     try:
         return model_downloads.fetch(model, folder())
-    except model_downloads.DownloadError as error:
+    except DownloadError as error:
         raise _missing(model, f", and fetching failed ({error})") from error
 
 
@@ -132,20 +131,12 @@ def _missing(model: PublishedModel, trouble: str = "") -> Unavailable:
 def _caches(model: PublishedModel) -> Iterator[Path]:
     """Where other packages keep a model that they fetched."""
     if model.hub_name:
-        caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-        home = os.environ.get("HF_HOME") or f"{caches}/huggingface"
-        hub = Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser()
-        repository = hub / f"models--{model.hub_name.replace('/', '--')}"
+        repository = hub_cache() / f"models--{model.hub_name.replace('/', '--')}"
         with contextlib.suppress(OSError):
             commit = (repository / "refs/main").read_text(encoding="utf-8").strip()
             yield repository / "snapshots" / commit / model.inside
     if model.cached:
         yield Path(model.cached).expanduser()
-
-
-def recorded_sums(place: Path) -> Path:
-    """The file beside or in a fetched model that holds the SHA-256 of its files."""
-    return place / "SHA256SUMS" if place.is_dir() else place.with_name(f"{place.name}.sha256")
 
 
 def check_recorded(place: Path) -> None:
@@ -161,12 +152,6 @@ def check_recorded(place: Path) -> None:
                 f"no weights: {path} has the SHA-256 {actual}, not {expected}; delete {place} and "
                 "fetch it again"
             )
-
-
-def read_sums(text: str) -> dict[str, str]:
-    """File name -> SHA-256 (hex) of lines as `sha256sum` writes them."""
-    lines = (line.split(maxsplit=1) for line in text.splitlines())
-    return {parts[1].lstrip("*"): parts[0].lower() for parts in lines if len(parts) == 2}
 
 
 def sha256_of(path: Path | str) -> str:

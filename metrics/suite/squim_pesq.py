@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.core import weights
 from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
+from metrics.core.model_hosts import torch_cache
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -24,13 +24,12 @@ SHA256 = "2c54586fea83fb5eb5394d710038ee89f55cab7011a5bf730bebed4c8777e828"
 
 def torchaudio_file(name: str, sha256: str = "", **facts: Any) -> PublishedModel:
     """A file of weights of torchaudio, which may lie in torch's cache."""
-    home = os.environ.get("TORCH_HOME", "~/.cache/torch")
     return PublishedModel(
         name,
         source=f"{TORCHAUDIO}/{name}",
         sha256={name: sha256} if sha256 else {},
         **facts,
-        cached=f"{home}/hub/torchaudio/models/{name}",
+        cached=str(torch_cache() / "torchaudio/models" / name),
     )
 
 

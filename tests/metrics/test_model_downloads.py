@@ -13,15 +13,16 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from listening.common import plugins
-from metrics.core import model_downloads, weights
+from metrics.core import model_downloads, model_hosts, weights
 from metrics.core.metric import Metric, make_metric
-from metrics.core.model_downloads import DownloadError
+from metrics.core.model_hosts import TRIES, DownloadError
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.suite import nisqa
 from tests.metrics.model_server import Host
@@ -30,7 +31,14 @@ BIG = os.urandom(3_000_000)
 SMALL = b'{"hidden_size": 4}'
 ONE = "/files/one.bin"
 OF_THE_MACHINE = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "SSL_CERT_FILE")
-OF_THE_MACHINE += ("HF_TOKEN", "HF_ENDPOINT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+OF_THE_MACHINE += (
+    "HF_HUB_OFFLINE",
+    "HF_HUB_CACHE",
+    "HF_TOKEN",
+    "HF_ENDPOINT",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+)
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,7 +53,7 @@ def own_place(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.setattr(model_downloads, "PAUSE_S", 0.0)
+    monkeypatch.setattr(model_hosts, "PAUSE_S", 0.0)
     before = weights.folder(), weights.offline()
     weights.configure(tmp_path / "models", offline=False)
     yield
@@ -117,6 +125,7 @@ def test_a_server_without_parts_is_asked_for_the_whole_file(hosts, folder):
     assert plan.run().read_bytes() == BIG
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("known", [True, False], ids=["hash declared", "no hash"])
 def test_the_start_of_another_version_is_not_joined_to_the_rest(host, folder, known):
     model = one(host) if known else one(host, sha256={})
@@ -135,7 +144,7 @@ def test_tries_without_a_byte_end_and_say_what_is_kept(host, folder):
     host.cuts[ONE] = [2_000_000] + [0] * 9
     with pytest.raises(DownloadError, match=r"broke off.*2 MB are kept, run it again to go on"):
         plan.run()
-    assert len(host.ranges_of(ONE)) == 1 + model_downloads.TRIES
+    assert len(host.ranges_of(ONE)) == 1 + TRIES
     assert plan.left_bytes == 1_000_000
     host.cuts.clear()
     assert plan.run().read_bytes() == BIG
@@ -164,7 +173,7 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_process_leaves_what_the_next_one_goes_on_with(hosts, folder, ending):
     host = hosts({ONE: BIG}, pause_s=0.05)
@@ -179,7 +188,7 @@ def test_an_interrupted_process_leaves_what_the_next_one_goes_on_with(hosts, fol
     assert host.ranges_of(ONE)[-1] == f"bytes={kept}-"
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(hosts, folder):
     host = hosts({ONE: BIG}, pause_s=0.02)
     with start_fetching(host, folder) as first, start_fetching(host, folder) as second:
@@ -243,9 +252,8 @@ def test_a_login_page_is_no_model(host, folder):
         fetched(one(host), folder)
 
 
+@pytest.mark.medium
 # --- A hub, a mirror -----------------------------------------------------------------------------
-
-
 def test_a_hubs_model_appears_as_a_whole(host, folder, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", host.url)
     files = {"config__json": SMALL, "net__safetensors": BIG, "net__bin": b"x" * 2000}
@@ -272,6 +280,8 @@ def test_a_hubs_model_appears_as_a_whole(host, folder, monkeypatch):
 def test_a_small_file_has_the_hash_that_git_gives_it(host, folder, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", host.url)
     model = hub(host, config__json=SMALL, net__bin=BIG)
+    with pytest.raises(DownloadError, match=f"states the SHA-256 {sha256(BIG)}, not 0000"):
+        fetched(replace(model, sha256={"net.bin": "0" * 64}), folder)
     host.files["/lab/net/resolve/c0ffee/config.json"] = SMALL[::-1]
     with pytest.raises(DownloadError, match="has the git hash"):
         fetched(model, folder)
@@ -292,6 +302,7 @@ def test_a_token_goes_to_the_hub_and_to_no_other_host(hosts, folder, monkeypatch
     assert storage.ranges_of("/blob") == ["", "bytes=1000000-"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["{}/mirror", "{}/mirror/{{path}}?raw=1"])
 def test_a_fetched_folder_is_a_mirror(host, hosts, tmp_path, monkeypatch, layout):
     monkeypatch.setenv("HF_ENDPOINT", host.url)
@@ -308,7 +319,8 @@ def test_a_fetched_folder_is_a_mirror(host, hosts, tmp_path, monkeypatch, layout
     assert len(host.asked) == before
     assert filecmp(first) == filecmp(tmp_path / "second")
     other = one(host, sha256={"one.bin": "0" * 64})
-    with pytest.raises(DownloadError, match=r"has the SHA-256|answered 404"):
+    stated = r"has the SHA-256|answered 404|the mirror states the SHA-256"
+    with pytest.raises(DownloadError, match=stated):
         model_downloads.plan(other, tmp_path / "third", layout.format(mirror.url)).run()
 
 
@@ -335,7 +347,7 @@ def test_a_proxy_that_wants_a_login_gets_it(hosts, folder, monkeypatch):
     assert fetched(far, folder).read_bytes() == BIG
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_tls_through_a_proxy_and_a_company_s_certificate(hosts, folder, tmp_path, monkeypatch):
     bundle = tmp_path / "ca.pem"
     words = "openssl req -x509 -newkey rsa:2048 -nodes -days 9 -subj /CN=lab -addext"

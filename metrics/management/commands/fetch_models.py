@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from listening.common.command_name import command
 from metrics.core import model_downloads, weights
 from metrics.core.metric import Metric, ParameterError, outputs
-from metrics.core.model_downloads import DownloadError, megabytes
+from metrics.core.model_downloads import megabytes
+from metrics.core.model_hosts import DownloadError
 from metrics.core.published_models import PublishedModel
 from metrics.management.metric_options import chosen_parameters
 from metrics.management.run_output import Progress
