@@ -66,11 +66,11 @@ def random_squim(folder: Path) -> None:
     import torch
     from torchaudio.models import squim_objective_base
 
-    from metrics.suite.squim_pesq import WEIGHTS
+    from metrics.suite.squim_pesq import MODEL
 
     torch.manual_seed(0)
-    (folder / WEIGHTS).parent.mkdir(parents=True, exist_ok=True)
-    torch.save(squim_objective_base().state_dict(), folder / WEIGHTS)
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(squim_objective_base().state_dict(), folder / MODEL.name)
 
 
 def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:

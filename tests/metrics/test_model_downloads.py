@@ -23,7 +23,7 @@ from listening.common import plugins
 from metrics.core import model_downloads, model_hosts, weights
 from metrics.core.metric import Metric, make_metric
 from metrics.core.model_hosts import TRIES, DownloadError
-from metrics.core.published_models import HUB, PublishedModel
+from metrics.core.published_models import HUB, PublishedModel, problems
 from metrics.suite import nisqa
 from tests.metrics.model_server import Host
 
@@ -515,11 +515,23 @@ def test_a_metric_of_a_package_declares_its_model_in_the_same_way(lab, host, fol
     listed = said_by("lab_bias", "--list")
     assert "lab/bias.txt (lab_bias): size not stated, licence: CC0; to fetch" in listed
     assert not folder.exists()
-    assert "All 1 models are there." in said_by("lab_bias")
+    assert "All models are there." in said_by("lab_bias")
     assert f"CC0; in {folder / 'lab/bias.txt'}\nTo fetch: nothing." in said_by("lab_bias", "--list")
     metric = make_loaded("lab_bias")
     assert metric.measure([torch.tensor([0.5, -0.5])])[0].value == 0.25
     assert metric.weights == {"bias.txt": sha256(b"0.25")}
+
+
+def test_a_declaration_that_cannot_be_is_named():
+    wrong = PublishedModel("lab/net.pt", source="ftp://lab/net.pt", sha256={"net.pt": "ab"})
+    assert [each.partition(":")[2][:20] for each in problems(wrong)] == [
+        " source is 'ftp://la",
+        " net.pt: a SHA-256 h",
+    ]
+    assert problems(PublishedModel("lab/net.pt")) == [
+        "lab/net.pt: name its licence, or the page that states it"
+    ]
+    assert PublishedModel("a", ("*/x.json",)).wanted(["../x.json", "b/x.json"]) == ["b/x.json"]
 
 
 def test_a_licence_without_commercial_use_is_asked_for(lab, host, folder):

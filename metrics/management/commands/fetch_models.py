@@ -91,8 +91,7 @@ class Command(BaseCommand):
         failed += [each.line() for each in wanted if each.refusal]
         if failed:
             raise CommandError("\n".join(["Not fetched:", *failed]))
-        there = f"All {len(wanted)} models are there." if wanted else "No model needs a download."
-        self.stdout.write(there)
+        self.stdout.write("All models are there." if wanted else "No model needs a download.")
 
     def list_models(self, wanted: Sequence[Wanted], due: Sequence[Wanted], folder: Path) -> None:
         """Print each model, and what is to be fetched in all."""
