@@ -228,12 +228,11 @@ def wer() -> Callable[[NDArray[np.float32], str], float]:
     import jiwer
     from faster_whisper import WhisperModel
 
-    from metrics.core import texts
-    from metrics.networks.recognisers.faster_whisper import model_folder
+    from metrics.core import texts, weights
+    from metrics.networks.recognisers.faster_whisper import published
 
-    model = WhisperModel(
-        str(model_folder(ASR)), device="cpu", compute_type="float32", cpu_threads=1
-    )
+    folder = weights.locate(published(ASR))
+    model = WhisperModel(str(folder), device="cpu", compute_type="float32", cpu_threads=1)
 
     def run(wave: NDArray[np.float32], text: str) -> float:
         parts, _ = model.transcribe(

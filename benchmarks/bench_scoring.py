@@ -66,11 +66,11 @@ def random_squim(folder: Path) -> None:
     import torch
     from torchaudio.models import squim_objective_base
 
-    from metrics.suite.squim_pesq import WEIGHTS
+    from metrics.suite.squim_pesq import MODEL
 
     torch.manual_seed(0)
-    (folder / WEIGHTS).parent.mkdir(parents=True, exist_ok=True)
-    torch.save(squim_objective_base().state_dict(), folder / WEIGHTS)
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(squim_objective_base().state_dict(), folder / MODEL.name)
 
 
 def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:
@@ -86,7 +86,7 @@ def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:
         clips, total_s = long_clips(folder)
         weights.configure(folder / "models", offline=True)
         random_squim(folder / "models")
-        voices = folder / "models" / WavlmXvector.default_model
+        voices = folder / "models" / WavlmXvector.published_model.name
         save_wavlm(voices, "WavLMForXVector", large=False)
         for choice in presets.preset("lfs").choices():
             own = {"model": asr} if choice.metric in ("wer", "cer") else {}

@@ -335,8 +335,8 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Metrics -----------------------------------------------------------------------------------
-EARNEST_MODELS = _variables["EARNEST_MODELS"]  # weights put there by hand
-EARNEST_OFFLINE = _variables["EARNEST_OFFLINE"]  # never fetch weights from the network
+EARNEST_MODELS = _variables["EARNEST_MODELS"]  # folder of models
+EARNEST_OFFLINE = _variables["EARNEST_OFFLINE"]  # never fetch models from the network
 if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
 EARNEST_METRIC_MODULES = _variables["EARNEST_METRIC_MODULES"].split(",")  # bring metrics, too

@@ -193,13 +193,13 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_MODELS",
         _in_var("models"),
         "`EARNEST_VAR/models`",
-        "weights of metrics that you put there by hand ([metrics](metrics.md))",
+        "the folder of models that metrics read ([models](models.md))",
     ),
     Variable(
         "EARNEST_OFFLINE",
         _switch(False),
         "0",
-        "1: weights are never fetched from the network; a missing file is named",
+        "1: models are never fetched from the network; a missing file is named",
     ),
     Variable(
         "EARNEST_MEDIA_CACHE_GB",

@@ -110,7 +110,8 @@ def test_every_module_opens_with_one_sentence():
 
 
 def test_only_settings_read_the_environment():
-    """And what torchrun starts, which says nothing elsewhere, and Ray, which reads nothing else."""
+    """And what torchrun starts, which says nothing elsewhere; Ray, which reads nothing else; and
+    what the hub's and torch's own packages read, so that one account has one cache and token."""
     found = [
         module
         for app in ("listening", "metrics", "analysis", "rest")
@@ -119,5 +120,6 @@ def test_only_settings_read_the_environment():
     ]
     assert found == [
         "metrics.auto_att.distributed",
+        "metrics.core.model_hosts",
         "metrics.management.commands.score_dataset",
     ]

@@ -63,6 +63,8 @@ def _metric(metric: Metric) -> Iterator[str]:
         ("Batches", metric.sharing.words()),
         ("Precision", metric.precisions.words()),
     ]
+    for model in metric.models():
+        facts.append(("Model", f"[`{model.name}`]({model.origin}), {model.terms}"))
     if metric.asked_only:
         facts.append(("Runs", "only when named" + (f": {metric.costs}" if metric.costs else "")))
     yield from _table(("Property", "Value"), facts)

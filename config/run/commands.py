@@ -7,14 +7,15 @@ import sys
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
 SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", "score_files"}
-SERVERLESS |= {"check_corpus", "compare_sets", "fetch_audio", "schema", "score_dataset"}
+SERVERLESS |= {"check_corpus", "compare_sets", "fetch_audio", "fetch_models", "schema"}
+SERVERLESS |= {"score_dataset"}
 OF_FILES = {"judge_batch", "judge_stability", "judge_study"}  # as well, unless a study is named
 OF_DATASETS = {"baseline", "evaluate", "predict", "train"}  # parts of auto_att, one per GPU even
 # These write files for whoever asked, who says with a umask of their own who else may read them.
 FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
 FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
 FOR_PEOPLE |= {"export_dataset", "export_label_studio", "export_training"}
-FOR_PEOPLE |= {"fetch_audio", "import_p808", "import_webmushra"}
+FOR_PEOPLE |= {"fetch_audio", "fetch_models", "import_p808", "import_webmushra"}
 FOR_PEOPLE |= {"check_corpus", "judge_batch", "scan_audio", "score_dataset", "score_files"}
 # What `earnest` leaves to the client of the API (a test compares with its own list).
 OF_THE_CLIENT = {
@@ -80,6 +81,7 @@ def earnest() -> int:
 
     The client's words (`earnest study create DIR`) ask a server by its API, as `python -m earnest`.
     """
+    sys.argv[1:2] = [each.replace("-", "_") if each[0] != "-" else each for each in sys.argv[1:2]]
     if sys.argv[1:] in ([], ["run"]):
         from config.run.supervisor import main as supervise
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from listening.methods.att import SCORES
 from metrics.core import weights
+from metrics.core.published_models import HUB, PublishedModel
 
 if TYPE_CHECKING:
     import torch
@@ -91,7 +92,14 @@ def final_label(counts: Mapping[str, int]) -> tuple[str, bool]:
 
 
 MODEL = "Qwen/Qwen2-Audio-7B-Instruct"  # the paper's
-FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+BASE = PublishedModel(
+    MODEL,
+    ("config.json", "*.safetensors"),
+    ("*.json", "*.txt", "*.model", "*.jinja"),
+    source=HUB,
+    licence="Apache 2.0",
+    size=16_800_000_000,
+)
 AUDIO = "<|audio_bos|><|AUDIO|><|audio_eos|>"
 PROMPT = (
     f"{AUDIO}You hear one recording of speech. Listen to pronunciation, "
@@ -259,7 +267,7 @@ def load_base(plan: ModelPlan, device: str, on_cpu: bool = False) -> Listener:
 
     if not plan.name:
         raise weights.Unavailable(f"no model named; name one, such as {MODEL}, or its folder")
-    folder = weights.model_files(plan.name, FILES)
+    folder = weights.locate(BASE.renamed(plan.name))
     dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
     with weights.silent_transformers():
         processor = AutoProcessor.from_pretrained(folder)

@@ -17,6 +17,7 @@ from listening.common.speaker_turns import Turn as Turn
 from metrics.core import precision, wave_memory
 from metrics.core.metric_description import description_problems
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ class Metric:
     precisions: ClassVar[Precisions] = Precisions()  # what its networks compute in beside float32
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
+    published_model: ClassVar[PublishedModel | None] = None  # whose files `load` reads
     parameters_type: ClassVar[type[Parameters]] = Parameters
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     registry: ClassVar[Registry[Metric]] = Registry(
@@ -314,6 +316,14 @@ class Metric:
         `weights.Unavailable` when a file or package is missing.
         """
         self.device = device
+
+    def models(self) -> Sequence[PublishedModel]:
+        """The models that `load` locates with these parameters; fetch_models fetches them ahead.
+
+        Default: `published_model`, or the one that the parameter ``model`` names in its place.
+        """
+        own = self.published_model
+        return [own.renamed(getattr(self.parameters, "model", ""))] if own else []
 
     def score(self, waves: Sequence[torch.Tensor]) -> Sequence[Score | float]:
         """One score per wave; each wave: (samples,), floating point, mono, in [-1, 1], finite."""

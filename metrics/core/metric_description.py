@@ -7,6 +7,8 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from metrics.core import published_models
+
 if TYPE_CHECKING:
     from metrics.core.metric import Metric
 
@@ -43,4 +45,5 @@ def _parameter_problems(cls: type[Metric]) -> list[str]:
         again = cls(**json.loads(json.dumps(metric.parameters_dict())))
     except Exception as error:
         return [f"cannot be made with its default parameters ({type(error).__name__}: {error})"]
-    return [] if again.parameters == metric.parameters else ["parameters differ after JSON"]
+    wrong = [] if again.parameters == metric.parameters else ["parameters differ after JSON"]
+    return wrong + [each for model in metric.models() for each in published_models.problems(model)]

@@ -7,23 +7,16 @@ import functools
 import hashlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from config.missing_packages import installing, sentence
+from listening.common.command_name import command
+from metrics.core import model_downloads
+from metrics.core.model_hosts import DownloadError, hub_cache
+from metrics.core.published_models import PublishedModel, read_sums, recorded_sums
 
-GITHUB = "https://github.com"
-PUBLISHED = {  # where files come from that no hub has, by how their names begin
-    "dnsmos_pro/": f"{GITHUB}/fcumlin/DNSMOSPro (runs/CORPUS/model_best.pt)",
-    "nisqa/": f"{GITHUB}/gabrielmittag/NISQA (weights)",
-    "scoreq/": "https://zenodo.org/records/15739280",
-    "sigmos/": f"{GITHUB}/microsoft/SIG-Challenge (ICASSP2024/sigmos)",
-    "squim_": "https://download.pytorch.org/torchaudio/models",
-    "wavlm_large_finetune.pth": (
-        f"{GITHUB}/microsoft/UniSpeech (a link in downstreams/speaker_verification/README.md)"
-    ),
-}
 BUNDLED = Path(__file__).parents[1] / "bundled"
 SHORT = 12  # hexadecimal digits that tell one file of weights from another
 
@@ -51,7 +44,7 @@ def offline() -> bool:
 
 
 def folder() -> Path:
-    """The folder of model files that people put there (setting EARNEST_MODELS)."""
+    """The folder of models (setting EARNEST_MODELS)."""
     return _Place.folder
 
 
@@ -82,64 +75,83 @@ def bundled_file(name: str) -> Path:
     again = "install Earnest again"
     if not path.is_file():
         raise Unavailable(f"no weights: {path} is missing; {again}")
-    listed = (line.split() for line in (BUNDLED / "SHA256SUMS").read_text().splitlines())
-    expected = next(sha256 for sha256, file in listed if file == name)
+    expected = read_sums((BUNDLED / "SHA256SUMS").read_text())[name]
     if (actual := sha256_of(path)) != expected:
         raise Unavailable(f"no weights: {path} has the SHA-256 {actual}, not {expected}; {again}")
     return path
 
 
-def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:
-    """The folder of a model called by ``name``: a path, a folder of `folder()`, or one fetched.
+def find(model: PublishedModel) -> Path | None:
+    """Where a model lies on this machine; None when it is not there, or not whole.
 
-    ``name`` is a path, or a name as model hubs spell it ("microsoft/wavlm-base-plus-sv").
-    Looked for in this order: the path itself; `folder()`/name; the hub's cache on this machine;
-    and, unless offline, the hub. ``wanted`` are the files to fetch (patterns: "*.safetensors").
-    Raises Unavailable with the places that were tried and where to put the files.
+    Looked for in this order: ``name`` as a path; `folder()`/name; the hub's cache; the cache of
+    another package. Asks nothing of the network.
     """
-    for place in (Path(name), folder() / name):
-        if place.is_dir():
-            return place
+    own = Path(model.name)
+    if own.is_dir() if model.files else own.is_file():
+        return own
+    places = (folder() / model.name, *_caches(model))
+    return next((place for place in places if not model.lacking(place)), None)
+
+
+def locate(model: PublishedModel) -> Path:
+    """The folder or file of a model; unless offline, it is fetched when it is not there.
+
+    Raises Unavailable with the places that were tried and where to put the files, and where a
+    file is not the one that was fetched.
+    """
+    if place := find(model):
+        if lacking := model.lacking(place):
+            raise Unavailable(f"no weights: {place} is incomplete: {lacking[0]} is missing")
+        check_recorded(place)
+        return place
+    if offline() and model.is_fetched:
+        raise _missing(model, ", and it may not be fetched (offline)")
+    if not model.is_fetched:
+        raise _missing(model)
+    if not model.commercial:
+        how = f"`{command('fetch_models')}` with the metric and --non-commercial fetches it"
+        raise _missing(model, f", and its licence forbids commercial use ({model.licence}): {how}")
     try:
-        from huggingface_hub import snapshot_download
-
-        path = snapshot_download(
-            name, allow_patterns=list(wanted), local_files_only=offline(), max_workers=2
-        )
-    except Exception as error:
-        reason = str(error).partition("\n")[0]
-        fetch = "it may not be fetched (offline)" if offline() else f"fetching failed ({reason})"
-        raise Unavailable(
-            f"no weights: {name} is not in {folder() / name}, and {fetch}; "
-            f"put {', '.join(wanted)} of that model there{'; ' + why if why else ''}"
-        ) from error
-    return Path(path)
+        return model_downloads.fetch(model, folder())
+    except DownloadError as error:
+        raise _missing(model, f", and fetching failed ({error})") from error
 
 
-def model_file(
-    name: str, cached: Path | None = None, fetch: Callable[[], object] | None = None
-) -> Path:
-    """One file of weights: a path, in `folder()`, or at ``cached``, where ``fetch`` puts it.
+def _missing(model: PublishedModel, trouble: str = "") -> Unavailable:
+    place = folder() / model.name
+    what = "it" if not model.files else ", ".join(each.replace("|", " or ") for each in model.files)
+    source = f", from {model.origin}" if model.origin else ""
+    where = f"{model.name} is not in {folder()}"
+    if model.files and place.is_dir():
+        where = f"{place} is incomplete: {model.lacking(place)[0]} is missing"
+    return Unavailable(f"no weights: {where}{trouble}; put {what} there{source}")
 
-    Raises Unavailable with the place that was tried and where the file is published; ``fetch`` is
-    not called when offline.
-    """
-    for place in (Path(name), folder() / name, cached):
-        if place and place.is_file():
-            return place
-    trouble = ""
-    if fetch and not offline():
-        try:
-            fetch()
-        except Exception as error:
-            trouble = f", and fetching failed ({error})"
-        if cached and cached.is_file():
-            return cached
-    elif fetch:
-        trouble = ", and it may not be fetched (offline)"
-    published = next((at for begin, at in PUBLISHED.items() if name.startswith(begin)), "")
-    source = f", from {published}" if published else ""
-    raise Unavailable(f"no weights: {name} is not in {folder()}{trouble}; put it there{source}")
+
+def _caches(model: PublishedModel) -> Iterator[Path]:
+    """Where other packages keep a model that they fetched."""
+    if model.hub_name:
+        repository = hub_cache() / f"models--{model.hub_name.replace('/', '--')}"
+        with contextlib.suppress(OSError):
+            commit = (repository / "refs/main").read_text(encoding="utf-8").strip()
+            yield repository / "snapshots" / commit / model.inside
+    if model.cached:
+        yield Path(model.cached).expanduser()
+
+
+def check_recorded(place: Path) -> None:
+    """Raise Unavailable when a file is not the one that was fetched; silent without a record."""
+    try:
+        record = recorded_sums(place).read_text(encoding="utf-8")
+    except OSError:
+        return
+    for name, expected in read_sums(record).items():
+        path = place / name if place.is_dir() else place
+        if path.is_file() and (actual := sha256_of(path)) != expected:
+            raise Unavailable(
+                f"no weights: {path} has the SHA-256 {actual}, not {expected}; delete {place} and "
+                "fetch it again"
+            )
 
 
 def sha256_of(path: Path | str) -> str:

@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
 
 from metrics.core import weights
 from metrics.core.metric import Turn
+from metrics.core.published_models import PublishedModel
 from metrics.signal.turns import have_times
 
 if TYPE_CHECKING:
@@ -25,7 +25,14 @@ CHUNK = 1_000 * FRAME  # 20 s go through the network at once
 CONTEXT = 100 * FRAME  # and 2 s on either side, of which the frames are thrown away
 LONGEST_S = 900.0  # the table of paths grows with frames times letters
 MARGIN_S = 0.1  # the network peaks inside letters, so a turn gets this much more at either side
-MODEL_FILE = "torchaudio/mms_fa.pt"
+MODEL = PublishedModel(
+    "torchaudio/mms_fa.pt",
+    source="https://dl.fbaipublicfiles.com/mms/torchaudio/ctc_alignment_mling_uroman/model.pt",
+    licence="CC BY-NC 4.0",
+    commercial=False,
+    size=1_262_047_414,
+    sha256={"mms_fa.pt": "20ef12963ab4924bef49ac4fc7f58ad5da2ee43b2c11bc8c853c9b90ecdbc680"},
+)
 
 
 class AlignmentError(ValueError):
@@ -41,26 +48,13 @@ class TurnAligner:
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
 
     def load(self, device: str = "cpu") -> None:
-        """Load MMS_FA onto `device`: from the folder of models, or fetched into it.
-
-        Raises `weights.Unavailable` with the place where the file belongs.
-        """
+        """Load MMS_FA onto `device`; `weights.Unavailable` names the file's place."""
         import torchaudio
 
         bundle: Any = torchaudio.pipelines.MMS_FA
-        path = weights.folder() / MODEL_FILE
-        missing = f"no weights: torchaudio's MMS_FA (model.pt) is not at {path}"
-        if weights.offline() and not path.is_file():
-            raise weights.Unavailable(f"{missing}, and it may not be fetched (offline)")
-        download_options = {
-            "model_dir": str(path.parent),
-            "file_name": path.name,
-            "progress": False,
-        }
-        try:
-            network = bundle.get_model(with_star=False, dl_kwargs=download_options)
-        except (URLError, OSError) as error:
-            raise weights.Unavailable(f"{missing}, and fetching failed ({error})") from error
+        path = weights.locate(MODEL)
+        here = {"model_dir": str(path.parent), "file_name": path.name}
+        network = bundle.get_model(with_star=False, dl_kwargs=here)
         self.network = network.to(device).eval()
         self.letters = {label: i for i, label in enumerate(bundle.get_labels(star=None))}
         self.weights = weights.hashes([path])

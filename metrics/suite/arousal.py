@@ -11,20 +11,26 @@ from metrics.core import weights
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained
+from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained, pretrained_model
 
 if TYPE_CHECKING:
     import torch
 
 ORDER = ("arousal", "dominance", "valence")
 HEAD = "classifier."
+MODEL = pretrained_model(
+    "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim",
+    "CC BY-NC-SA 4.0",
+    commercial=False,
+    size=700_000_000,
+)
 
 
 @dataclass(frozen=True)
 class ArousalParameters(chunks.ChunkRule):
     """The model, a folder or a hub's name; long clips are cut, and values averaged."""
 
-    model: str = "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim"
+    model: str = MODEL.name
 
 
 class Arousal(Metric):
@@ -47,22 +53,22 @@ class Arousal(Metric):
         weights="small random weights",
         why=f"{ANY_LENGTH}; in bfloat16 dominance moved by 0.3 on a processor with AMX",
     )
+    published_model = MODEL
     parameters_type = ArousalParameters
     parameters: ArousalParameters
 
     def load(self, device: str = "cpu") -> None:
         """Load the network and what stands on it, of a folder or of a hub, onto `device`."""
         super().load(device)
-        model = self.parameters.model
+        (model,) = self.models()
         self.loaded = load_pretrained(model, "Wav2Vec2Model", device, "Wav2Vec2FeatureExtractor")
         self.weights = self.loaded.weights
         named = self.loaded.network.config.id2label
         labels = tuple(str(named[index]).lower() for index in sorted(named))
         if labels != ORDER:
             names = ", ".join(labels)
-            raise weights.Unavailable(f"{model} tells {names}, not {', '.join(ORDER)}")
-        place = weights.model_files(model, WEIGHTS)
-        self.head = head_of(place, device)
+            raise weights.Unavailable(f"{model.name} tells {names}, not {', '.join(ORDER)}")
+        self.head = head_of(weights.locate(model), device)
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz."""

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
@@ -25,6 +26,7 @@ from metrics.core.metric import (
     Sharing,
 )
 from metrics.core.precision import Precisions
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 AXES = ("CE", "CU", "PC", "PQ")
 FILES = ("config.json", "model.safetensors")
+MODEL = PublishedModel(
+    "facebook/audiobox-aesthetics", FILES, source=HUB, licence="CC BY 4.0", size=400_000_000
+)
 INSIDE = "wavlm_model."
 WINDOW_S = 10.0  # the network always hears as much: shorter waves end in zeros
 EPS = 1e-5  # of layer normalisation
@@ -45,7 +50,7 @@ class AudioboxParameters(chunks.ChunkRule):
     """The model, a folder or a hub's name; how long clips are cut, 10 s at most."""
 
     rest_s: float = 0.5
-    model: str = "facebook/audiobox-aesthetics"
+    model: str = MODEL.name
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,13 +94,14 @@ class Audiobox(Metric):
     packages = ("torch", "transformers", "safetensors")
     sharing = Sharing(Input.WINDOWS, why="of 10 s, to which every chunk is filled up")
     precisions = Precisions(0.002, 0.02, 0.001, "small random weights")
+    published_model = MODEL
     parameters_type = AudioboxParameters
     parameters: AudioboxParameters
 
     def load(self, device: str = "cpu") -> None:
         """Load the network of a folder, or of a hub, onto `device`."""
         super().load(device)
-        self.network = AudioboxNetwork(self.parameters.model, device)
+        self.network = AudioboxNetwork(weights.locate(*self.models()), device)
         self.weights = self.network.weights
 
     def compilable(self) -> Sequence[tuple[Any, str]]:
@@ -126,10 +132,9 @@ class Audiobox(Metric):
 class AudioboxNetwork:
     """A checkpoint on a device; `predict` takes waves of 10 s or less."""
 
-    def __init__(self, model: str, device: str) -> None:
+    def __init__(self, place: Path, device: str) -> None:
         import safetensors.torch
 
-        place = weights.model_files(model, FILES)
         try:
             config = json.loads((place / FILES[0]).read_text(encoding="utf-8"))
             state = safetensors.torch.load_file(place / FILES[1], device=device)

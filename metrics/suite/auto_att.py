@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from listening.common.command_name import command
 from metrics.core import weights
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 
 if TYPE_CHECKING:
     import torch
@@ -56,6 +56,12 @@ class AutoAtt(Metric):
             return checked  # load() says what is missing
         return replace(checked, adapter_sha256=weights.short_sha256(file))
 
+    def models(self) -> list[PublishedModel]:
+        """The base model."""
+        from metrics.auto_att.model import BASE
+
+        return [BASE.renamed(self.parameters.model)]
+
     def load(self, device: str = "cpu") -> None:
         """Load model and adapter; Unavailable unless a checkpoint is set and its model is here."""
         from metrics.auto_att import checkpoints, model
@@ -76,17 +82,11 @@ class AutoAtt(Metric):
             raise weights.Unavailable(
                 f"{plan.name} listens at {self.listener.rate_hz} Hz, not {self.sample_rate_hz}"
             )
-        self.weights |= weights.hashes(sorted(Path(folder_of(plan.name)).glob("*.safetensors")))
+        folder = weights.locate(model.BASE.renamed(plan.name))
+        self.weights |= weights.hashes(sorted(folder.glob("*.safetensors")))
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """The predicted score of each wave; only the first 30 s are heard (Qwen2-Audio)."""
         from metrics.auto_att.predict import score_waves
 
         return score_waves(self.listener, waves)
-
-
-def folder_of(name: str) -> Path:
-    """The folder of a model's files on this machine."""
-    from metrics.auto_att.model import FILES
-
-    return weights.model_files(name, FILES)

@@ -20,13 +20,20 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.precision import Precisions
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
     import torch
 
-WANTED = ("*.json", "*.txt", "*.safetensors", "pytorch_model.bin")
+MODEL = PublishedModel(
+    "laion/clap-htsat-unfused",
+    ("config.json", "model.safetensors|*.safetensors|pytorch_model.bin"),
+    ("*.json", "*.txt"),
+    source=HUB,
+    licence="Apache 2.0",
+)
 LONG = ("mean", "first", "centre")
 SHORTEST_S = 0.1  # of audio
 AT_ONCE = 8  # chunks of at most ten seconds
@@ -36,7 +43,7 @@ AT_ONCE = 8  # chunks of at most ten seconds
 class ClapParameters(Parameters):
     """The model, and what is heard of a clip that is longer than the model's window."""
 
-    model: str = "laion/clap-htsat-unfused"
+    model: str = MODEL.name
     long: str = "mean"
     shortest_tail_s: float = 1.0  # a shorter rest of a long clip is left out
 
@@ -65,6 +72,7 @@ class Clap(Metric):
     needs = ("attributes.caption",)
     packages = ("torch", "numpy", "transformers")
     accepts = Accepts(shortest_s=SHORTEST_S)
+    published_model = MODEL
     parameters_type = ClapParameters
     parameters: ClapParameters
 
@@ -75,7 +83,7 @@ class Clap(Metric):
         import transformers
 
         library: Any = transformers  # its classes are typed for other uses
-        folder = weights.model_files(self.parameters.model, WANTED)
+        folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["*.safetensors", "pytorch_model.bin"])
         with weights.silent_transformers():
             self.network: Any = library.ClapModel.from_pretrained(folder).to(device).eval()

@@ -19,12 +19,14 @@ from metrics.core.metric import (
     Sharing,
 )
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.torchscript import TorchScript
 
 if TYPE_CHECKING:
     import torch
 
+GITHUB = "https://github.com/fcumlin/DNSMOSPro"
 CORPORA = ("BVCC", "NISQA", "VCC2018")
 FFT, STEP = 320, 160  # samples
 LEAST, MOST = 1e-7, 1e7  # of a magnitude
@@ -72,14 +74,17 @@ class DnsmosPro(Metric):
     parameters_type = DnsmosProParameters
     parameters: DnsmosProParameters
 
+    def models(self) -> list[PublishedModel]:
+        """The scripted network of the corpus."""
+        path = f"{self.parameters.corpus}/model_best.pt"
+        source = f"{GITHUB}/raw/main/runs/{path}"
+        own = PublishedModel(f"dnsmos_pro/{path}", source=source, licence="MIT", page=GITHUB)
+        return [own.renamed(self.parameters.model)]
+
     def load(self, device: str = "cpu") -> None:
         """Load the scripted network onto `device`."""
         super().load(device)
-        parameters = self.parameters
-        path = weights.model_file(
-            parameters.model or f"dnsmos_pro/{parameters.corpus}/model_best.pt"
-        )
-        self.network = TorchScript(str(path))
+        self.network = TorchScript(str(weights.locate(self.models()[0])))
         self.network.load(device)
         self.weights = self.network.weights
         self.device_notes = self.network.device_notes

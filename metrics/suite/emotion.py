@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from metrics.core.metric import Score, Take, undefined
 from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
+from metrics.networks.predictors.pretrained import pretrained_model
+
+MODEL = pretrained_model("superb/wav2vec2-base-superb-er")
 
 
 @dataclass(frozen=True)
 class EmotionParameters(ClassifierParameters):
     """The model; its labels are the emotions that may be asked for."""
 
-    model: str = "superb/wav2vec2-base-superb-er"
+    model: str = MODEL.name
 
 
 class Emotion(ClassifierMetric):
@@ -28,6 +31,7 @@ class Emotion(ClassifierMetric):
     high = 1.0
     higher_is_better = True
     needs = ("attributes.emotion",)
+    published_model = MODEL
     parameters_type = EmotionParameters
     parameters: EmotionParameters
 

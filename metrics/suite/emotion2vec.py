@@ -24,12 +24,17 @@ from metrics.core.metric import (
     Take,
     undefined,
 )
+from metrics.core.published_models import FUNASR_LICENCE, HUB, PublishedModel
 from metrics.networks.predictors import chunks
 
 if TYPE_CHECKING:
     import torch
 
 AT_ONCE_S = 60.0
+FILES = ("config.yaml", "model.pt", "tokens.txt")
+MODEL = PublishedModel(
+    "emotion2vec/emotion2vec_plus_base", FILES[:2], FILES[2:], source=HUB, licence=FUNASR_LICENCE
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Emotion2vecParameters(chunks.ChunkRule):
     """The model, a folder or a hub's name; longer clips are cut, and probabilities averaged."""
 
     chunk_s: float = 30.0
-    model: str = "emotion2vec/emotion2vec_plus_base"
+    model: str = MODEL.name
 
 
 class Emotion2vec(Metric):
@@ -55,6 +60,7 @@ class Emotion2vec(Metric):
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     packages = ("torch", "PyYAML")
     sharing = Sharing(Input.EQUAL, why="convolutions of positions would hear what is filled up")
+    published_model = MODEL
     parameters_type = Emotion2vecParameters
     parameters: Emotion2vecParameters
 
@@ -62,7 +68,7 @@ class Emotion2vec(Metric):
         """Load the network of a folder, or of a hub, onto `device`."""
         super().load(device)
         model = self.parameters.model
-        self.network = Emotion2vecNetwork(model, device)
+        self.network = Emotion2vecNetwork(weights.locate(*self.models()), device)
         self.weights = self.network.weights
         if not self.network.classes:
             raise weights.Unavailable(f"{model} has no classes: take emotion2vec_plus_base")
@@ -94,7 +100,6 @@ class Emotion2vec(Metric):
         return Score(probabilities[wanted], "", details)
 
 
-FILES = ("config.yaml", "model.pt", "tokens.txt")
 STRIDES = (5, 2, 2, 2, 2, 2, 2)  # of the convolutions of every published emotion2vec
 OUTER = r"^(module\.|d2v_model\.)+"  # what trainers put before names
 AUDIO = "modality_encoders.AUDIO."
@@ -107,10 +112,9 @@ State = dict[str, "torch.Tensor"]
 class Emotion2vecNetwork:
     """A checkpoint on a device: `frames` of waves, and the probabilities of its classes."""
 
-    def __init__(self, model: str, device: str) -> None:
+    def __init__(self, place: Path, device: str) -> None:
         import yaml
 
-        place = weights.model_files(model, FILES)
         try:
             conf = yaml.safe_load((place / FILES[0]).read_text(encoding="utf-8"))["model_conf"]
             self.eps = float(conf.get("norm_eps", NORM_EPS))
@@ -133,7 +137,7 @@ class Emotion2vecNetwork:
         )
         if self.convolutions != len(STRIDES):
             difference = f"{self.convolutions} convolutions, not {len(STRIDES)}"
-            raise weights.Unavailable(f"{model} is no emotion2vec: {difference}")
+            raise weights.Unavailable(f"{place} is no emotion2vec: {difference}")
         self.classes = classes_of(place / FILES[2], self.state.get("proj.weight"))
         self.weights = weights.hashes([place / FILES[1]])
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from metrics.core import weights
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Score
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.networks.predictors import chunks
+from metrics.suite.emotion2vec import MODEL as CLASSIFIER
 from metrics.suite.emotion2vec import Emotion2vecNetwork
 
 AT_ONCE_S = 60.0
+MODEL = replace(CLASSIFIER, name="emotion2vec/emotion2vec_base")
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class EmotionSimilarityParameters(chunks.ChunkRule):
     """The model, a folder or a hub's name; longer recordings are cut, and vectors averaged."""
 
     chunk_s: float = 30.0
-    model: str = "emotion2vec/emotion2vec_base"
+    model: str = MODEL.name
 
 
 class EmotionSimilarity(PairedMetric):
@@ -34,6 +37,7 @@ class EmotionSimilarity(PairedMetric):
     high = 1.0
     higher_is_better = True
     packages = ("torch", "PyYAML")
+    published_model = MODEL
     parameters_type = EmotionSimilarityParameters
     parameters: EmotionSimilarityParameters
     shortest_s = chunks.SHORTEST_S
@@ -42,7 +46,7 @@ class EmotionSimilarity(PairedMetric):
     def load(self, device: str = "cpu") -> None:
         """Load the network of a folder, or of a hub, onto `device`."""
         super().load(device)
-        self.network = Emotion2vecNetwork(self.parameters.model, device)
+        self.network = Emotion2vecNetwork(weights.locate(*self.models()), device)
         self.weights = self.network.weights
 
     def compare(self, wave: Wave, reference: Wave) -> Score:

@@ -11,8 +11,9 @@ import numpy as np
 from metrics.core import weights
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing, Take, undefined
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
-from metrics.networks.recognisers.faster_whisper import TOKENIZER, model_folder
+from metrics.networks.recognisers.faster_whisper import published
 from metrics.networks.recognisers.recogniser import whisper_code
 
 SHORTEST_S = 0.5
@@ -44,6 +45,10 @@ class LanguageMatch(Metric):
     parameters: LanguageMatchParameters
     network: Any = None
 
+    def models(self) -> list[PublishedModel]:
+        """The folder of the network."""
+        return [published(self.parameters.model)]
+
     def load(self, device: str = "cpu") -> None:
         """Load the network; a model of one language cannot tell it from others."""
         super().load(device)
@@ -51,10 +56,8 @@ class LanguageMatch(Metric):
         import faster_whisper
         import torch
 
-        folder = model_folder(self.parameters.model)
+        folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["model.bin"])
-        if not (folder / TOKENIZER).is_file():
-            raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
         kind, _, number = device.partition(":")
         self.network = faster_whisper.WhisperModel(
             str(folder),

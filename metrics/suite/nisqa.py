@@ -25,6 +25,7 @@ from metrics.core.metric import (
     Sharing,
 )
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
+from metrics.core.published_models import PublishedModel
 from metrics.core.weights import Unavailable
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.layers import batch_norm
@@ -33,7 +34,14 @@ from metrics.signal.mel import mel_filters
 if TYPE_CHECKING:
     import torch
 
-FILE = "nisqa/nisqa.tar"
+MODEL = PublishedModel(
+    "nisqa/nisqa.tar",
+    source="https://github.com/gabrielmittag/NISQA/raw/master/weights/nisqa.tar",
+    licence="CC BY-NC-SA 4.0",
+    commercial=False,
+    size=1_100_000,
+    page="https://github.com/gabrielmittag/NISQA",
+)
 LONGEST_S = 52.0  # the network was trained on 1,300 windows at most, one every 40 ms
 AT_ONCE_S = {"cpu": 20.0, "cuda": 240.0}
 SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # on a processor large batches gain nothing
@@ -45,7 +53,7 @@ class NisqaParameters(chunks.ChunkRule):
     """The checkpoint: a path, or a name in the folder of models; how long clips are cut."""
 
     chunk_s: float = 50.0
-    model: str = FILE
+    model: str = MODEL.name
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,13 +86,14 @@ class Nisqa(Metric):
     packages = ("torch", "numpy")
     sharing = Sharing(Input.WINDOWS, why="in its convolutions; nothing is filled up")
     precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
+    published_model = MODEL
     parameters_type = NisqaParameters
     parameters: NisqaParameters
 
     def load(self, device: str = "cpu") -> None:
         """Read the checkpoint of the folder of models onto `device`."""
         super().load(device)
-        path = weights.model_file(self.parameters.model)
+        path = weights.locate(*self.models())
         self.network = NisqaNetwork(path, self.sample_rate_hz, device)
         self.weights = weights.hashes([path])
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from metrics.core.metric import Score, Take, Turn, undefined
+from metrics.core.published_models import PublishedModel
+from metrics.networks.forced_alignment import MODEL as ALIGNMENT
 from metrics.networks.forced_alignment import AlignmentError, TurnAligner
 from metrics.signal import turns
 from metrics.suite.reverb_consistency import ReverbConsistency, ReverbConsistencyParameters
@@ -45,6 +47,10 @@ class ReverbConsistencySpeakers(ReverbConsistency):
         self.aligner = TurnAligner() if self.parameters.turn_times == "aligned" else None
         if self.aligner:
             self.packages = (*type(self).packages, *self.aligner.packages)
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of what finds turns."""
+        return [ALIGNMENT] if self.aligner else []
 
     def load(self, device: str = "cpu") -> None:
         """Load the speech detector, and what finds turns where it is asked for."""

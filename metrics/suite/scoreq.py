@@ -11,14 +11,18 @@ import numpy as np
 from metrics.core import weights
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, ParameterError, Score, Sharing
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:
     import torch
 
+    from metrics.suite.scoreq_ref import ScoreqRefParameters
+
 STEP = 320  # samples of a frame of wav2vec 2.0: waves are filled up to whole frames
 DOMAINS = ("synthetic", "telephone")
+ZENODO = "https://zenodo.org/records/15739280"
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,13 @@ class ScoreqParameters(chunks.ChunkRule):
         super().__post_init__()
         if self.domain not in DOMAINS:
             raise ParameterError(f"domain is {self.domain!r}; choose {' or '.join(DOMAINS)}")
+
+
+def published(kind: str, parameters: ScoreqParameters | ScoreqRefParameters) -> PublishedModel:
+    """The ONNX file of a kind ("adapt_nr", "fixed_nmr") that the parameters name."""
+    file = f"{kind}_{parameters.domain}.onnx"
+    own = PublishedModel(f"scoreq/{file}", source=f"{ZENODO}/files/{file}", page=ZENODO)
+    return own.renamed(parameters.model)
 
 
 class Scoreq(Metric):
@@ -52,11 +63,14 @@ class Scoreq(Metric):
     parameters_type = ScoreqParameters
     parameters: ScoreqParameters
 
+    def models(self) -> list[PublishedModel]:
+        """The network's file."""
+        return [published("adapt_nr", self.parameters)]
+
     def load(self, device: str = "cpu") -> None:
         """Open the network's file."""
         super().load(device)
-        parameters = self.parameters
-        path = weights.model_file(parameters.model or f"scoreq/adapt_nr_{parameters.domain}.onnx")
+        path = weights.locate(self.models()[0])
         self.session = session(str(path), device)
         self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])

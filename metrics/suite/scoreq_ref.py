@@ -19,8 +19,9 @@ from metrics.core.metric import (
 )
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.onnx import provider_notes, session
-from metrics.suite.scoreq import DOMAINS, STEP
+from metrics.suite.scoreq import DOMAINS, STEP, published
 
 LONGEST_S = 60.0  # the network attends over all of a wave
 
@@ -58,11 +59,14 @@ class ScoreqRef(PairedMetric):
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters
 
+    def models(self) -> list[PublishedModel]:
+        """The network's file."""
+        return [published("fixed_nmr", self.parameters)]
+
     def load(self, device: str = "cpu") -> None:
         """Open the network's file."""
         super().load(device)
-        parameters = self.parameters
-        path = weights.model_file(parameters.model or f"scoreq/fixed_nmr_{parameters.domain}.onnx")
+        path = weights.locate(self.models()[0])
         self.session = session(str(path), device)
         self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])

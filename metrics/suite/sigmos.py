@@ -12,13 +12,21 @@ from numpy.typing import NDArray
 from metrics.core import weights
 from metrics.core.metric import Accepts, Input, Metric, Output, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:
     import torch
 
-FILE = "sigmos/model-sigmos_1697718653_41d092e8-epo-200.onnx"
+FILE = "model-sigmos_1697718653_41d092e8-epo-200.onnx"
+MODEL = PublishedModel(
+    f"sigmos/{FILE}",
+    source=f"https://github.com/microsoft/SIG-Challenge/raw/main/ICASSP2024/sigmos/{FILE}",
+    size=26_264_942,
+    sha256={FILE: "f939dcc1945055a435565b4369e27dafd0f87df3cea4e2ff6eb81225e52cc53b"},
+    page="https://github.com/microsoft/SIG-Challenge",
+)
 WINDOW, HOP = 960, 480  # samples: 20 ms every 10 ms
 COMPRESSION = 0.3
 SHORTEST_S = 0.5
@@ -29,7 +37,7 @@ ORDER = ("coloration", "discontinuity", "loudness", "noise", "reverberation", "s
 class SigmosParameters(Parameters):
     """The network's file: a path, or a name in the folder of models."""
 
-    model: str = FILE
+    model: str = MODEL.name
 
 
 class Sigmos(Metric):
@@ -58,13 +66,14 @@ class Sigmos(Metric):
         for name in ORDER[:-1]
     )
     packages = ("onnxruntime", "numpy")
+    published_model = MODEL
     parameters_type = SigmosParameters
     parameters: SigmosParameters
 
     def load(self, device: str = "cpu") -> None:
         """Open the network of the folder of models."""
         super().load(device)
-        path = weights.model_file(self.parameters.model)
+        path = weights.locate(*self.models())
         self.session = session(str(path), device)
         self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])

@@ -21,6 +21,7 @@ from metrics.core.metric import (
     Take,
     undefined,
 )
+from metrics.core.published_models import PublishedModel
 from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 
@@ -77,6 +78,10 @@ class SpeakerCount(Metric):
         super().__init__(**parameters)
         self.voices = Voices(self.parameters.of_voices())
         self.packages = (*self.voices.packages, "scipy")
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the embedding."""
+        return self.voices.embedding.models()
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding and the speech detector."""

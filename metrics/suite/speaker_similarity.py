@@ -17,6 +17,7 @@ from metrics.core.metric import (
     Sharing,
     Take,
 )
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
 from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
@@ -68,6 +69,10 @@ class SpeakerSimilarity(Metric):
             embedding=settings.embedding, model=settings.model, reference_s=settings.longest_s
         )
         self.packages = self.timbre.packages
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the embedding."""
+        return self.timbre.models()
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding onto `device`."""

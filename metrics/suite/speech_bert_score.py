@@ -20,12 +20,14 @@ from metrics.core.metric import (
 )
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.predictors.predictor import exact_inference
-from metrics.networks.predictors.pretrained import load_pretrained
+from metrics.networks.predictors.pretrained import load_pretrained, pretrained_model
 
 if TYPE_CHECKING:
     import torch
 
+MODEL = pretrained_model("microsoft/wavlm-large", UNISPEECH_LICENCE, size=1_300_000_000)
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
 
 
@@ -33,7 +35,7 @@ AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
 class SpeechBertScoreParameters(Parameters):
     """The model of speech, and which of its layers is compared (0: before the first one)."""
 
-    model: str = "microsoft/wavlm-large"
+    model: str = MODEL.name
     layer: int = 14
 
     def __post_init__(self) -> None:
@@ -79,13 +81,14 @@ class SpeechBertScore(PairedMetric):
     sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
     precisions = Precisions(0.002, 0.02, None, "small random weights", ANY_LENGTH)
     packages = ("torch", "transformers")
+    published_model = MODEL
     parameters_type = SpeechBertScoreParameters
     parameters: SpeechBertScoreParameters
 
     def load(self, device: str = "cpu") -> None:
         """Load the model of a folder, or of a hub, onto `device`."""
         super().load(device)
-        self.loaded = load_pretrained(self.parameters.model, "AutoModel", device)
+        self.loaded = load_pretrained(self.models()[0], "AutoModel", device)
         layers = self.loaded.network.config.num_hidden_layers
         if self.parameters.layer > layers:
             layer = self.parameters.layer

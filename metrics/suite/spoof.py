@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 from metrics.core.metric import Score
 from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
+from metrics.networks.predictors.pretrained import pretrained_model
 
 if TYPE_CHECKING:
     import torch
+
+MODEL = pretrained_model("MelodyMachine/Deepfake-audio-detection-V2")
 
 
 @dataclass(frozen=True)
 class SpoofParameters(ClassifierParameters):
     """The model, and the name of its label for speech that is not a person's."""
 
-    model: str = "MelodyMachine/Deepfake-audio-detection-V2"
+    model: str = MODEL.name
     label: str = "fake"
 
 
@@ -32,6 +35,7 @@ class Spoof(ClassifierMetric):
     low = 0.0
     high = 1.0
     higher_is_better = False
+    published_model = MODEL
     parameters_type = SpoofParameters
     parameters: SpoofParameters
 

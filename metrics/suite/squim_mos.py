@@ -10,13 +10,16 @@ from metrics.core import decoding, weights
 from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
-from metrics.suite.squim_pesq import AT_ONCE_S, weights_path
+from metrics.suite.squim_pesq import AT_ONCE_S, torchaudio_file
 
 if TYPE_CHECKING:
     import torch
 
-WEIGHTS = "squim_subjective_bvcc_daps.pth"
+MODEL = torchaudio_file(
+    "squim_subjective_bvcc_daps.pth", licence="CC BY-NC 4.0", commercial=False, size=360_000_000
+)  # the licence is in torchaudio's documentation
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class SquimMosParameters(chunks.ChunkRule):
     the length of each chunk.
     """
 
-    model: str = WEIGHTS
+    model: str = MODEL.name
     reference: str = ""
 
 
@@ -47,6 +50,7 @@ class SquimMos(Metric):
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    published_model = MODEL
     parameters_type = SquimMosParameters
     parameters: SquimMosParameters
 
@@ -61,8 +65,8 @@ class SquimMos(Metric):
                 "no clean recording: set the parameter reference to a file of clean speech, the "
                 "same for all clips that you compare"
             )
-        reference = weights.model_file(self.parameters.reference)
-        path = weights_path(self.parameters.model, WEIGHTS, "SQUIM_SUBJECTIVE")
+        reference = weights.locate(PublishedModel(self.parameters.reference))
+        path = weights.locate(*self.models())
         self.weights = weights.hashes([path, reference])
         wave = decoding.load_wave(reference, self.sample_rate_hz)
         self.reference = torch.from_numpy(wave)[None].to(device)

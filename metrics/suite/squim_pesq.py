@@ -5,19 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
+from metrics.core.model_hosts import torch_cache
 from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 
 if TYPE_CHECKING:
     import torch
 
-WEIGHTS = "squim_objective_dns2020.pth"
+TORCHAUDIO = "https://download.pytorch.org/torchaudio/models"
+SHA256 = "2c54586fea83fb5eb5394d710038ee89f55cab7011a5bf730bebed4c8777e828"
+
+
+def torchaudio_file(name: str, sha256: str = "", **facts: Any) -> PublishedModel:
+    """A file of weights of torchaudio, which may lie in torch's cache."""
+    return PublishedModel(
+        name,
+        source=f"{TORCHAUDIO}/{name}",
+        sha256={name: sha256} if sha256 else {},
+        **facts,
+        cached=str(torch_cache() / "torchaudio/models" / name),
+    )
+
+
+MODEL = torchaudio_file(
+    "squim_objective_dns2020.pth", licence="CC BY 4.0", size=29_584_237, sha256=SHA256
+)
 AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
 
 
@@ -25,7 +43,7 @@ AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
 class SquimParameters(chunks.ChunkRule):
     """How long clips are cut (LFS-Bench took whole files: chunk_s = 0), and the file of weights."""
 
-    model: str = WEIGHTS
+    model: str = MODEL.name
 
 
 class SquimPesq(Metric):
@@ -64,6 +82,7 @@ class SquimPesq(Metric):
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    published_model = MODEL
     parameters_type = SquimParameters
     parameters: SquimParameters
 
@@ -73,7 +92,7 @@ class SquimPesq(Metric):
         from torchaudio import models
 
         super().load(device)
-        path = weights_path(self.parameters.model, WEIGHTS, "SQUIM_OBJECTIVE")
+        path = weights.locate(*self.models())
         self.weights = weights.hashes([path])
         self.model = models.squim_objective_base()
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
@@ -116,17 +135,3 @@ def lean_attention() -> Iterator[None]:
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(before)
-
-
-def weights_path(model: str, own: str, pipeline: str) -> Path:
-    """The file of weights: in the models folder, in torch's cache, or fetched by torchaudio.
-
-    ``own`` is the file that torchaudio's ``pipeline`` fetches; another ``model`` is only read.
-    """
-    import torch
-    from torchaudio import pipelines
-
-    if model != own:
-        return weights.model_file(model)
-    cached = Path(torch.hub.get_dir()) / "torchaudio" / "models" / own
-    return weights.model_file(own, cached, getattr(pipelines, pipeline).get_model)

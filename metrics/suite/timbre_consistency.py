@@ -18,7 +18,9 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.precision import RECURRENT, Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks import voices
+from metrics.networks.forced_alignment import MODEL as ALIGNMENT
 from metrics.networks.forced_alignment import AlignmentError, TurnAligner
 from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
@@ -68,6 +70,10 @@ class TimbreConsistency(Metric):
         self.aligner = TurnAligner() if self.parameters.per_speaker == "aligned" else None
         if self.aligner:
             self.packages = tuple(dict.fromkeys((*self.packages, *self.aligner.packages)))
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the embedding, and of what finds turns."""
+        return [*self.voices.embedding.models(), *([ALIGNMENT] if self.aligner else [])]
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech or turns where it is asked for."""

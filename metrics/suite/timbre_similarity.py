@@ -22,6 +22,7 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.precision import RECURRENT, Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
 from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
@@ -68,6 +69,10 @@ class TimbreSimilarity(Metric):
         self.packages = (*self.voices.packages, "soundfile")
         self._references: dict[str, NDArray[np.float64] | Score] = {}
         self._odd: dict[str, dict[str, str]] = {}  # warnings about the same recordings
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the embedding."""
+        return self.voices.embedding.models()
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech where it is asked for."""

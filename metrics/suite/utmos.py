@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import predictor_type
 
@@ -53,6 +54,10 @@ class Utmos(Metric):
         kind = predictor_type(settings.predictor)
         self.predictor = kind(settings.model, settings.layout, settings.gives_rate)
         self.packages = tuple(dict.fromkeys(("torch", "numpy", *kind.packages)))
+
+    def models(self) -> list[PublishedModel]:
+        """That of the predictor."""
+        return [self.predictor.file]
 
     def load(self, device: str = "cpu") -> None:
         """Load the predictor; `weights.Unavailable` says what is missing and where to put it."""

@@ -22,6 +22,7 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.precision import Precisions
+from metrics.core.published_models import PublishedModel
 from metrics.networks.recognisers import recogniser as recognisers
 
 PRECISIONS = ("float32", "float16", "bfloat16", "int8")
@@ -81,6 +82,11 @@ class ErrorRate(Metric):
         super().__init__(**parameters)
         recogniser = recognisers.Recogniser.registry[self.parameters.recogniser]
         self.packages = ("torch", "numpy", "jiwer", "zhconv", "zhon", *recogniser.packages)
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the recogniser."""
+        chosen = self.parameters
+        return recognisers.Recogniser.registry[chosen.recogniser](chosen.options()).models()
 
     def load(self, device: str = "cpu") -> None:
         """Load the recogniser, or take the one that this process has loaded already."""

@@ -422,7 +422,10 @@ REMEDIES = (  # the first whose words are in the reason
     ("no stimulus or file", "Name a stimulus, or its file, in the column reference_audio."),
     ("too short", "Nothing to do: this clip is shorter than the metric needs."),
     ("silen", "Listen to the clip. If it should not be silent, create and import it again."),
-    ("no weights", "Put the files where the reason says, or allow this machine to download them."),
+    (
+        "no weights",
+        "Fetch the models with fetch_models, or put the files where the reason says.",
+    ),
     ("no package", "Install the package on the machines that score, then score again."),
     ("out of memory", "Score again with more free memory, or shorten the clip."),
     ("nan or infinity", "Export the clip as 16 or 24 bit and import it again."),

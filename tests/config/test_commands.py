@@ -36,6 +36,15 @@ def test_the_client_is_asked_for_its_words(
     assert "List all mistakes in a study folder" in capsys.readouterr().out
 
 
+def test_a_command_may_be_typed_with_hyphens_and_models_need_no_servers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    assert not commands.needs_servers(["fetch_models", "fast"])
+    monkeypatch.setattr(sys, "argv", ["earnest", "fetch-models", "fast"])
+    commands.earnest()
+    assert capsys.readouterr().out == "No model needs a download.\n"
+
+
 @pytest.mark.parametrize("word", ["version", pytest.param("help", marks=pytest.mark.slow)])
 @pytest.mark.medium
 def test_a_reader_who_leaves_early_ends_a_command_without_a_traceback(word: str):
@@ -105,7 +114,7 @@ def test_every_command_that_needs_servers_says_what_was_done_when_it_loses_them(
     own = {name for name, app in get_commands().items() if app in OWN}
     needing = {name for name in own if commands.needs_servers([name, "--store", "--study"])}
     files = {"compare_sets", "describe_metric", "list_metrics", "list_presets", "plan"}
-    files |= {"scan_audio", "score_dataset", "score_files"}
+    files |= {"fetch_models", "scan_audio", "score_dataset", "score_files"}
     assert needing - files <= set(command_help.DONE)
     assert set(command_help.DONE) <= own
 

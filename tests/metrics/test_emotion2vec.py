@@ -20,7 +20,7 @@ TOLD = reference.networks()["emotion2vec"]
 @pytest.mark.parametrize("number", range(len(TOLD)))
 @pytest.mark.medium
 def test_vectors_and_probabilities_are_those_of_funasr(tmp_path, number):
-    network = Emotion2vecNetwork(str(tiny_predictors.emotion2vec(tmp_path, number)), "cpu")
+    network = Emotion2vecNetwork(tiny_predictors.emotion2vec(tmp_path, number), "cpu")
     with torch.inference_mode():
         vectors = network.frames(WAVES).mean(dim=1)
         probabilities = network.probabilities(WAVES)
@@ -68,7 +68,7 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(tmp_path):
 
     def saved(state):
         torch.save({"model": state}, folder / "model.pt")
-        return str(folder)
+        return folder
 
     lacking = {k: v for k, v in stored.items() if not k.endswith("blocks.1.attn.proj.bias")}
     with pytest.raises(Unavailable, match=r"blocks\.1\.attn\.proj\.bias not found"):
@@ -77,13 +77,13 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(tmp_path):
         Emotion2vecNetwork(saved({"layer.weight": torch.zeros(2)}), "cpu")
     vectors_only = {k: v for k, v in stored.items() if "proj.weight" not in k or "attn" in k}
     with pytest.raises(Unavailable, match="has no classes: take emotion2vec_plus_base"):
-        paired.loaded("emotion2vec", model=saved(vectors_only))
+        paired.loaded("emotion2vec", model=str(saved(vectors_only)))
     (folder / "tokens.txt").write_text("angry", encoding="utf-8")
     with pytest.raises(Unavailable, match="names 1 labels, the weights have 9"):
         Emotion2vecNetwork(saved(stored), "cpu")
     (folder / "model.pt").write_bytes(b"no checkpoint")
     with pytest.raises(Unavailable, match="no such checkpoint"):
-        Emotion2vecNetwork(str(folder), "cpu")
+        Emotion2vecNetwork(folder, "cpu")
     (folder / "config.yaml").write_text("model: Other", encoding="utf-8")
     with pytest.raises(Unavailable, match="incomplete"):
-        Emotion2vecNetwork(str(folder), "cpu")
+        Emotion2vecNetwork(folder, "cpu")

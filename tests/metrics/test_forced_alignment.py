@@ -117,7 +117,7 @@ def aligner(tmp_path, monkeypatch):
     random = torchaudio.models.wav2vec2_model(**{**bundle._params, "aux_num_out": 31}).state_dict()
     (tmp_path / "torchaudio").mkdir()
     random["aux.weight"] = torch.randn(31, 16)  # the published file has three letters more
-    torch.save(random, tmp_path / forced_alignment.MODEL_FILE)
+    torch.save(random, tmp_path / forced_alignment.MODEL.name)
     return TurnAligner()
 
 
@@ -151,6 +151,6 @@ def test_a_long_wave_goes_through_in_parts_without_losing_frames(loaded, monkeyp
 
 
 def test_offline_the_missing_file_is_named_with_its_place(aligner, tmp_path):
-    (tmp_path / forced_alignment.MODEL_FILE).unlink()
+    (tmp_path / forced_alignment.MODEL.name).unlink()
     with pytest.raises(weights.Unavailable, match=r"torchaudio/mms_fa\.pt.*offline"):
         aligner.load()

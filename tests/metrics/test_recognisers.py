@@ -94,12 +94,12 @@ def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"Systran/faster-whisper-large-v3.*model.bin"):
         recogniser.load_recogniser("faster_whisper", Options(), "cpu")
     with pytest.raises(weights.Unavailable, match="mobiuslabsgmbh"):
-        faster_whisper.model_folder("turbo")
+        weights.locate(faster_whisper.published("turbo"))
     (tmp_path / "models" / "mine").mkdir(parents=True)
-    with pytest.raises(weights.Unavailable, match=r"mine holds no model.bin"):
+    with pytest.raises(weights.Unavailable, match=r"mine is incomplete: model.bin is missing"):
         recogniser.load_recogniser("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "model.bin").write_bytes(b"cut off")
-    with pytest.raises(weights.Unavailable, match=r"tokenizer.json is missing"):
+    with pytest.raises(weights.Unavailable, match=r"incomplete: tokenizer.json is missing"):
         recogniser.load_recogniser("faster_whisper", Options("mine"), "cpu")
     (tmp_path / "models" / "mine" / "tokenizer.json").write_text("{}")
     with pytest.raises(weights.Unavailable, match="mine does not load"):

@@ -22,9 +22,8 @@ def models(tmp_path_factory):
 
 
 @pytest.fixture
-def offline(monkeypatch, tmp_path):
+def offline():
     before = weights.folder(), weights.offline()
-    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "hub"))
     yield lambda folder: weights.configure(folder, offline=True)
     weights.configure(*before)
 

@@ -47,6 +47,8 @@ def description_lines(metric: Metric) -> Iterator[str]:
     yield f"  shares a batch: {metric.sharing.words()}"
     yield f"  computes in: {metric.precisions.words()}"
     yield f"  needs, besides the audio: {needed_columns(metric.needs) or 'nothing'}"
+    for model in metric.models():
+        yield f"  model: {model.name}, {model.terms}"
     if metric.asked_only:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
     yield "  outputs:"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.precision import spectra
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.core.weights import Unavailable, rename_weight
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.layers import batch_norm
@@ -27,16 +28,21 @@ class EcapaTdnn(SpeakerEmbedding):
 
     key = "ecapa"
     source = "SpeechBrain, spkrec-ecapa-voxceleb; Desplanques et al. (2020), ECAPA-TDNN"
-    default_model = "speechbrain/spkrec-ecapa-voxceleb"
+    published_model = PublishedModel(
+        "speechbrain/spkrec-ecapa-voxceleb",
+        (FILE,),
+        source=HUB,
+        licence="Apache 2.0",
+        size=83_316_686,
+        sha256={FILE: "0575cb64845e6b9a10db9bcb74d5ac32b326b8dc90352671d345e2ee3d0126a2"},
+    )
     packages = ("torch",)
 
     def load(self, device: str = "cpu") -> None:
         """Read the weights of a folder, or of a hub's model, onto `device`."""
         import torch
 
-        path = weights.model_files(self.model, (FILE,)) / FILE
-        if not path.is_file():
-            raise weights.Unavailable(f"no weights: {path} is missing; put it there")
+        path = weights.locate(*self.models()) / FILE
         self.network = Ecapa(torch.load(path, map_location=device, weights_only=True), SPEECHBRAIN)
         self.weights = weights.hashes([path])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from listening.common.registry import Registry
 from metrics.core.metric import ParameterError, buckets
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.predictor import exact_inference
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class SpeakerEmbedding:
     rate_hz: ClassVar[int] = 16_000
     source: ClassVar[str] = ""
     shortest_s: ClassVar[float] = 0.5  # no shorter stretch is embedded
-    default_model: ClassVar[str] = ""  # as model hubs spell it; empty: there is one model only
+    published_model: ClassVar[PublishedModel | None] = None  # None: Earnest carries its weights
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: float = 60.0  # seconds of audio computed together, for the memory's sake
     similar: float = 1.0  # how many times longer than a batch's shortest its longest may be
@@ -33,10 +34,14 @@ class SpeakerEmbedding:
         SpeakerEmbedding.registry.add(cls)
 
     def __init__(self, model: str = "") -> None:
-        if model and not self.default_model:
+        if model and not self.published_model:
             raise ParameterError(f"embedding {self.key} has one model only; leave model empty")
-        self.model = model or self.default_model
+        self.model = model
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+
+    def models(self) -> list[PublishedModel]:
+        """The models that `load` locates."""
+        return [self.published_model.renamed(self.model)] if self.published_model else []
 
     def load(self, device: str = "cpu") -> None:
         """Make ready for `device`; raises `weights.Unavailable` when the weights are missing."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
-from metrics.networks.predictors.pretrained import load_pretrained
+from metrics.networks.predictors.pretrained import load_pretrained, pretrained_model
 
 if TYPE_CHECKING:
     import torch
@@ -17,13 +18,15 @@ class WavlmXvector(SpeakerEmbedding):
 
     key = "wavlm"
     source = "transformers WavLMForXVector; Chen et al. (2022), WavLM"
-    default_model = "microsoft/wavlm-base-plus-sv"
+    published_model = pretrained_model(
+        "microsoft/wavlm-base-plus-sv", UNISPEECH_LICENCE, size=400_000_000
+    )
     packages = ("torch", "transformers")
 
     def load(self, device: str = "cpu") -> None:
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
         self.loaded = load_pretrained(
-            self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor"
+            self.models()[0], "WavLMForXVector", device, "Wav2Vec2FeatureExtractor"
         )
         self.weights = self.loaded.weights
         self.similar = self.loaded.similar

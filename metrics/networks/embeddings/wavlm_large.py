@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from metrics.core import weights
 from metrics.core.devices import kind
 from metrics.core.metric import SIMILAR
+from metrics.core.published_models import UNISPEECH_LICENCE, PublishedModel
 from metrics.networks.embeddings.ecapa import UNISPEECH, Ecapa
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
@@ -26,14 +27,19 @@ class WavlmLarge(SpeakerEmbedding):
 
     key = "wavlm_large"
     source = "UniSpeech speaker verification; Chen et al. (2022), WavLM; wavlm_large_finetune.pth"
-    default_model = "wavlm_large_finetune.pth"
+    published_model = PublishedModel(
+        "wavlm_large_finetune.pth",
+        licence=UNISPEECH_LICENCE,
+        size=1_200_000_000,
+        page="https://github.com/microsoft/UniSpeech/tree/main/downstreams/speaker_verification",
+    )
     packages = ("torch", "transformers")
 
     def load(self, device: str = "cpu") -> None:
         """Read the checkpoint of the folder of models onto `device`."""
         import torch
 
-        path = weights.model_file(self.model)
+        path = weights.locate(*self.models())
         try:
             stored = torch.load(path, map_location=device, weights_only=True)["model"]
             self.shares = stored["feature_weight"].softmax(dim=0)

@@ -36,7 +36,7 @@ class ClassifierMetric(Metric):
         """Load the network of a folder, or of a hub, onto `device`."""
         super().load(device)
         kind = "AutoModelForAudioClassification"
-        self.loaded = load_pretrained(self.parameters.model, kind, device)
+        self.loaded = load_pretrained(self.models()[0], kind, device)
         named = self.loaded.network.config.id2label
         self.labels = [str(named[index]).lower() for index in range(len(named))]
         self.weights = self.loaded.weights

@@ -35,7 +35,7 @@ class Onnx(Predictor):
     def load(self, device: str = "cpu") -> None:
         """Open the file with as many threads as torch has; on the GPU where onnxruntime can."""
         super().load(device)
-        path = self.model_path()
+        path = weights.locate(self.file)
         self.weights = weights.hashes([path])
         try:
             self.session = session(str(path), device)

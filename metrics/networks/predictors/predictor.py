@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from listening.common.registry import Registry
-from metrics.core import precision, weights
+from metrics.core import precision
 from metrics.core.metric import ParameterError
+from metrics.core.published_models import HUB, PublishedModel
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,7 @@ class Predictor:
 
     key: ClassVar[str] = ""  # stored in the parameters of metrics: never renamed
     source: ClassVar[str] = ""
-    default_model: ClassVar[str] = ""  # empty: the model must be named
+    published_model: ClassVar[PublishedModel | None] = None  # None: the model must be named
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: ClassVar[dict[str, float]] = {"cpu": 10.0, "cuda": 120.0}
     registry: ClassVar[Registry[Predictor]] = Registry("predictor", "metrics.networks.predictors")
@@ -34,11 +34,12 @@ class Predictor:
     def __init__(
         self, model: str = "", layout: str = "batch_channel_time", gives_rate: bool = False
     ) -> None:
-        self.model_name = model or self.default_model
-        if not self.model_name:
+        if not (model or self.published_model):
             raise ParameterError(f"predictor {self.key} needs a model: the name of its file")
         if layout not in LAYOUTS:
             raise ParameterError(f"layout is {layout!r}; choose {' or '.join(LAYOUTS)}")
+        hub_file = PublishedModel("", source=HUB)
+        self.file = (self.published_model or hub_file).renamed(model)  # what `load` locates
         self.layout, self.gives_rate = layout, gives_rate
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
@@ -55,20 +56,6 @@ class Predictor:
     def laid_out(self, waves: torch.Tensor) -> torch.Tensor:
         """The waves with the axes that the model wants."""
         return waves[:, None] if self.layout == "batch_channel_time" else waves
-
-    def model_path(self) -> Path:
-        """The model's file: a path, in the models folder, or OWNER/NAME/FILE on the hub."""
-        try:
-            return weights.model_file(self.model_name)
-        except weights.Unavailable:
-            owner, _, rest = self.model_name.partition("/")
-            name, _, inside = rest.partition("/")
-            if not inside:
-                raise
-            path = weights.model_files(f"{owner}/{name}", (inside,)) / inside
-            if not path.is_file():
-                raise weights.Unavailable(f"no weights: {path} is missing; put it there") from None
-            return path
 
 
 def predictor_type(key: str) -> type[Predictor]:

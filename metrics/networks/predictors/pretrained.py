@@ -22,12 +22,12 @@ import numpy as np
 from metrics.core import weights
 from metrics.core.devices import kind
 from metrics.core.metric import SIMILAR
+from metrics.core.published_models import HUB, PublishedModel
 
 if TYPE_CHECKING:
     import torch
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first is taken where both are there
-FILES = ("config.json", "preprocessor_config.json", *WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,23 @@ class Pretrained:
         return values.to(self.device)
 
 
+def pretrained_model(name: str, licence: str = "", **terms: Any) -> PublishedModel:
+    """A hub's model in the format of transformers."""
+    files = ("config.json", "|".join((*WEIGHTS, "*.safetensors")))
+    return PublishedModel(name, files, ("preprocessor_config.json",), HUB, licence, **terms)
+
+
 def load_pretrained(
-    model: str, kind: str, device: str, features: str = "AutoFeatureExtractor"
+    model: PublishedModel, kind: str, device: str, features: str = "AutoFeatureExtractor"
 ) -> Pretrained:
-    """A network of the class ``kind`` and its preprocessor from a folder or a hub's model.
+    """A network of the class ``kind`` and its preprocessor, from a model's folder.
 
     Raises `weights.Unavailable` when a file is missing, with the place to put it.
     """
     weights.need_package("transformers", "transformers")
     import transformers
 
-    place = weights.model_files(model, FILES, "of the last two one is enough")
+    place = weights.locate(model)
     library: Any = transformers  # its classes are typed for other uses
     with weights.silent_transformers():
         try:

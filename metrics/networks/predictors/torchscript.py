@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -17,7 +18,11 @@ class TorchScript(Predictor):
 
     key = "torchscript"
     source = "the scripted module; by default UTMOS22 strong, as published by utmos-pytorch"
-    default_model = "Blinorot/UTMOS-PyTorch/utmos_scripted.pt"
+    published_model = PublishedModel(
+        "Blinorot/UTMOS-PyTorch/utmos_scripted.pt",
+        source=HUB,
+        licence="UTMOS22: MIT; for the file see its page",
+    )
     packages = ("torch",)
 
     def load(self, device: str = "cpu") -> None:
@@ -25,7 +30,7 @@ class TorchScript(Predictor):
         import torch
 
         super().load(device)
-        path = self.model_path()
+        path = weights.locate(self.file)
         self.weights = weights.hashes([path])
         try:
             with warnings.catch_warnings():

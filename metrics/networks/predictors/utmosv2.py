@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from metrics.core import weights
+from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PACKAGE = "git+https://github.com/sarulab-speech/UTMOSv2.git"
 REPETITIONS = 5  # random stretches of a clip, as in the paper
 SEED = 20240909
-CACHE = Path("~/.cache/utmosv2")  # where the package puts what it fetches
+FILE = "fold0_s42_best_model.pth"
 
 
 class Utmosv2(Predictor):
@@ -27,22 +27,23 @@ class Utmosv2(Predictor):
 
     key = "utmosv2"
     source = "Baba et al. (2024), UTMOSv2; package utmosv2, fusion_stage3, fold 0"
-    default_model = "fusion_stage3/fold0_s42_best_model.pth"
+    published_model = PublishedModel(
+        f"fusion_stage3/{FILE}",
+        source=f"https://github.com/sarulab-speech/UTMOSv2/raw/main/models/fusion_stage3/{FILE}",
+        licence="MIT",
+        size=818_531_314,
+        sha256={FILE: "c8149d988e4bbf3f347e6966b5d769de347a5f8c59ffca1dc4bd4bf5b8585e57"},
+        cached=f"~/.cache/utmosv2/models/fusion_stage3/{FILE}",
+    )
     packages = ("torch", "utmosv2")
 
     def load(self, device: str = "cpu") -> None:
-        """Build the package's model from a file of weights, or from what the package fetches."""
+        """Build the package's model from a file of weights."""
         super().load(device)
         weights.need_package("utmosv2", PACKAGE)
         import utmosv2
 
-        def fetch() -> None:
-            with contextlib.redirect_stdout(io.StringIO()):
-                utmosv2.create_model(pretrained=True)
-
-        own = self.model_name == self.default_model  # no other file is the package's to fetch
-        cached = CACHE.expanduser() / "models" / self.model_name
-        path = weights.model_file(self.model_name, *((cached, fetch) if own else ()))
+        path = weights.locate(self.file)
         self.weights = weights.hashes([path])
         with contextlib.redirect_stdout(io.StringIO()):
             self.model = utmosv2.create_model(checkpoint_path=path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from metrics.core import weights
 from metrics.core.devices import index, kind
 from metrics.core.precision import in_float32
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TOKENIZER = "tokenizer.json"
-WANTED = ("config.json", "model.bin", TOKENIZER, "vocabulary.*", "preprocessor_config.json")
+MODEL = PublishedModel(
+    "Systran/faster-whisper-large-v3",
+    ("model.bin", TOKENIZER),  # without its own, the package would fetch another model's tokenizer
+    ("config.json", "vocabulary.*", "preprocessor_config.json"),
+    source=HUB,
+    licence="MIT",
+    size=3_100_000_000,
+)
 AT_ONCE = {"cpu": 4, "cuda": 16}  # windows of 30 s
-HUB = {  # names whose repository is not Systran/faster-whisper-NAME
+REPOSITORIES = {  # names whose repository is not Systran/faster-whisper-NAME
     "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
     "turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
 }
@@ -38,6 +46,10 @@ class FasterWhisper(Recogniser):
     packages = ("faster-whisper", "ctranslate2")
     network: Any = None
 
+    def models(self) -> list[PublishedModel]:
+        """The folder of the network."""
+        return [published(self.model)]
+
     def load(self) -> None:
         """Load the network; threads as torch has them when this is called."""
         weights.need_package("faster_whisper", "faster-whisper")
@@ -45,10 +57,8 @@ class FasterWhisper(Recogniser):
         import torch
 
         logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
-        folder = model_folder(self.model)
+        folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["model.bin"])
-        if not (folder / TOKENIZER).is_file():  # else the package would fetch another model's
-            raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
         try:
             compute_type = self.compute_type()
             self.network = faster_whisper.WhisperModel(
@@ -101,13 +111,12 @@ class FasterWhisper(Recogniser):
         return transcribe(self.network, waves, code, self.options.beam, at_once)
 
 
-def model_folder(name: str) -> Path:
-    """The folder of a model: one that is there, or the hub's."""
-    for place in (Path(name), weights.folder() / name):
-        if place.is_dir():
-            return place
-    hub = name if "/" in name else HUB.get(name, f"Systran/faster-whisper-{name}")
-    return weights.model_files(hub, WANTED)
+def published(name: str) -> PublishedModel:
+    """The model of a name: a folder that is there, or the hub's."""
+    is_name = "/" in name or any(place.is_dir() for place in (Path(name), weights.folder() / name))
+    hub_name = name if is_name else REPOSITORIES.get(name, f"Systran/faster-whisper-{name}")
+    model = MODEL.renamed(hub_name)
+    return model if is_name else replace(model, licence=MODEL.licence)
 
 
 NO_SPEECH = 0.6  # above this probability a window is left out …

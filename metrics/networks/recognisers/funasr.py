@@ -6,13 +6,20 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
+from metrics.core.published_models import FUNASR_LICENCE, HUB, PublishedModel
 from metrics.networks.recognisers.recogniser import Recogniser
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-WANTED = ("*.pt", "*.yaml", "*.json", "*.mvn", "seg_dict", "*.model")
+MODEL = PublishedModel(
+    "funasr/paraformer-zh",  # NVV-SuperBench: paraformer-zh for Chinese
+    ("*.pt",),
+    ("*.yaml", "*.json", "*.mvn", "seg_dict", "*.model"),
+    source=HUB,
+    licence=FUNASR_LICENCE,
+)
 TAG = re.compile(r"<\|[^|<>]*\|>")  # such as <|zh|>, which SenseVoice writes before its text
 
 
@@ -20,7 +27,8 @@ class FunAsr(Recogniser):
     """A model of FunASR by hub name or folder; the language is the model's own."""
 
     key = "funasr"
-    default_model = "funasr/paraformer-zh"  # NVV-SuperBench: paraformer-zh for Chinese
+    published_model = MODEL
+    default_model = MODEL.name
     packages = ("funasr",)
     network: Any = None
 
@@ -29,7 +37,7 @@ class FunAsr(Recogniser):
         weights.need_package("funasr", "funasr")
         from funasr import AutoModel
 
-        folder = weights.model_files(self.model, WANTED)
+        folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["*.pt"])
         self.network = AutoModel(
             model=str(folder), device=self.device, disable_update=True, disable_pbar=True

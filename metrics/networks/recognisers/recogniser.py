@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
 from metrics.core import texts
+from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Recogniser:
     transcript_cache: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
 
     key: ClassVar[str] = ""
+    published_model: ClassVar[PublishedModel | None] = None
     default_model: ClassVar[str] = ""
     packages: ClassVar[tuple[str, ...]] = ()
     registry: ClassVar[Registry[Recogniser]] = Registry(
@@ -70,6 +72,10 @@ class Recogniser:
     def model(self) -> str:
         """The folder or name of the model that is used."""
         return self.options.model or self.default_model
+
+    def models(self) -> Sequence[PublishedModel]:
+        """The models that `load` locates."""
+        return [self.published_model.renamed(self.model)] if self.published_model else []
 
     def load(self) -> None:
         """Fetch the weights, fill `weights`; `weights.Unavailable` when something is missing."""

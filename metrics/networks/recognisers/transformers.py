@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.recognisers.recogniser import RATE_HZ, Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-WANTED = ("*.json", "*.txt", "*.safetensors", "*.bin")
+MODEL = PublishedModel(
+    "openai/whisper-large-v3",
+    ("config.json", "model.safetensors|*.safetensors|pytorch_model*.bin"),
+    ("*.json", "*.txt"),
+    source=HUB,
+    licence="Apache 2.0",
+    size=3_100_000_000,
+)
 WINDOW_S = 30
 CPU_WINDOWS = 4  # heard at once on a processor
 MOST_WINDOWS = 128  # on a GPU: beyond it each takes as long
@@ -25,7 +33,8 @@ class Transformers(Recogniser):
     """Any model of the pipeline "automatic-speech-recognition", by hub name or folder."""
 
     key = "transformers"
-    default_model = "openai/whisper-large-v3"
+    published_model = MODEL
+    default_model = MODEL.name
     packages = ("transformers",)
     pipeline: Any = None
 
@@ -35,7 +44,7 @@ class Transformers(Recogniser):
         import torch
         import transformers
 
-        folder = weights.model_files(self.model, WANTED)
+        folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["*.safetensors", "pytorch_model*.bin"])
         with weights.silent_transformers():
             self.pipeline = transformers.pipeline(
