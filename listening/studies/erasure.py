@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from listening.common.signals import reasons_erased
 from listening.design.occasions import questionnaire_of
+from listening.design.questions import question_kind
 from listening.models import (
     Block,
     Bonus,
@@ -282,7 +283,7 @@ class _Parts:
     def _answered(self) -> list[tuple[Session, int]]:
         """Sessions with answers in words taken out, and how many those were; not stored yet."""
         words = {
-            each["key"]: {q["key"] for q in each["questions"] if q["kind"] == "text"}
+            each["key"]: {q["key"] for q in each["questions"] if question_kind(q).free_text}
             for each in self.study.questionnaires
         }
         if not any(words.values()):
