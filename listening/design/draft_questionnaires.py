@@ -16,16 +16,12 @@ from listening.design.questions import QuestionKind, known_kind
 from listening.design.studyfile.study_toml import default_criteria
 from listening.methods import Method, method_named
 
-VARIANTS = {  # of kinds of questions: the kind, and the fields of a question that was just added
-    name: (kind, fields)
+VARIANTS = {  # of kinds of questions: the kind, its words, and the fields of a new question
+    name: (kind, *words_and_fields)
     for kind in QuestionKind.registry.values()
-    for name, (_, fields) in kind.variants.items()
+    for name, words_and_fields in kind.variants.items()
 }
-KINDS = {  # as researchers choose them
-    name: title
-    for kind in QuestionKind.registry.values()
-    for name, (title, _) in kind.variants.items()
-}
+KINDS = {name: words for name, (_, words, _) in VARIANTS.items()}  # as researchers choose them
 WHENS = {
     "before": "before the first trial",
     AFTER_TASK: "after each task",
@@ -372,7 +368,7 @@ def choose_kind(top: Table, place: str, kind: str) -> str:
 
 def _set_kind(question: Table, kind: str) -> None:
     before = known_kind(question.get("kind"))
-    now, starts = VARIANTS[kind]
+    now, _, starts = VARIANTS[kind]
     keeps = list(OF_ALL)
     keeps += ["covariate"] * bool(now.covariate)
     if before.options_title == now.options_title:

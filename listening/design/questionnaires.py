@@ -303,10 +303,16 @@ def page(
         "text": questionnaire["text"],
         "questions": [
             _question_on_page(question, translate if question["key"] in ready else str, translate)
-            | {name: address(file) for name, file in question_kind(question).files().items()}
+            | _files(question, address)
             for question in questionnaire["questions"]
         ],
     }
+
+
+def _files(question: Question, address: Callable[[str], str]) -> dict[str, str]:
+    kind = question_kind(question)
+    named = {"script": kind.script, "style": kind.style}
+    return {name: address(file) for name, file in named.items() if file}
 
 
 def in_words(questionnaire: Questionnaire, words: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from listening.common.plugins import MissingClass
 from listening.common.signals import reasons_erased
 from listening.design.occasions import questionnaire_of
 from listening.design.questions import question_kind
@@ -328,7 +329,7 @@ def erase_due_studies() -> list[str]:
     for study in due_studies():
         try:
             done.append(f"{study.key}: {erase(study, by=BY_DATE)}")
-        except StudyError as problem:
+        except (StudyError, MissingClass) as problem:
             log.warning("%s: %s", study.key, problem)
     return done
 

@@ -95,7 +95,8 @@ class QuestionKind:
     @classmethod
     def _answer_problems(cls) -> list[str]:
         """What is wrong with an answer to a question as the editor adds it."""
-        options = [{"value": each, "text": each} for each in cls.starts.get("options", ())]
+        starts = cls.starts.get("options", ())
+        options = [o if isinstance(o, dict) else {"value": o, "text": o} for o in starts]
         empty = {"key": "try", "question": "?", "help": "", "low": None, "high": None}
         question = {**empty, "longest": 500, **cls.starts, "kind": cls.key, "options": options}
         values = [option["value"] for option in options]
@@ -106,12 +107,6 @@ class QuestionKind:
         for part in cls.parts(question):
             cls.part_of(stored, part)
         return []
-
-    @classmethod
-    def files(cls) -> dict[str, str]:
-        """Return the static files of its own that the rater's page needs, by name."""
-        named = {"script": cls.script, "style": cls.style}
-        return {name: file for name, file in named.items() if file}
 
     @classmethod
     def variant_of(cls, question: Question) -> str:
@@ -129,9 +124,8 @@ class QuestionKind:
     @classmethod
     def points_of(cls, question: Question) -> list[str]:
         """Return the points from low to high, as answers are stored; none where they do not fit."""
-        low: Any = question.get("low")
-        high: Any = question.get("high")
-        return [str(n) for n in range(low, high + 1)] if cls.fits(low, high) else []
+        ends: tuple[Any, Any] = (question.get("low"), question.get("high"))
+        return [str(n) for n in range(ends[0], ends[1] + 1)] if cls.fits(*ends) else []
 
     @classmethod
     def check(cls, fields: dict[str, Any], given: Any, where: str, notes: Notebook) -> None:

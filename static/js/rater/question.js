@@ -107,7 +107,7 @@ export class Question extends EventTarget {
 
   /** Whether the answer can only be taken back by a button. */
   get stays() {
-    return false;
+    return [this.control, ...this.boxes].some((each) => ["radio", "range"].includes(each?.type ?? ""));
   }
 
   /** What may be answered, in words. */
@@ -233,19 +233,19 @@ export class Question extends EventTarget {
 }
 
 class Many extends Question {
-  /** @override @param {Option[]} own */
+  /** @param {Option[]} own */
   build(own) {
     this.boxes = own.map((option) => this.buildOption(option, this.part("answer")));
     const short = own.every((option) => option.text.length <= SHORT_OPTION);
     this.part("answer").dataset.layout = short && own.length > 2 ? "short" : "long";
   }
 
-  /** @override @returns {Answer} */
+  /** @returns {Answer} */
   get value() {
     return this.boxes.filter((box) => box.checked).map((box) => box.value);
   }
 
-  /** @override @param {Answer} value */
+  /** @param {Answer} value */
   restore(value) {
     const given = [value].flat().map(String);
     for (const box of this.boxes) box.checked = given.includes(box.value);
@@ -254,24 +254,18 @@ class Many extends Question {
 }
 
 class One extends Many {
-  /** @override */
   get box() {
     return "radio";
   }
 
-  /** @override */
-  get stays() {
-    return true;
-  }
-
-  /** @override @returns {Answer} */
+  /** @returns {Answer} */
   get value() {
     return this.boxes.find((box) => box.checked)?.value ?? "";
   }
 }
 
 class Scale extends One {
-  /** @override @param {Option[]} own its points */
+  /** @param {Option[]} own its points */
   build(own) {
     const { part } = this;
     this.boxes = own.map((option) => this.buildOption(option, part("answer"), stepView(option.value)));
@@ -288,7 +282,7 @@ class Scale extends One {
 }
 
 class SliderQuestion extends Question {
-  /** @override @param {Option[]} own its points with words */
+  /** @param {Option[]} own its points with words */
   build(own) {
     const { root, part } = view("view-question-slider");
     const { low, high, question } = this.plan;
@@ -303,29 +297,23 @@ class SliderQuestion extends Question {
     this.control = this.slider.input;
   }
 
-  /** @override */
-  get stays() {
-    return true;
-  }
-
-  /** @override @returns {Answer} */
+  /** @returns {Answer} */
   get own() {
     return this.slider?.label ?? "";
   }
 
-  /** @override @param {Answer} value */
+  /** @param {Answer} value */
   set own(value) {
     this.slider?.restore(String(value));
   }
 
-  /** @override @param {EventTarget | null} target the slider itself says when its value changes */
+  /** @param {EventTarget | null} target the slider itself says when its value changes */
   changed(target) {
     if (target !== this.control) super.changed(target);
   }
 }
 
 class Written extends Question {
-  /** @override */
   build() {
     const { plan } = this;
     const field = this.field();
@@ -343,7 +331,6 @@ class Written extends Question {
 }
 
 class Text extends Written {
-  /** @override */
   field() {
     const { longest } = this.plan;
     const field = longest > ONE_LINE ? document.createElement("textarea") : super.field();
@@ -354,7 +341,6 @@ class Text extends Written {
 }
 
 class Numeral extends Written {
-  /** @override */
   get limits() {
     const { low, high } = this.plan;
     if (low !== null && high !== null) return say("number_between", { low, high });
@@ -362,7 +348,6 @@ class Numeral extends Written {
     return high !== null ? say("number_high", { high }) : "";
   }
 
-  /** @override */
   field() {
     const { low } = this.plan;
     return Object.assign(super.field(), { inputMode: low !== null && low >= 0 ? "decimal" : "text" });
@@ -370,12 +355,10 @@ class Numeral extends Written {
 }
 
 class BirthDate extends Written {
-  /** @override */
   get limits() {
     return say("birth_date_age");
   }
 
-  /** @override */
   field() {
     return Object.assign(super.field(), { type: "date", max: new Date().toISOString().slice(0, 10) });
   }
