@@ -90,11 +90,11 @@ class QuestionKind:
             wrong.append("script is empty; the rater's page needs its class")
         package = package_folder(cls.__module__.partition(".")[0])
         wrong += file_problems(package, cls.script, cls.style)
-        return wrong or cls._answer_problems()
+        return wrong or cls.answer_problems()
 
     @classmethod
-    def _answer_problems(cls) -> list[str]:
-        """What is wrong with an answer to a question as the editor adds it."""
+    def answer_problems(cls) -> list[str]:
+        """What is wrong with a simulated answer to a question as the editor adds it."""
         starts = cls.starts.get("options", ())
         options = [o if isinstance(o, dict) else {"value": o, "text": o} for o in starts]
         empty = {"key": "try", "question": "?", "help": "", "low": None, "high": None}
