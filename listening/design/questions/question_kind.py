@@ -100,6 +100,7 @@ class QuestionKind:
         empty = {"key": "try", "question": "?", "help": "", "low": None, "high": None}
         question = {**empty, "longest": 500, **cls.starts, "kind": cls.key, "options": options}
         values = [option["value"] for option in options]
+        values = cls.points_of(question) if cls.labels_points else values
         try:
             stored = cls.judge(question, cls.simulate(question, values, Random(1)), values)
         except Unfit as unfit:
