@@ -1,6 +1,7 @@
 """The packages of examples/plugins, installed by pip: import, raters, scores, report and pages."""
 
 import csv
+import io
 import json
 import re
 import shutil
@@ -39,6 +40,22 @@ consent = "I take part."
 [[study.checks]]
 key = "beeps"
 
+[[questionnaires]]
+key = "about"
+
+[[questionnaires.questions]]
+key = "voices"
+question = "How much do you agree?"
+kind = "likert_matrix"
+options = [
+    { value = "liked", text = "I like synthetic voices." },
+    { value = "used", text = "I hear synthetic voices every day." },
+]
+low = 1
+high = 5
+prefer_not = true
+covariate = true
+
 [[conditions]]
 key = "human"
 role = "reference"
@@ -63,6 +80,12 @@ BROKEN = {  # package -> group, code, why it is left out
         "class Odd(Provider):\n    key, title, framed_by = 'odd', 'Odd', ('*',)",
         "must be a site",
     ),
+    "broken-question": (
+        "earnest.questions",
+        "from listening.design.questions import QuestionKind\n"
+        "class Odd(QuestionKind):\n    key, title, fields = 'odd', 'Odd', ('answers',)",
+        "fields is .*script is empty",
+    ),
     "broken-raise": ("earnest.metrics", "raise OSError('no licence')", "OSError: no licence"),
 }
 
@@ -73,7 +96,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins")
     shutil.copytree(EXAMPLES, folder / "source")  # pip writes beside what it builds
     packages = [path.parent for path in sorted((folder / "source").glob("*/pyproject.toml"))]
-    assert len(packages) == 5
+    assert len(packages) == 6
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     alone = ("--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "site"))
     subprocess.run([*pip, *alone, *packages], check=True, timeout=PATIENCE_S)
@@ -184,6 +207,73 @@ def test_the_report_estimates_them_and_has_the_part_of_a_plug_in(exported: Path)
     assert report["provenance"]["packages"]["earnest-effort"] == "0.1.0"
 
 
+def test_answers_to_a_kind_of_question_of_a_plug_in_are_exported_and_reported(
+    house: DemoHouse, administrator: httpx.Client, exported: Path
+) -> None:
+    """Each statement of a matrix has a column, a slope in the report and a row of participants."""
+    report: dict[str, Any] = json.loads((exported / "report.json").read_text())
+    tables = {table["key"]: table["rows"] for part in report["parts"] for table in part["tables"]}
+    sent = administrator.get("/studies/effort/results/sessions.csv").text.removeprefix("\ufeff")
+    sessions = list(csv.DictReader(io.StringIO(sent)))
+    ratings = rows_of(exported / "ratings.csv")
+    for value, words in (("liked", "I like"), ("used", "I hear")):
+        name = f"question_about_voices_{value}"
+        answers = {row["rater"]: int(row[name]) for row in sessions if row[name]}
+        assert len(answers) == 8
+        assert {(row["rater"], int(row[name])) for row in ratings} <= answers.items()
+        question = f"How much do you agree? {words} synthetic voices"
+        (slope,) = [r for r in tables["rater_numbers"] if r["question"].startswith(question)]
+        assert slope["raters"] == len({row["rater"] for row in ratings})
+        own = [answers[rater] for rater in {row["rater"] for row in ratings}]
+        assert slope["sd"] == pytest.approx(statistics.stdev(own))
+        (shown,) = [r for r in tables["participants"] if r["characteristic"].startswith(question)]
+        assert shown["raters"] == len(own)
+        pairs = []  # of score and answer, each from its clip's mean
+        for stimulus in {row["stimulus"] for row in ratings}:
+            given = [row for row in ratings if row["stimulus"] == stimulus]
+            scores = [float(row["score"]) for row in given]
+            numbers = [answers[row["rater"]] for row in given]
+            pairs += [
+                (score - statistics.mean(scores), number - statistics.mean(numbers))
+                for score, number in zip(scores, numbers, strict=True)
+            ]
+        assert slope["value"] == pytest.approx(
+            sum(y * x for y, x in pairs) / sum(x * x for _, x in pairs)
+        )
+
+
+@pytest.mark.browser
+def test_a_rater_answers_a_kind_of_question_of_a_plug_in(
+    house: DemoHouse, administrator: httpx.Client, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "matrix")
+    study = STUDY.replace('key = "effort"\ntitle', 'key = "matrix"\ntitle')
+    (tmp_path / "matrix" / "study.toml").write_text(study)
+    manage(house, "import_study", tmp_path / "matrix", "--open")
+    (link,) = house.column("SELECT link FROM listening_study WHERE key = 'matrix'")
+    with sync_playwright() as playwright, playwright.chromium.launch(**launching()) as browser:
+        page = browser.new_page()
+        page.goto(f"{house.url}/r/{link}/")
+        page.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Start").click()
+        form = page.locator(".view-questionnaire")
+        liked = form.get_by_role("radiogroup", name="I like synthetic voices.")
+        liked.get_by_role("radio", name="2").focus()
+        page.keyboard.press("ArrowRight")
+        expect(liked.get_by_role("radio", name="3")).to_be_checked()
+        form.get_by_role("button", name="Go on").click()
+        expect(form.get_by_text("Please rate each statement.")).to_be_visible()
+        page.reload()
+        expect(liked.get_by_role("radio", name="3")).to_be_checked()
+        used = form.get_by_role("radiogroup", name="I hear synthetic voices every day.")
+        used.get_by_role("radio", name="5").check(force=True)
+        form.get_by_role("button", name="Go on").click()
+        expect(form).to_have_count(0)
+    sent = administrator.get("/studies/matrix/results/sessions.csv").text
+    (row,) = csv.DictReader(io.StringIO(sent))
+    assert (row["question_about_voices_liked"], row["question_about_voices_used"]) == ("3", "5")
+
+
 def test_a_metric_of_a_plug_in_scores_the_clips(house: DemoHouse, exported: Path) -> None:
     assert "active_level_dbfs" in manage(
         house, "score_study", KEY, "--metrics", "active_level_dbfs"
@@ -237,7 +327,7 @@ def test_arrow_keys_move_along_the_scale_of_a_plug_in(
     [
         ("/gallery/", ("Listening effort", "From the plug-in earnest-effort 0.1.0", "check-beeps")),
         ("/new/", ("Start: Listening effort",)),
-        ("/schema/study.json", ('"listening_effort"', '"beeps"', '"campus"')),
+        ("/schema/study.json", ('"listening_effort"', '"beeps"', '"campus"', '"likert_matrix"')),
         ("/operations/", ("earnest-beeps 0.1.0", "ModuleNotFoundError", "OSError: no licence")),
         ("/help/methods/", ("listening_effort", "This check comes with earnest-beeps 0.1.0")),
     ],

@@ -18,6 +18,7 @@ from listening.common.registry import Registry
 BASES = {  # imported where a package brings something to the group
     "earnest.methods": ("listening.methods", "Method"),
     "earnest.checks": ("listening.checks", "Check"),
+    "earnest.questions": ("listening.design.questions", "QuestionKind"),
     "earnest.providers": ("listening.design.providers", "Provider"),
     "earnest.metrics": ("metrics.core.metric", "Metric"),
     "earnest.report_parts": ("analysis.report.part", "Part"),

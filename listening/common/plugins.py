@@ -219,6 +219,14 @@ def package_folder(package: str) -> Path:
     return Path(next(iter(places or ()), "no-such-folder"))
 
 
+def file_problems(package: Path, *files: str) -> Iterator[str]:
+    """Yield which static files of a plug-in's class are not in its package; "" names none."""
+    for file in filter(None, files):
+        folder, _, rest = file.partition("/")
+        if folder != package.name or not (package / "static" / rest).is_file():
+            yield f"{file} is not in the folder static of its package"
+
+
 def problems_of(cls: type) -> list[str]:
     """What a class of a plug-in does against the contract; empty when all is well.
 

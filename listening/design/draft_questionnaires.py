@@ -11,42 +11,23 @@ from typing import Any
 
 from listening.design.draft_toml import Table, entry_of
 from listening.design.occasions import AFTER_TASK, BETWEEN, BETWEEN_BLOCKS
-from listening.design.questionnaires import CHOICES, LONGEST_OTHER, READY_MADE, UNTOLD
-from listening.design.studyfile.questionnaire_tables import (
-    LISTED,
-    MEASURED,
-    MOST_POINTS,
-    MOST_STEPS,
-    SCALED,
-)
+from listening.design.questionnaires import READY_MADE, UNTOLD
+from listening.design.questions import QuestionKind, known_kind
 from listening.design.studyfile.study_toml import default_criteria
 from listening.methods import Method, method_named
 
-KINDS = {  # of questions, as researchers choose them
-    "one": "Single choice",
-    "many": "Multiple choice",
-    "scale": "Likert scale",
-    "slider": "Slider",
-    "number": "Number",
-    "short": "Short text",
-    "long": "Long text",
-    "birth_date": "Date of birth (age)",
+VARIANTS = {  # of kinds of questions: the kind, its words, and the fields of a new question
+    name: (kind, *words_and_fields)
+    for kind in QuestionKind.registry.values()
+    for name, words_and_fields in kind.variants.items()
 }
+KINDS = {name: words for name, (_, words, _) in VARIANTS.items()}  # as researchers choose them
 WHENS = {
     "before": "before the first trial",
     AFTER_TASK: "after each task",
     BETWEEN_BLOCKS: "between blocks",
     "after": "after the last trial",
 }
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of a kind that was just chosen
-    "one": {"options": ["Yes", "No"]},
-    "many": {"options": ["Yes", "No"]},
-    "scale": {"low": 1, "high": 5},
-    "slider": {"low": 0, "high": 100},
-    "short": {"longest": LONGEST_OTHER},
-    "long": {"longest": 1000},
-}
-COMPARED = ("one", "scale", "slider", "number", "birth_date")  # kinds that may be covariates
 OF_ALL = ("key", "question", "help", "required", "prefer_not", "show_if")  # fields of all kinds
 OWN = re.compile(
     r"tasks\.(?P<of_task>\d+)\.criteria\.(?P<criterion>\d+)\.key"
@@ -82,22 +63,16 @@ def used_sets(form: Mapping[str, Any]) -> list[str]:
 
 def kind_of(question: Mapping[str, Any]) -> str:
     """The kind as researchers choose it; "" of a changed ready-made question."""
-    kind = str(question.get("kind", ""))
-    if kind != "text":
-        return kind
-    longest = question.get("longest")
-    return "short" if isinstance(longest, int) and longest <= LONGEST_OTHER else "long"
+    return known_kind(question.get("kind")).variant_of(question)
 
 
 def answers_of(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The answers to choose from, each as it is stored and as raters read it."""
-    if question.get("kind") == "scale":
-        low, high = question.get("low"), question.get("high")
-        if not (isinstance(low, int) and isinstance(high, int) and high - low < MOST_POINTS):
-            return []
-        return [(str(point), str(point)) for point in range(low, high + 1)]
-    if question.get("kind") not in LISTED:
+    kind = known_kind(question.get("kind"))
+    if not kind.chosen:
         return []
+    if kind.labels_points:
+        return [(point, point) for point in kind.points_of(question)]
     return options_of(question) + [("other", "Other")] * bool(question.get("other"))
 
 
@@ -109,7 +84,7 @@ def _pair(option: Any) -> tuple[str, str]:
 
 def deciders(form: Mapping[str, Any], place: int) -> list[Table]:
     """The questions before this one whose answers may decide whether it is asked."""
-    return [each for each in questions_of(form)[:place] if each.get("kind") in CHOICES]
+    return [each for each in questions_of(form)[:place] if known_kind(each.get("kind")).chosen]
 
 
 def named_question(form: Mapping[str, Any], key: Any) -> Mapping[str, Any]:
@@ -195,12 +170,13 @@ def _put_options(top: Table, form: Table, question: Table, lines: str) -> None:
         pair = {"value": value.strip(), "text": text.strip()}
         options.append(pair if text.strip() and value.strip() != text.strip() else value.strip())
     question["options"] = options
-    if not options and question.get("kind") in SCALED:
+    kind = known_kind(question.get("kind"))
+    if not options and kind.labels_points:
         del question["options"]
     after = [value for value, _ in map(_pair, options)]
     pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
     renamed = {old: new for old, new in pairs if old not in after and new not in before}
-    if question.get("kind") in LISTED:
+    if kind.chosen and not kind.labels_points:
         _follow(form, question, renamed)
     for words in _translated(top, form):
         own = words.get("questions", {}).get(question.get("key"), {})
@@ -391,31 +367,22 @@ def choose_kind(top: Table, place: str, kind: str) -> str:
 
 
 def _set_kind(question: Table, kind: str) -> None:
-    before = kind_of(question)
+    before = known_kind(question.get("kind"))
+    now, _, starts = VARIANTS[kind]
     keeps = list(OF_ALL)
-    keeps += ["covariate"] * (kind in COMPARED)
-    if kind in LISTED and before in LISTED:
-        keeps += ["options", "other", *UNTOLD]
-    if kind in SCALED and before in SCALED:
-        keeps += ["options"]
-    if kind in MEASURED and before in MEASURED and _takes_limits(kind, question):
-        keeps += ["low", "high"]
+    keeps += ["covariate"] * bool(now.covariate)
+    if before.options_title == now.options_title:
+        keeps += {"options", "other"} & {*before.fields} & {*now.fields}
+    if "other" in keeps:
+        keeps += UNTOLD
+    if now.fits(question.get("low"), question.get("high")):
+        keeps += {"low", "high"} & {*before.fields} & {*now.fields}
     own = {name: value for name, value in question.items() if name in keeps}
     question.clear()
-    stored = "text" if kind in ("short", "long") else kind
-    question.update({**DEFAULTS.get(kind, {}), **own, "kind": stored})
-    if kind in SCALED and "options" in question:
-        points = [str(n) for n in range(question["low"], question["high"] + 1)]
+    question.update({**starts, **own, "kind": now.key})
+    if now.labels_points and "options" in question:
+        points = now.points_of(question)
         question["options"] = [each for each in question["options"] if _pair(each)[0] in points]
-
-
-def _takes_limits(kind: str, question: Mapping[str, Any]) -> bool:
-    """Whether a question of this kind may go from the lowest to the highest value of another."""
-    low, high = question.get("low"), question.get("high")
-    if kind == "number":
-        return True
-    most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
-    return isinstance(low, int) and isinstance(high, int) and 1 <= high - low < most
 
 
 def choose_rule(top: Table, place: str, key: str) -> str:

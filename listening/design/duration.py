@@ -17,17 +17,18 @@ from typing import Any
 from listening.checks import check_named
 from listening.design.occasions import is_between, occasions_of
 from listening.design.preview_trials import ShownTrial, rated_trials_of
+from listening.design.questions import QuestionKind
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
 
+QUESTION_S = {key: kind.seconds for key, kind in QuestionKind.registry.items()}
 WORDS_PER_MINUTE = 200.0  # read with care; Brysbaert (2019) finds 238 for silent reading
 CHARACTERS_PER_MINUTE = 300.0  # of Chinese, Japanese and Korean text
 CHECK_READ_S = 10.0  # a check's page, before its first sound
 CHECK_TRIAL_S = 8.0  # its sound and its answer
 VOLUME_S = 20.0
-QUESTION_S = {"one": 5.0, "many": 8.0, "scale": 4.0, "text": 25.0, "birth_date": 10.0}
 LISTENED_AGAIN = 1.1  # a clip is heard so often where each is heard out once
 COMPARED = 2.0  # and where the clips of a screen are compared with one another
 ANSWER_S = 4.0  # the first answer of a screen, and the way to the next one
@@ -124,7 +125,7 @@ def form_s(
 ) -> float:
     """Seconds of a questionnaire, as often as a rater of the tasks at these places is asked it."""
     asked_s = sum(
-        QUESTION_S.get(question["kind"], QUESTION_S["one"])
+        QUESTION_S.get(question["kind"], QuestionKind.seconds)
         for question in questionnaire["questions"]
         if not question.get("show_if")
     )

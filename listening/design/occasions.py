@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from listening.design.questions import known_kind, part_key, question_kind
+
 AFTER_TASK, BETWEEN_BLOCKS = "after_task", "between_blocks"
 BETWEEN = (AFTER_TASK, BETWEEN_BLOCKS)  # asked while trials are still to come
 MARK = "@"  # no key of a questionnaire holds it
@@ -86,19 +88,30 @@ class Column(NamedTuple):
     name: str
     answers_key: str
     question: str
+    kind: str
+    part: str  # of the answer; "": all of it
+
+    def answer_in(self, stored: Mapping[str, Any]) -> Any:
+        """What the stored questionnaires of a session hold; None where it was not answered."""
+        answer = stored.get(self.answers_key, {}).get("answers", {}).get(self.question)
+        kind = question_kind({"kind": self.kind})
+        return None if answer is None else kind.part_of(answer, self.part)
 
 
 def columns_of(questionnaire: Questionnaire, tasks: Sequence[TaskPlan]) -> list[Column]:
-    """One column for each question, or one for each occasion where there are several."""
+    """One column for each part of each question, at each occasion where there are several."""
     own = questionnaire["key"]
     return [
         Column(
-            f"question_{own}_{question['key']}{description and f'_{description}'}",
+            f"question_{own}_{part_key(question, part)}{description and f'_{description}'}",
             key,
             question["key"],
+            question["kind"],
+            part,
         )
         for key, description in answer_keys(questionnaire, tasks, "_")
         for question in questionnaire["questions"]
+        for part in known_kind(question["kind"]).parts(question)
     ]
 
 

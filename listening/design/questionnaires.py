@@ -5,13 +5,13 @@ Ready-made questions about raters are those that a study names instead of writin
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from listening.design.questions import Unfit, question_kind
+from listening.design.questions.question_kind import Sentence, Translate
 from listening.design.spoken_languages import OTHER, SPOKEN, THIS_LANGUAGE, spoken
 from listening.methods.method import gettext_noop
 
@@ -130,46 +130,19 @@ READY_MADE: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
-CHOICES = ("one", "many", "scale")  # kinds whose answers are known beforehand
-MEASUREMENTS = ("number", "slider", "birth_date")  # kinds whose answers are numbers without words
-QUESTION_KINDS = ("one", "many", "text", "number", "scale", "slider", "birth_date")
 PREFER_NOT = "prefer_not"
 OTHER_TEXT = gettext_noop("Other")
 SPECIFY = gettext_noop("Please say which.")
 LONGEST_OTHER = 120
-OLDEST = 120  # years
 UNTOLD = ("screen_out", "screen_out_unless")  # the rater's page must not betray them
 NOT_ON_PAGE = (*UNTOLD, "other", "covariate")
 PREFER_NOT_TEXT = gettext_noop("I prefer not to say")
-WRITTEN_NUMBER = re.compile(r"[-+]?(\d{1,15}|(\d{1,15})?[.,]\d{1,15})")
-THOUSANDS = re.compile(r"[-+]?(?!0)\d{1,3},\d{3}")
-POINTS = str.maketrans({"−": "-", "٫": ".", "．": ".", "，": ","})  # of other scripts
 
 MISSING = gettext_noop("Please answer this question.")
 CHOOSE = gettext_noop("Please choose one of the answers.")
-EITHER = gettext_noop("Please choose answers, or that you prefer not to say; not both.")
-NO_TEXT = gettext_noop("Please answer in words.")
-TOO_LONG = gettext_noop("Please shorten this to %(longest)s characters; it has %(length)s.")
-NO_DATE = gettext_noop("Please enter your date of birth.")
-NO_NUMBER = gettext_noop("Please write a number, in digits.")
-BETWEEN = gettext_noop("Please write a number from %(low)s to %(high)s.")
-AT_LEAST = gettext_noop("Please write a number that is at least %(low)s.")
-AT_MOST = gettext_noop("Please write a number that is at most %(high)s.")
 
 Questionnaire = Mapping[str, Any]
 Question = Mapping[str, Any]
-Translate = Callable[[str], str]
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """Words for the rater and the numbers that stand in them."""
-
-    words: str
-    values: Mapping[str, Any]
-
-    def translated(self, translate: Translate) -> str:
-        return translate(self.words) % self.values if self.values else translate(self.words)
 
 
 class Incorrect(ValueError):
@@ -186,11 +159,6 @@ class Incorrect(ValueError):
     def translated_fields(self, translate: Translate) -> dict[str, str]:
         """The sentences, in the rater's language."""
         return {key: sentence.translated(translate) for key, sentence in self.sentences.items()}
-
-
-class _Unfit(Exception):
-    def __init__(self, words: str, **values: Any) -> None:
-        self.sentence = Sentence(words, values)
 
 
 def visible(questions: Sequence[Question], answers: Mapping[str, Any]) -> list[Question]:
@@ -221,7 +189,7 @@ def checked(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> dict[st
         key = question["key"]
         try:
             answer = _fitting(question, answers.get(key))
-        except _Unfit as unfit:
+        except Unfit as unfit:
             wrong[key] = unfit.sentence
         else:
             if answer is not None:
@@ -321,8 +289,13 @@ def _screening(questionnaire: Questionnaire) -> list[Question]:
     return first if len(first) < len(questionnaire["questions"]) else []
 
 
-def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, Any]:
-    """The questions for the rater's page, without the answers that screen out."""
+def page(
+    questionnaire: Questionnaire, translate: Translate = str, address: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """The questions for the rater's page, without the answers that screen out.
+
+    ``address`` is that of a static file, such as the script of a plug-in's kind of question.
+    """
     ready = set(questionnaire["ready"])
     return {
         "key": questionnaire["key"],
@@ -330,9 +303,16 @@ def page(questionnaire: Questionnaire, translate: Translate = str) -> dict[str, 
         "text": questionnaire["text"],
         "questions": [
             _question_on_page(question, translate if question["key"] in ready else str, translate)
+            | _files(question, address)
             for question in questionnaire["questions"]
         ],
     }
+
+
+def _files(question: Question, address: Callable[[str], str]) -> dict[str, str]:
+    kind = question_kind(question)
+    named = {"script": kind.script, "style": kind.style}
+    return {name: address(file) for name, file in named.items() if file}
 
 
 def in_words(questionnaire: Questionnaire, words: Mapping[str, Any]) -> dict[str, Any]:
@@ -386,50 +366,19 @@ def _fitting(question: Question, answer: Any) -> Any:
     """The answer to store, or None when there is none and none is needed."""
     if _empty(answer):
         if question["required"]:
-            raise _Unfit(MISSING)
+            raise Unfit(MISSING)
         return None
     values = [option["value"] for option in question["options"]]
-    if answer == PREFER_NOT and PREFER_NOT in values and question["kind"] != "many":
-        return PREFER_NOT
-    return _KINDS[question["kind"]](question, answer, values)
+    kind = question_kind(question)
+    if answer == PREFER_NOT and PREFER_NOT in values:
+        return [PREFER_NOT] if kind.several else PREFER_NOT
+    return kind.judge(question, answer, values)
 
 
 def _empty(answer: Any) -> bool:
-    return answer is None or answer in ("", []) or (isinstance(answer, str) and not answer.strip())
-
-
-def _one(question: Question, answer: Any, values: list[str]) -> str:
-    if not isinstance(answer, str) or answer not in values:
-        raise _Unfit(CHOOSE)
-    return answer
-
-
-def _many(question: Question, answer: Any, values: list[str]) -> list[str]:
-    choices = [answer] if isinstance(answer, str) else answer
-    if not isinstance(choices, list) or not all(
-        isinstance(v, str) and v in values for v in choices
-    ):
-        raise _Unfit(CHOOSE)
-    if PREFER_NOT in choices and len(set(choices)) > 1:
-        raise _Unfit(EITHER)
-    return [value for value in values if value in choices]
-
-
-def _scale(question: Question, answer: Any, values: list[str]) -> int:
-    if isinstance(answer, bool) or not isinstance(answer, str | int) or str(answer) not in values:
-        raise _Unfit(CHOOSE)
-    return int(answer)
-
-
-def _text(question: Question, answer: Any, values: list[str]) -> str:
-    if not isinstance(answer, str):
-        raise _Unfit(NO_TEXT)
-    clean = without_controls(answer)
-    if not clean:
-        raise _Unfit(MISSING)
-    if len(clean) > question["longest"]:
-        raise _Unfit(TOO_LONG, longest=question["longest"], length=len(clean))
-    return clean
+    return (
+        answer is None or answer in ("", [], {}) or (isinstance(answer, str) and not answer.strip())
+    )
 
 
 def without_controls(text: str) -> str:
@@ -439,70 +388,6 @@ def without_controls(text: str) -> str:
     return "".join(drawn).strip()
 
 
-def _number(question: Question, answer: Any, values: list[str]) -> float:
-    low, high = question["low"], question["high"]
-    number = _read_number(answer, low, high)
-    below, above = low is not None and number < low, high is not None and number > high
-    if (below or above) and low is not None and high is not None:
-        raise _Unfit(BETWEEN, low=low, high=high)
-    if below:
-        raise _Unfit(AT_LEAST, low=low)
-    if above:
-        raise _Unfit(AT_MOST, high=high)
-    return number
-
-
-def _slider(question: Question, answer: Any, values: list[str]) -> float:
-    number = _number(question, answer, values)
-    if not float(number).is_integer():
-        raise _Unfit(BETWEEN, low=question["low"], high=question["high"])
-    return number
-
-
 def today() -> date:
     """The day by which ages are counted."""
     return datetime.now(UTC).date()
-
-
-def _age(question: Question, answer: Any, values: list[str]) -> int:
-    """The age in whole years today; the date itself is not kept."""
-    try:
-        born = date.fromisoformat(answer)
-    except (TypeError, ValueError):
-        raise _Unfit(NO_DATE) from None
-    now = today()
-    age = now.year - born.year - ((now.month, now.day) < (born.month, born.day))
-    if not 0 <= age <= OLDEST:
-        raise _Unfit(NO_DATE)
-    return age
-
-
-def _read_number(answer: Any, low: float | None, high: float | None) -> float:
-    """Digits of any script, with a point or a comma before the decimals.
-
-    1,750 is unclear where the limits allow both 1.75 and 1750.
-    """
-    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-        raise _Unfit(NO_NUMBER)
-    written = str(answer).strip().translate(POINTS)
-    if not WRITTEN_NUMBER.fullmatch(written):
-        raise _Unfit(NO_NUMBER)
-    number = float(written.replace(",", "."))
-    if THOUSANDS.fullmatch(written) and _is_within(number * 1000, low, high):
-        raise _Unfit(NO_NUMBER)
-    return int(number) if number.is_integer() else number
-
-
-def _is_within(number: float, low: float | None, high: float | None) -> bool:
-    return (low is None or number >= low) and (high is None or number <= high)
-
-
-_KINDS: dict[str, Callable[[Question, Any, list[str]], Any]] = {
-    "one": _one,
-    "many": _many,
-    "scale": _scale,
-    "text": _text,
-    "number": _number,
-    "slider": _slider,
-    "birth_date": _age,
-}

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from listening.common.plugins import class_named, package_folder
+from listening.common.plugins import class_named, file_problems, package_folder
 from listening.common.registry import Registry
 from listening.methods.error_spans import read_spans
 from listening.methods.estimand import Estimand
@@ -355,10 +355,7 @@ class Method:
         if cls.screen not in SCREENS:
             wrong.append(f"screen is {cls.screen!r}, but must be {' or '.join(SCREENS)}")
         package = package_folder(cls.__module__.partition(".")[0])
-        for file in filter(None, (cls.script, cls.style)):
-            folder, _, rest = file.partition("/")
-            if folder != package.name or not (package / "static" / rest).is_file():
-                wrong.append(f"{file} is not in the folder static of its package")
+        wrong += file_problems(package, cls.script, cls.style)
         return wrong or cls()._answer_problems(package)
 
     def _answer_problems(self, package: Path) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from statistics import median
 from typing import Any, NotRequired, TypedDict
@@ -18,7 +18,8 @@ from django.utils.translation import gettext
 from listening.checks import check_named
 from listening.common.languages import name_of, speaking
 from listening.design.occasions import is_between
-from listening.design.questionnaires import MEASUREMENTS, default_title
+from listening.design.questionnaires import default_title
+from listening.design.questions import part_key, question_kind
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
@@ -531,26 +532,36 @@ def _forms(row: Study, answers: list[dict[str, Any]]) -> list[FormFacts]:
                 screened=count.screened if count else 0,
                 questions=[]
                 if between
-                else [_question(q, answers_of_form) for q in form["questions"]],
+                else [
+                    facts
+                    for question in form["questions"]
+                    for facts in _questions(question, answers_of_form)
+                ],
             )
         )
     return facts
 
 
-def _question(question: Mapping[str, Any], answers: Iterable[Mapping[str, Any]]) -> QuestionFacts:
-    values = [a for each in answers if (a := each.get(question["key"])) is not None]
+def _questions(
+    question: Mapping[str, Any], answers: Iterable[Mapping[str, Any]]
+) -> Iterator[QuestionFacts]:
+    """What was answered to each part of a question."""
+    given = [a for each in answers if (a := each.get(question["key"])) is not None]
     words = {option["value"]: _translate(option["text"]) for option in question["options"]}
-    chosen = [v for a in values for v in (a if isinstance(a, list) else [a])]
-    counts = Counter(words[str(value)] for value in chosen if str(value) in words)
-    measured = question["kind"] in MEASUREMENTS
-    return QuestionFacts(
-        key=question["key"],
-        question=_translate(question["question"]),
-        kind="number" if measured else question["kind"],
-        counts={text: counts[text] for text in words.values() if counts[text]},
-        numbers=[float(a) for a in values if measured and not isinstance(a, str)],
-        answered=len(values),
-    )
+    kind = question_kind(question)
+    others = "text" if kind.free_text else "many" if kind.several else kind.key
+    for part, asked in kind.parts(question).items():
+        values = [v for answer in given if (v := kind.part_of(answer, part)) is not None]
+        chosen = [v for a in values for v in (a if isinstance(a, list) else [a])]
+        counts = Counter(words[str(value)] for value in chosen if str(value) in words)
+        yield QuestionFacts(
+            key=part_key(question, part),
+            question=_translate(asked),
+            kind="number" if kind.measured else others,
+            counts={text: counts[text] for text in words.values() if counts[text]},
+            numbers=[float(a) for a in values if kind.measured and not isinstance(a, str)],
+            answered=len(values),
+        )
 
 
 def _people(

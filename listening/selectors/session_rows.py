@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from listening.common.covariate_levels import levels_of
 from listening.design.occasions import Column, columns_of, is_between, occasions_of
 from listening.design.questionnaires import PREFER_NOT
+from listening.design.questions import part_key, question_kind
 from listening.design.sources import source_named
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.models import Session, Study
@@ -74,7 +75,8 @@ def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
             stored = answers.get(answer_key, {})
             for question in questionnaire["questions"]:
                 answer = stored.get("answers", {}).get(question["key"])
-                if answer is not None:
+                kind = question_kind(question)
+                for part in kind.parts(question) if answer is not None else ():
                     yield {
                         "session": f"s{pk}",
                         "rater": rater,
@@ -82,8 +84,8 @@ def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
                         "when": questionnaire["when"],
                         "task": task,
                         "block": block,
-                        "question": question["key"],
-                        "answer": plain(answer),
+                        "question": part_key(question, part),
+                        "answer": plain(kind.part_of(answer, part)),
                         "answered_at": _utc(stored.get("at")),
                     }
 
@@ -181,7 +183,7 @@ def rater_answers(study: str) -> dict[str, dict[str, str]]:
     known: dict[str, dict[str, str]] = {name: {} for name in compared}
     for rater, kept in sessions.order_by("pk").values_list("rater__code", "questionnaires"):
         for name, (column, words) in compared.items():
-            answer = kept.get(column.answers_key, {}).get("answers", {}).get(column.question)
+            answer = column.answer_in(kept)
             if answer not in (None, PREFER_NOT):
                 known[name][rater] = words.get(str(answer), str(answer))
     return known
@@ -189,7 +191,7 @@ def rater_answers(study: str) -> dict[str, dict[str, str]]:
 
 def _words_of_codes(question: Mapping[str, Any]) -> dict[str, str]:
     """The words of a single choice whose stored values all look like numbers."""
-    options = question.get("options", []) if question["kind"] == "one" else []
+    options = question.get("options", []) if question_kind(question).covariate == "answers" else []
     words = {str(option["value"]): str(option["text"]) for option in options}
     return words if words and not levels_of(words) and levels_of(words.values()) else {}
 
@@ -245,9 +247,4 @@ def _checks(checks: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[s
 
 
 def _answers(questions: Sequence[Column], stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        column.name: plain(
-            stored.get(column.answers_key, {}).get("answers", {}).get(column.question)
-        )
-        for column in questions
-    }
+    return {column.name: plain(column.answer_in(stored)) for column in questions}

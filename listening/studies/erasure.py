@@ -14,8 +14,10 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from listening.common.plugins import MissingClass
 from listening.common.signals import reasons_erased
 from listening.design.occasions import questionnaire_of
+from listening.design.questions import question_kind
 from listening.models import (
     Block,
     Bonus,
@@ -282,7 +284,7 @@ class _Parts:
     def _answered(self) -> list[tuple[Session, int]]:
         """Sessions with answers in words taken out, and how many those were; not stored yet."""
         words = {
-            each["key"]: {q["key"] for q in each["questions"] if q["kind"] == "text"}
+            each["key"]: {q["key"] for q in each["questions"] if question_kind(q).free_text}
             for each in self.study.questionnaires
         }
         if not any(words.values()):
@@ -327,7 +329,7 @@ def erase_due_studies() -> list[str]:
     for study in due_studies():
         try:
             done.append(f"{study.key}: {erase(study, by=BY_DATE)}")
-        except StudyError as problem:
+        except (StudyError, MissingClass) as problem:
             log.warning("%s: %s", study.key, problem)
     return done
 

@@ -16,7 +16,8 @@ from listening.checks import Check
 from listening.common import plugins
 from listening.methods import Method, method_named
 from metrics.core.metric import Metric
-from tests.factories import make_study
+from tests.factories import arrive, make_study
+from tests.listening.sample_questionnaire import about
 from tests.plugged import METRIC, installer
 
 
@@ -264,3 +265,12 @@ def test_a_study_whose_plug_in_is_gone_says_so_and_its_raters_wait(client):
     assert client.get("/studies/").status_code == 200
     landing = client.get(f"/r/{study.link}/")
     assert (landing.status_code, "Retry-After" in landing) == (503, True)
+
+
+@pytest.mark.django_db
+def test_raters_wait_at_a_question_whose_plug_in_is_gone(client):
+    form = about()
+    form["questions"][0]["kind"] = "lab_matrix"
+    session = arrive(make_study(questionnaires=[form | {"when": "before"}]))
+    page = client.get(f"/s/{session.code}/")
+    assert (page.status_code, "Retry-After" in page) == (503, True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from listening.design.questionnaires import (
     screens_out,
     visible,
 )
+from listening.design.questions import QuestionKind
 from listening.design.studyfile.questionnaire_tables import questionnaire_table
 from tests.listening.sample_questionnaire import ABOUT, about, read
 
@@ -71,6 +74,15 @@ low = 0
 high = 100
 options = [{ value = 0, text = "easy" }, { value = 100, text = "hard" }]
 """
+
+
+@pytest.mark.parametrize("key", QuestionKind.registry)
+def test_each_kind_takes_the_answer_of_a_simulated_rater_and_has_a_class_on_the_page(
+    key: str,
+) -> None:
+    assert QuestionKind.registry[key].answer_problems() == []
+    script = (Path(__file__).parents[2] / "static/js/rater/question.js").read_text("utf-8")
+    assert re.search(rf'\b{key}"?\]?: [A-Z]\w+', script.partition("export const kinds")[2])
 
 
 def test_other_is_said_in_words_and_comes_back_as_one_line_of_the_file() -> None:

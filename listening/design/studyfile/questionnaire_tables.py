@@ -14,7 +14,6 @@ from listening.design.occasions import (
     occasions_of,
 )
 from listening.design.questionnaires import (
-    CHOICES,
     LONGEST_OTHER,
     OTHER_TEXT,
     PREFER_NOT,
@@ -24,17 +23,14 @@ from listening.design.questionnaires import (
     UNTOLD,
     other_key,
 )
+from listening.design.questions import QuestionKind, known_kind
+from listening.design.questions.question_kind import FIELDS
 from listening.design.spoken_languages import OTHER, THIS_LANGUAGE
 from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.reader import fields_of, read_table
 
 MOST_QUESTIONS = 100
-MOST_POINTS = 11
-MOST_STEPS = 1000  # of a slider
-LISTED = ("one", "many")  # kinds that need options
-SCALED = ("scale", "slider")  # kinds with a first and a last point, and words for some
-MEASURED = ("number", *SCALED)  # kinds with low and high
 COMPARED = ("before", "after")  # when each rater gives one answer at most
 FLAGS = ("other", "covariate")  # stored where they are set
 DEFAULT_LONGEST = 500
@@ -231,20 +227,11 @@ def _question(
     raw: Mapping[str, Any], where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
 ) -> dict[str, Any]:
     fields = read_table(raw, "questionnaires.questions", where, notes)
-    kind = fields["kind"]
     if fields["key"] and fields["key"] in [other["key"] for other in before]:
         what = f"The question “{fields['key']}” stands already in this questionnaire."
         notes.toml(f"{where}.key", what, "Give it another name or remove it.")
-    if kind in LISTED and "options" not in raw:
-        notes.toml(f"{where}.options", "This field is missing.", 'Add options = ["…", "…"].')
-    elif kind == "one" and isinstance(raw["options"], list) and len(raw["options"]) < 2:
-        what = "One option alone leaves nothing to choose."
-        notes.toml(f"{where}.options", what, "Write at least two.")
-    elif kind == "many" and raw["options"] == []:
-        notes.toml(f"{where}.options", "The list is empty.", "Write at least one.")
-    _check_limits(fields, raw, where, notes)
-    if kind in SCALED:
-        fields["options"] = _points(fields, where, notes)
+    _check_fields(fields, raw, where, notes)
+    known_kind(fields["kind"]).check(fields, raw, where, notes)
     question = _normal(fields)
     question["show_if"] = _rule(fields["show_if"], where, before, notes)
     _check_screening(question, where, notes)
@@ -266,20 +253,23 @@ def _normal(fields: Mapping[str, Any]) -> dict[str, Any]:
     return question
 
 
-def _check_limits(
+def _kinds_that(fact: str) -> str:
+    """The kinds of questions of which a fact is true, for a sentence."""
+    *keys, last = (key for key, kind in QuestionKind.registry.items() if getattr(kind, fact))
+    return f"{', '.join(keys)} or {last}"
+
+
+def _check_fields(
     fields: Mapping[str, Any], raw: Mapping[str, Any], where: str, notes: Notebook
 ) -> None:
-    """Fields that the kind of question does not use, and limits that cannot be met."""
-    kind, low, high = fields["kind"], fields["low"], fields["high"]
-    belongs = {"low": MEASURED, "high": MEASURED, "longest": ("text",)}
-    belongs |= {"options": (*LISTED, *SCALED), "other": LISTED}
-    for name, kinds in belongs.items():
-        if kind and raw.get(name) not in (None, False) and kind not in kinds:
+    """Fields that the kind of question does not use."""
+    kind = fields["kind"]
+    for name in FIELDS if kind else ():
+        if raw.get(name) not in (None, False) and name not in known_kind(kind).fields:
             what = f"A question of the kind “{kind}” has no “{name}”."
+            with_it = [each for each in QuestionKind.registry.values() if name in each.fields]
+            kinds = [each.key for each in sorted(with_it, key=lambda e: e.fields.index(name))]
             notes.toml(f"{where}.{name}", what, f"Remove it; it belongs to {quoted(kinds)}.")
-    if kind == "number" and low is not None and high is not None and low > high:
-        what = f"No number is at least {low} and at most {high}."
-        notes.toml(f"{where}.high", what, "Exchange low and high.", "Exchange both numbers.")
     if fields["other"] and OTHER in [option["value"] for option in fields["options"] or ()]:
         what = f"The value “{OTHER}” stands for the answer “{OTHER_TEXT}”, which is allowed."
         on_page = "Remove this answer, or give it another value."
@@ -299,37 +289,13 @@ def _check_covariate(question: Mapping[str, Any], when: str, where: str, notes: 
     """Each rater gives one answer, of a few or a number."""
     if not question.get("covariate"):
         return
-    if question["kind"] in ("text", "many"):
+    if question["kind"] and not known_kind(question["kind"]).covariate:
         what = f"Answers of the kind “{question['kind']}” cannot be a covariate."
-        remedy = "Remove it, or ask with the kind one, scale, slider, number or birth_date."
+        remedy = f"Remove it, or ask with the kind {_kinds_that('covariate')}."
         notes.toml(f"{where}.covariate", what, remedy)
     if when not in COMPARED:
         what = "Raters may give several answers between trials, so none can be a covariate."
         notes.toml(f"{where}.covariate", what, 'Remove it, or ask with when = "before".')
-
-
-def _points(fields: Mapping[str, Any], where: str, notes: Notebook) -> list[dict[str, str]]:
-    """Every point of a scale, or the points of a slider that have words."""
-    low, high, kind = fields["low"], fields["high"], fields["kind"]
-    most = MOST_POINTS if kind == "scale" else MOST_STEPS + 1
-    if low is None or high is None:
-        what = f"A {kind} needs its first and its last point."
-        on_page = "Enter the lowest and the highest point."
-        notes.toml(where, what, "Add low = 1 and high = 5, for example.", on_page)
-        return []
-    whole = isinstance(low, int) and isinstance(high, int)
-    if not whole or not 1 <= high - low < most:
-        what = f"A {kind} from {low} to {high} cannot be shown."
-        notes.toml(f"{where}.high", what, f"Use whole numbers, 2 to {most:,} points.")
-        return []
-    words = {option["value"]: option["text"] for option in fields["options"]}
-    points = [str(point) for point in range(low, high + 1)]
-    if strange := [value for value in words if value not in points]:
-        what = f"{quoted(strange)} is no point of the {kind} from {low} to {high}."
-        remedy = 'Write options = [{ value = "1", text = "not at all" }, …].'
-        notes.toml(f"{where}.options", what, remedy, "Begin each line with one of its points.")
-    shown = points if kind == "scale" else [point for point in points if point in words]
-    return [{"value": point, "text": words.get(point, "")} for point in shown]
 
 
 def _rule(
@@ -352,11 +318,12 @@ def _rule(
         notes.toml(f"{where}.question", what, remedy, on_page)
         return rule
     earlier = known[rule["question"]]
-    chosen = earlier["kind"] in CHOICES
+    chosen = known_kind(earlier["kind"]).chosen
     values = [o["value"] for o in earlier["options"] if chosen or o["value"] == PREFER_NOT]
     if not values and earlier["kind"] and not chosen:
         what = f"“{rule['question']}” has no answers to choose from."
-        notes.toml(f"{where}.question", what, "Name a question of the kind one, many or scale.")
+        remedy = f"Name a question of the kind {_kinds_that('chosen')}."
+        notes.toml(f"{where}.question", what, remedy)
     elif values:
         _check_values(rule["answers"], values, f"{where}.answers", notes)
     return rule
@@ -365,9 +332,9 @@ def _rule(
 def _check_screening(question: Mapping[str, Any], where: str, notes: Notebook) -> None:
     values = [option["value"] for option in question["options"]]
     for name in UNTOLD:
-        if question[name] and question["kind"] and question["kind"] not in CHOICES:
+        if question[name] and question["kind"] and not known_kind(question["kind"]).chosen:
             what = "Only answers that are chosen can screen out."
-            notes.toml(f"{where}.{name}", what, "Ask with the kind one, many or scale.")
+            notes.toml(f"{where}.{name}", what, f"Ask with the kind {_kinds_that('chosen')}.")
         elif values:
             named = [value for value in question[name] if value != THIS_LANGUAGE]
             _check_values(named, values, f"{where}.{name}", notes)

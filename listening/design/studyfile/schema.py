@@ -33,7 +33,8 @@ from listening.design.consent import ETHICS, STANDARD_SENTENCE
 from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
 from listening.design.providers import Provider
-from listening.design.questionnaires import QUESTION_KINDS, READY_MADE
+from listening.design.questionnaires import READY_MADE
+from listening.design.questions import QuestionKind
 from listening.design.stop_rule import ACTS, COMPARED, FEWEST_LOOKS, MOST_LOOKS, RULES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, LOW_CUTS_HZ, USUAL_LOW_CUT_HZ
@@ -866,7 +867,7 @@ class Question(Table):
     help: Annotated[str, text_of(1000)] = declare(
         ASKED, "Small words below it", "a sentence below it", ""
     )
-    kind: Annotated[str, one_of(*QUESTION_KINDS)] = declare(
+    kind: Annotated[str, one_of(*QuestionKind.registry)] = declare(
         PLAN,
         "Kind",
         '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"slider"`, `"number"`, '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import erf, sqrt
@@ -11,6 +11,8 @@ from random import Random
 from typing import Any
 
 from listening.design.questionnaires import PREFER_NOT
+from listening.design.questions import question_kind
+from listening.design.questions.text import EXAMPLE
 from listening.methods.att import SCORES
 from listening.methods.best_worst import BEST, NEITHER, WORST
 from listening.methods.error_spans import (
@@ -30,8 +32,6 @@ REFERENCE_QUALITY = 1.4
 ANCHOR_QUALITY = -1.8
 TEST_RANGE = (-1.2, 1.0)
 State = Mapping[str, Any]
-BORN = "1990-06-15"
-TEXT = "The second half sounded a little hurried."
 HEARD = {
     "Human": (
         "there is a small breath in the middle",
@@ -327,7 +327,7 @@ def _label(
     own = trial["alternatives"] if scale["widget"] == ALTERNATIVES else scale["steps"]
     steps = [step["label"] for step in own]
     if scale["widget"] == "text":
-        return TEXT[: scale["longest"]]
+        return EXAMPLE[: scale["longest"]]
     if scale["widget"] == "transcript":
         clip = next(c for c, p in zip(clips, trial["parts"], strict=True) if p["role"] == "rated")
         return opinions.transcript(clip, careless=careless)[: scale["longest"]]
@@ -436,21 +436,9 @@ def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
 
 
 def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:
-    if question["kind"] == "text":
-        return TEXT[: question["longest"] or len(TEXT)]
-    if question["kind"] == "birth_date":
-        return BORN
-    if question["kind"] in ("number", "slider"):
-        return question["low"] if question["low"] is not None else min(question["high"] or 1, 1)
-    values = list(_allowed(question, avoided))
-    chosen = opinions.random.choice(values)
-    return [chosen] if question["kind"] == "many" else chosen
-
-
-def _allowed(question: State, avoided: set[str]) -> Iterator[str]:
-    for option in question["options"]:
-        if option["value"] not in avoided and option["value"] != PREFER_NOT:
-            yield option["value"]
+    values = [option["value"] for option in question["options"]]
+    allowed = [value for value in values if value not in avoided and value != PREFER_NOT]
+    return question_kind(question).simulate(question, allowed, opinions.random)
 
 
 def reason(random: Random, label: str, min_chars: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from django.templatetags.static import static
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from msgspec import Struct
@@ -183,7 +184,7 @@ def _questionnaire(
         return None
     form = next(q for q in questions if q["key"] == questionnaire_of(stage.key))
     whole = in_words(form, words["questionnaires"].get(form["key"], {}))
-    page = questionnaire_page(next_part_of(whole, answered.get(stage.key)), _)
+    page = questionnaire_page(next_part_of(whole, answered.get(stage.key)), _, static)
     if not is_between(form):
         return page
     return page | page_facts.occasion_facts(stage.key, plan.answered, plan.answered + plan.left)

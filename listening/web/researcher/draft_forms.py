@@ -7,7 +7,6 @@ from typing import Any
 
 from listening.design.draft_fields import SCREEN_OUTS, field_value
 from listening.design.draft_questionnaires import (
-    COMPARED,
     KINDS,
     WHENS,
     answers_gone,
@@ -23,14 +22,13 @@ from listening.design.draft_questionnaires import (
 from listening.design.draft_toml import Table
 from listening.design.occasions import BETWEEN
 from listening.design.questionnaires import (
-    CHOICES,
     PREFER_NOT,
     PREFER_NOT_TEXT,
     READY_MADE,
     TITLES,
     default_title,
 )
-from listening.design.studyfile.questionnaire_tables import LISTED, MEASURED, SCALED
+from listening.design.questions import known_kind
 from listening.web.researcher.draft_fields import language_words, languages_of, translated_word
 
 SCREEN_OUT_WORDS = {
@@ -114,7 +112,8 @@ def _language(
 
 
 def _question(place: int, question: Mapping[str, Any], form: int, top: Table) -> dict[str, Any]:
-    entry, kind, at = forms_of(top)[form], kind_of(question), f"questionnaires.{form}.questions"
+    entry, at = forms_of(top)[form], f"questionnaires.{form}.questions"
+    kind, variant = known_kind(question.get("kind")), kind_of(question)
     when = entry.get("when", "before")
     questions, rule = questions_of(entry), question.get("show_if")
     rule = rule if isinstance(rule, dict) else {}
@@ -128,19 +127,16 @@ def _question(place: int, question: Mapping[str, Any], form: int, top: Table) ->
         "name": f"{at}.{place}",
         "entry": question,
         "kind": kind,
-        "kind_words": KINDS.get(kind, ""),
-        "lists": kind in LISTED,
-        "is_scaled": kind in SCALED,
-        "is_measured": kind in MEASURED,
-        "is_text": kind in ("short", "long"),
+        "variant": variant,
+        "kind_words": KINDS.get(variant, ""),
         "required": question.get("required", True) is not False,
-        "may_compare": kind in COMPARED and when not in BETWEEN,
+        "may_compare": bool(kind.covariate) and when not in BETWEEN,
         "options": field_value(top, f"{at}.{place}.options"),
         "rules": _rules(entry, place, asked),
         "rule": asked,
         "leads": _ticks(top, f"{at}.{place}.leads", decider, rule.get("answers")),
         "refused": _ticks(top, f"{at}.{place}.refused", question, question.get("screen_out"))
-        if kind in CHOICES and when == "before"
+        if kind.chosen and when == "before"
         else [],
         "last": place == len(questions) - 1,
     }

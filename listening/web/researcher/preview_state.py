@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any, Protocol
 
+from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
 from listening.common.languages import CODES, study_words
@@ -132,7 +133,7 @@ def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
     parts = [next_part(each, None) for each in split]
     parts += [next_part(each, {"answers": {}}) if each in split else each for each in forms]
     for part in parts:
-        yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
+        yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _, static)}
 
 
 def _trial_stages(file: StudyFile, trials: Sequence[ShownTrial]) -> Iterator[dict[str, Any]]:
@@ -147,8 +148,9 @@ def _trial_stages(file: StudyFile, trials: Sequence[ShownTrial]) -> Iterator[dic
         if forms or done == len(trials):
             yield {"stage": "trial", "until": done}
         for form, occasion in forms:
-            facts = page_facts.occasion_facts(occasion.key, done, len(trials))
-            yield {"stage": "questionnaire", "questionnaire": questionnaire_page(form, _) | facts}
+            shown = questionnaire_page(form, _, static)
+            shown |= page_facts.occasion_facts(occasion.key, done, len(trials))
+            yield {"stage": "questionnaire", "questionnaire": shown}
 
 
 def _forms_of_task(file: StudyFile, place: int) -> list[tuple[Mapping[str, Any], Occasion]]:

@@ -21,6 +21,7 @@ from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
 from listening.common.tables import TableView
 from listening.design.occasions import answer_keys, asks_between
+from listening.design.questions import question_kind
 from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
@@ -350,13 +351,13 @@ def _answers(
     return [
         {
             "questionnaire": title,
-            "question": f"{question['question']} ({occasion})"
-            if occasion
-            else question["question"],
-            "answer": _answer_text(question, stored["answers"][question["key"]]),
+            "question": f"{asked} ({occasion})" if occasion else asked,
+            "answer": _answer_text(question, kind.part_of(answer, part)),
         }
         for question in questionnaire["questions"]
-        if question["key"] in stored["answers"]
+        if (answer := stored["answers"].get(question["key"])) is not None
+        for kind in (question_kind(question),)
+        for part, asked in kind.parts(question).items()
     ]
 
 

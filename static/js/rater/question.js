@@ -1,4 +1,4 @@
-/** One question of a questionnaire: its words, its controls, its answer and what is wrong with it. */
+/** The kinds of questions of a questionnaire: words, controls, the answer and what is wrong with it. */
 
 import { setText, view } from "../shared/dom.js";
 import { layWords, Slider } from "./slider.js";
@@ -21,6 +21,7 @@ const FEW_POINTS = 5;
  * @typedef {import("../shared/wire.js").Option} Option
  * @typedef {import("../shared/wire.js").Question} Plan
  * @typedef {import("../shared/wire.js").Given} Given
+ * @typedef {import("../shared/wire.js").AnswerToQuestion} Answer
  * @typedef {import("../shared/views.js").QuestionOptionParts} QuestionOptionParts
  */
 
@@ -42,33 +43,24 @@ export function visible(questions, answers) {
     const rule = question.show_if;
     const given = [answers[rule?.question ?? ""] ?? []].flat();
     const asked = rule && shown.some((each) => each.key === rule.question);
-    if (!rule || (asked && given.some((value) => rule.answers.includes(value)))) {
+    if (!rule || (asked && given.some((value) => rule.answers.includes(String(value))))) {
       shown.push(question);
     }
   }
   return shown;
 }
 
-/** @param {Plan} plan */
-function limitsOf({ kind, low, high }) {
-  if (kind === "birth_date") return say("birth_date_age");
-  if (kind !== "number") return "";
-  if (low !== null && high !== null) return say("number_between", { low, high });
-  if (low !== null) return say("number_low", { low });
-  return high !== null ? say("number_high", { high }) : "";
-}
-
 /**
  * @param {string} number
  * @returns {View<QuestionOptionParts>}
  */
-function stepView(number) {
+export function stepView(number) {
   const step = view("view-question-step");
   setText(step.part("number"), number.replace("-", "−"));
   return step;
 }
 
-/** Fires "change" when the answer changes. */
+/** A question with the part that all kinds have; a kind builds its controls. Fires "change" when the answer changes. */
 export class Question extends EventTarget {
   /** @param {Plan} plan */
   constructor(plan) {
@@ -78,100 +70,72 @@ export class Question extends EventTarget {
     const { root, part } = view("view-question");
     this.root = /** @type {HTMLFieldSetElement} */ (root);
     this.part = part;
+    /** @type {HTMLInputElement | HTMLTextAreaElement | null} the one control in which the answer is written or set */
+    this.control = null;
+    /** @type {HTMLInputElement[]} of options, the last perhaps of "I prefer not to say" */
+    this.boxes = [];
     root.dataset.kind = plan.kind;
     setText(part("question"), plan.question);
     part("optional").hidden = plan.required;
     this.buildHelp();
-    /** @type {HTMLInputElement | HTMLTextAreaElement | null} where text or a number is written */
-    this.field = ["text", "number", "birth_date"].includes(plan.kind) ? this.buildField() : null;
-    this.slider = plan.kind === "slider" ? this.buildSlider(plan.low ?? 0, plan.high ?? 100) : null;
-    const chosen = plan.options.filter(({ value }) => !this.slider || value === PREFER_NOT);
-    /** @type {HTMLInputElement[]} */
-    this.boxes = chosen.map((option) => this.buildOption(option));
-    this.arrange();
+    this.build(plan.options.filter(({ value }) => value !== PREFER_NOT));
+    const apart = plan.options.find(({ value }) => value === PREFER_NOT);
+    if (apart) this.boxes.push(this.buildOption(apart, part("apart")));
+    part("apart").hidden = !apart;
     this.describe();
     this.listen();
     this.update();
   }
 
+  /** Builds the controls. @param {Option[]} _own the options but for "I prefer not to say" */
+  build(_own) {}
+
+  /** @returns {Answer} what the controls hold */
+  get own() {
+    return this.control?.value ?? "";
+  }
+
+  /** Sets the controls; "" clears them. @param {Answer} value */
+  set own(value) {
+    if (this.control) this.control.value = String(value);
+  }
+
+  /** The type of the boxes of options. */
+  get box() {
+    return "checkbox";
+  }
+
+  /** Whether the answer can only be taken back by a button. */
+  get stays() {
+    return [this.control, ...this.boxes].some((each) => ["radio", "range"].includes(each?.type ?? ""));
+  }
+
+  /** What may be answered, in words. */
+  get limits() {
+    return "";
+  }
+
   buildHelp() {
-    const { part, plan } = this;
+    const { part, plan, limits } = this;
     setText(part("help"), plan.help);
     part("help").hidden = !plan.help;
-    const limits = limitsOf(plan);
     setText(part("limits"), limits);
     part("limits").hidden = !limits;
   }
 
-  buildField() {
-    const { plan } = this;
-    const long = plan.kind === "text" && plan.longest > ONE_LINE;
-    const field = document.createElement(long ? "textarea" : "input");
-    if (field instanceof HTMLInputElement) field.type = "text";
-    else field.rows = 3;
-    field.autocomplete = "off";
-    if (plan.kind === "birth_date") Object.assign(field, { type: "date", max: new Date().toISOString().slice(0, 10) });
-    else if (plan.kind === "text") field.maxLength = plan.longest;
-    else field.inputMode = plan.low !== null && plan.low >= 0 ? "decimal" : "text";
-    field.setAttribute("aria-labelledby", `question-${this.key}`);
-    if (plan.required) field.setAttribute("aria-required", "true");
-    this.part("answer").append(field);
-    return field;
-  }
-
   /**
-   * @param {number} low
-   * @param {number} high
+   * @param {Option} option
+   * @param {HTMLElement} list
    */
-  buildSlider(low, high) {
-    const { root, part } = view("view-question-slider");
-    const words = this.plan.options.filter(({ value }) => value !== PREFER_NOT);
-    const steps = words.map(({ value, text }) => ({ label: value, text }));
-    /** @type {import("./slider.js").Span} */
-    const scale = { span: [low, high, 1], steps };
-    layWords(part("words"), scale);
-    dress("view-question-slider", root);
-    this.part("answer").append(root);
-    return new Slider(part("slider"), part("score"), scale, this.plan.question);
-  }
-
-  /** @param {Option} option */
-  buildOption(option) {
-    const apart = option.value === PREFER_NOT;
-    const step = this.plan.kind === "scale" && !apart;
-    const { root, part } = step ? stepView(option.value) : view("view-question-option");
+  buildOption({ value, text }, list, { root, part } = view("view-question-option")) {
     const box = part("box");
-    box.type = ["one", "scale"].includes(this.plan.kind) ? "radio" : "checkbox";
+    box.type = this.box;
     box.name = `question-${this.key}`;
-    box.value = option.value;
-    setText(part("text"), option.text);
-    if (apart) root.classList.add("apart");
-    this.part(apart ? "apart" : "answer").append(root);
+    box.value = value;
+    setText(part("text"), text);
+    if (value === PREFER_NOT) root.classList.add("apart");
+    list.append(root);
     return box;
-  }
-
-  /** How the options lie, and the words at the ends of a scale. */
-  arrange() {
-    const { plan, part } = this;
-    const own = plan.options.filter((option) => option.value !== PREFER_NOT);
-    const short = own.every((option) => option.text.length <= SHORT_OPTION);
-    part("answer").dataset.layout = short && own.length > 2 ? "short" : "long";
-    part("apart").hidden = !part("apart").childElementCount;
-    if (plan.kind === "scale") this.arrangeScale(own);
-  }
-
-  /** @param {Option[]} own its points */
-  arrangeScale(own) {
-    const { part } = this;
-    const rows = own.length > FEW_POINTS ? 2 : 1;
-    part("answer").dataset.layout = "scale";
-    part("answer").style.setProperty("--points", String(own.length));
-    part("answer").style.setProperty("--half", String(Math.ceil(own.length / rows)));
-    const between = own.slice(1, -1).some((option) => option.text);
-    part("answer").dataset.words = between ? "each" : "ends";
-    part("ends").hidden = between || !own.some((option) => option.text);
-    setText(part("low-end"), own[0]?.text ?? "");
-    setText(part("high-end"), own[own.length - 1]?.text ?? "");
   }
 
   /** Names for screen readers. */
@@ -183,18 +147,15 @@ export class Question extends EventTarget {
       if (name === "error" || !part(name).hidden) described.push(part(name).id);
     }
     part("question").id = `question-${key}`;
-    if (["one", "scale"].includes(plan.kind)) root.setAttribute("role", "radiogroup");
+    if (this.box === "radio") root.setAttribute("role", "radiogroup");
     if (plan.required && root.role === "radiogroup") root.setAttribute("aria-required", "true");
     (this.control ?? root).setAttribute("aria-describedby", described.join(" "));
   }
 
   listen() {
-    this.root.addEventListener("input", (event) => {
-      if (event.target !== this.slider?.input) this.changed(event.target);
-    });
-    this.slider?.addEventListener("change", () => this.changed(null));
+    this.root.addEventListener("input", (event) => this.changed(event.target));
     this.part("clear").addEventListener("click", () => {
-      this.restore(undefined);
+      this.restore("");
       this.focus();
       this.changed(null);
     });
@@ -202,7 +163,7 @@ export class Question extends EventTarget {
 
   /** @param {EventTarget | null} target */
   changed(target) {
-    if (target instanceof HTMLInputElement && target.type === "checkbox" && target.checked) {
+    if (target instanceof HTMLInputElement && this.boxes.includes(target) && target.checked) {
       const declined = target.value === PREFER_NOT;
       const others = this.boxes.filter((box) => box !== target);
       for (const box of others) if (declined || box.value === PREFER_NOT) box.checked = false;
@@ -212,40 +173,33 @@ export class Question extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
+  /** Whether the rater prefers not to say. */
+  get declined() {
+    return this.boxes.some((box) => box.checked && box.value === PREFER_NOT);
+  }
+
   update() {
-    const { field, plan, part } = this;
-    if (field) field.disabled = this.boxes.some((box) => box.checked);
-    if (field?.disabled) field.value = "";
-    if (this.slider) this.slider.input.disabled = this.boxes.some((box) => box.checked);
-    if (this.slider?.input.disabled) this.slider.restore("");
-    const stays = ["one", "scale", "slider"].includes(plan.kind);
-    part("clear").hidden = plan.required || !stays || this.value === "";
+    const { declined, control } = this;
+    if (declined) this.own = "";
+    if (control) control.disabled = declined;
+    this.part("clear").hidden = this.plan.required || !this.stays || this.empty;
   }
 
-  /** @returns {string | string[]} */
+  /** @returns {Answer} */
   get value() {
-    const chosen = this.boxes.filter((box) => box.checked).map((box) => box.value);
-    if (this.plan.kind === "many") return chosen;
-    return chosen[0] ?? this.field?.value ?? this.slider?.label ?? "";
+    return this.declined ? PREFER_NOT : this.own;
   }
 
-  /** @param {string | string[] | undefined} value as it was given once */
+  /** @param {Answer} value as it was given once */
   restore(value) {
-    const given = [value ?? []].flat().map(String);
-    for (const box of this.boxes) box.checked = given.includes(box.value);
-    if (this.field) this.field.value = given[0] ?? "";
-    if (given[0] !== PREFER_NOT) this.slider?.restore(given[0] ?? "");
+    for (const box of this.boxes) box.checked = box.value === PREFER_NOT && value === PREFER_NOT;
+    this.own = value === PREFER_NOT ? "" : value;
     this.update();
-  }
-
-  /** The one control in which the answer is written or set, if there is one. */
-  get control() {
-    return this.field ?? this.slider?.input ?? null;
   }
 
   get empty() {
     const { value } = this;
-    return typeof value === "string" ? !value.trim() : !value.length;
+    return typeof value === "string" ? !value.trim() : !Object.keys(value).length;
   }
 
   /** What is missing, in words; "" when nothing is. */
@@ -277,3 +231,141 @@ export class Question extends EventTarget {
     (control ?? box)?.focus();
   }
 }
+
+class Many extends Question {
+  /** @param {Option[]} own */
+  build(own) {
+    this.boxes = own.map((option) => this.buildOption(option, this.part("answer")));
+    const short = own.every((option) => option.text.length <= SHORT_OPTION);
+    this.part("answer").dataset.layout = short && own.length > 2 ? "short" : "long";
+  }
+
+  /** @returns {Answer} */
+  get value() {
+    return this.boxes.filter((box) => box.checked).map((box) => box.value);
+  }
+
+  /** @param {Answer} value */
+  restore(value) {
+    const given = [value].flat().map(String);
+    for (const box of this.boxes) box.checked = given.includes(box.value);
+    this.update();
+  }
+}
+
+class One extends Many {
+  get box() {
+    return "radio";
+  }
+
+  /** @returns {Answer} */
+  get value() {
+    return this.boxes.find((box) => box.checked)?.value ?? "";
+  }
+}
+
+class Scale extends One {
+  /** @param {Option[]} own its points */
+  build(own) {
+    const { part } = this;
+    this.boxes = own.map((option) => this.buildOption(option, part("answer"), stepView(option.value)));
+    const rows = own.length > FEW_POINTS ? 2 : 1;
+    part("answer").dataset.layout = "scale";
+    part("answer").style.setProperty("--points", String(own.length));
+    part("answer").style.setProperty("--half", String(Math.ceil(own.length / rows)));
+    const between = own.slice(1, -1).some((option) => option.text);
+    part("answer").dataset.words = between ? "each" : "ends";
+    part("ends").hidden = between || !own.some((option) => option.text);
+    setText(part("low-end"), own[0]?.text ?? "");
+    setText(part("high-end"), own[own.length - 1]?.text ?? "");
+  }
+}
+
+class SliderQuestion extends Question {
+  /** @param {Option[]} own its points with words */
+  build(own) {
+    const { root, part } = view("view-question-slider");
+    const { low, high, question } = this.plan;
+    const steps = own.map(({ value, text }) => ({ label: value, text }));
+    /** @type {import("./slider.js").Span} */
+    const scale = { span: [low ?? 0, high ?? 100, 1], steps };
+    layWords(part("words"), scale);
+    dress("view-question-slider", root);
+    this.part("answer").append(root);
+    this.slider = new Slider(part("slider"), part("score"), scale, question);
+    this.slider.addEventListener("change", () => this.changed(null));
+    this.control = this.slider.input;
+  }
+
+  /** @returns {Answer} */
+  get own() {
+    return this.slider?.label ?? "";
+  }
+
+  /** @param {Answer} value */
+  set own(value) {
+    this.slider?.restore(String(value));
+  }
+
+  /** @param {EventTarget | null} target the slider itself says when its value changes */
+  changed(target) {
+    if (target !== this.control) super.changed(target);
+  }
+}
+
+class Written extends Question {
+  build() {
+    const { plan } = this;
+    const field = this.field();
+    field.autocomplete = "off";
+    field.setAttribute("aria-labelledby", `question-${this.key}`);
+    if (plan.required) field.setAttribute("aria-required", "true");
+    this.part("answer").append(field);
+    this.control = field;
+  }
+
+  /** @returns {HTMLInputElement | HTMLTextAreaElement} */
+  field() {
+    return Object.assign(document.createElement("input"), { type: "text" });
+  }
+}
+
+class Text extends Written {
+  field() {
+    const { longest } = this.plan;
+    const field = longest > ONE_LINE ? document.createElement("textarea") : super.field();
+    if (field instanceof HTMLTextAreaElement) field.rows = 3;
+    field.maxLength = longest;
+    return field;
+  }
+}
+
+class Numeral extends Written {
+  get limits() {
+    const { low, high } = this.plan;
+    if (low !== null && high !== null) return say("number_between", { low, high });
+    if (low !== null) return say("number_low", { low });
+    return high !== null ? say("number_high", { high }) : "";
+  }
+
+  field() {
+    const { low } = this.plan;
+    return Object.assign(super.field(), { inputMode: low !== null && low >= 0 ? "decimal" : "text" });
+  }
+}
+
+class BirthDate extends Written {
+  get limits() {
+    return say("birth_date_age");
+  }
+
+  field() {
+    return Object.assign(super.field(), { type: "date", max: new Date().toISOString().slice(0, 10) });
+  }
+}
+
+/** By kind; modules of plug-ins add their own. @type {Record<string, typeof Question>} */
+export const kinds = {
+  ...{ one: One, many: Many, scale: Scale, slider: SliderQuestion, number: Numeral, text: Text },
+  ["birth_date"]: BirthDate,
+};

@@ -1,8 +1,8 @@
 /** A questionnaire before or after the trials: branches, a draft that survives a reload, errors in place. */
 
 import { setEnabled, setText, view } from "../shared/dom.js";
-import { Question, visible } from "./question.js";
-import { dress } from "./stylesheet.js";
+import { kinds, visible } from "./question.js";
+import { dress, wear } from "./stylesheet.js";
 import { say } from "./strings.js";
 
 /**
@@ -24,15 +24,16 @@ export class Questionnaire extends EventTarget {
     this.part = part;
     this.sending = false;
     dress("view-questionnaire", root);
+    for (const { style } of plan.questions) if (style) wear(style, root);
     root.lang = language;
     root.dir = "auto";
     setText(part("title"), plan.title);
     setText(part("text"), plan.text);
     part("text").hidden = !plan.text;
-    this.questions = plan.questions.map((each) => new Question(each));
+    this.questions = plan.questions.map((each) => new kinds[each.kind](each));
     part("questions").append(...this.questions.map((each) => each.root));
     for (const question of this.questions) {
-      question.restore(draft?.[question.key]);
+      question.restore(draft?.[question.key] ?? "");
       question.addEventListener("change", () => this.changed());
     }
     root.addEventListener("submit", (event) => {
@@ -134,9 +135,10 @@ export class Questionnaire extends EventTarget {
 /**
  * @param {import("./session.js").SessionPage} page
  * @param {Plan} plan
- * @returns {Questionnaire}
+ * @returns {Promise<Questionnaire>} once the modules of plug-ins' kinds of questions are there
  */
-export function questionnaireStage(page, plan) {
+export async function questionnaireStage(page, plan) {
+  await Promise.all(plan.questions.map(({ script }) => script && import(script)));
   const name = `questionnaire:${plan.key}`;
   const { language } = page.state.study;
   /** @type {QuestionnaireDraft | null} */

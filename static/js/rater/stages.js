@@ -88,7 +88,7 @@ export async function checkStage(page, check) {
  */
 export async function questionStage(page, questionnaire) {
   const { questionnaireStage } = await import("./questionnaire.js");
-  const shown = questionnaireStage(page, questionnaire);
+  const shown = await questionnaireStage(page, questionnaire);
   const { key } = questionnaire;
   return sendAnswers(page, shown, "questionnaires", (answers) => ({ key, answers }));
 }

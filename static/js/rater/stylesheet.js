@@ -8,7 +8,15 @@ const PATIENCE_MS = 1_500;
  * @param {HTMLElement} root a view that may be focused but is not seen before its sheet has come
  */
 export function dress(id, root) {
-  const href = document.getElementById(id)?.dataset.sheet;
+  wear(document.getElementById(id)?.dataset.sheet, root);
+}
+
+/**
+ * Loads a sheet and shows the view once it is there.
+ * @param {string | undefined} href
+ * @param {HTMLElement} root as above
+ */
+export function wear(href, root) {
   const there = [...document.querySelectorAll("link[rel=stylesheet]")];
   if (!href || there.some((link) => link.getAttribute("href") === href)) return;
   const link = document.createElement("link");

@@ -39,13 +39,15 @@
  * @property {string} key
  * @property {string} question
  * @property {string} help
- * @property {"one" | "many" | "text" | "number" | "scale" | "slider" | "birth_date"} kind
+ * @property {string} kind
  * @property {Option[]} options
  * @property {boolean} required
  * @property {number | null} low
  * @property {number | null} high
  * @property {number} longest
  * @property {{question: string, answers: string[]} | null} show_if
+ * @property {string} [script] the module of a plug-in's kind of question
+ * @property {string} [style] and its style sheet
  *
  * @typedef {object} Questionnaire
  * @property {string} key
@@ -232,7 +234,8 @@
  *
  * @typedef {{answers: string[], attempt: number}} TrialsAnswer
  *
- * @typedef {Record<string, string | string[]>} Given the answers of a questionnaire
+ * @typedef {string | string[] | Record<string, string>} AnswerToQuestion
+ * @typedef {Record<string, AnswerToQuestion>} Given the answers of a questionnaire
  *
  * @typedef {object} Posts what each door takes
  * @property {{key: string, answer: VolumeAnswer | TrialsAnswer}} checks
