@@ -351,7 +351,12 @@ class Check(Table):
 
     model_config = ConfigDict(extra="allow")
 
-    key: Annotated[str, CHECK] = declare(MEASURED, "Check", "which check; each once")
+    key: Annotated[str, CHECK] = declare(
+        MEASURED,
+        "Check",
+        "which check, each once: `volume`, `huggins`, `antiphase`, `stereo`, `digits_in_noise`, "
+        "`environment`",
+    )
     title: Annotated[str, KEPT] = declare(
         WORDING, "Title", "your heading above the check", None, "its own"
     )
@@ -359,13 +364,17 @@ class Check(Table):
         WORDING, "Text", "your words above the check", None, "its own"
     )
     trials: Annotated[int, KEPT] = declare(
-        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
+        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the check's"
     )
     pass_at_least: Annotated[int, KEPT] = declare(
         MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
     )
     attempts: Annotated[int, KEPT] = declare(
-        MEASURED, "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the table"
+        MEASURED,
+        "Attempts",
+        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
+        None,
+        "the check's",
     )
     on_fail: Annotated[str, KEPT] = declare(
         MEASURED,
@@ -374,7 +383,7 @@ class Check(Table):
         '`screened_out` and gives its slots to others; `"continue"` goes on and records the '
         "outcome",
         None,
-        "the table",
+        "the check's",
     )
     feedback: Annotated[bool, KEPT] = declare(
         MEASURED,
