@@ -124,7 +124,7 @@ def references(table: pd.DataFrame, compare: str) -> set[str]:
 
 _SPLIT_NOTE = (
     "Means of labels. The difference has a two-way clustered interval of its own; the splits have "
-    "different items, so it is about how hard they are as much as about the system."
+    "different items, so it also reflects how hard they are."
 )
 
 

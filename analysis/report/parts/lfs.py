@@ -830,7 +830,7 @@ ENDS = (1.0, 5.0)
 LEAST_AXES = 3
 _NOTE = (
     "1 to 5, more is better. Judges as they are; fidelity (PESQ) + 0.5; timbre, reverb and content "
-    "mapped from the least and the greatest mean of any system in any {} to 1 to 5, turned round "
+    "mapped from the least and the greatest mean of any system in any {} to 1 to 5, reversed "
     "where lower is better. Positions on mapped axes depend on the systems compared here."
 )
 

@@ -40,8 +40,8 @@ from analysis.statistics.mixed.table_model import Arrays, allowed_effects, array
 from analysis.statistics.options import Options
 
 ALONE = (
-    "The model is of the systems alone: it takes all conditions to vary alike, which the reference "
-    "and the anchors at the ends of the scale do not"
+    "The model holds the systems alone, because it assumes equal variances. The reference and the "
+    "anchors at the ends of the scale vary less"
 )
 
 
