@@ -446,9 +446,9 @@ _SD_NAMES = {
 }
 _TIERS = (
     "Tiers: systems by falling mean; one joins the open tier if it does not differ from that "
-    "tier's first (adjusted, two-way clustered). Two means: over labels, as the table "
-    "of voices has it, and over raters, as the model has it; they differ where busy raters are "
-    "harsher or milder."
+    "tier's first (adjusted, two-way clustered). The mean over labels is that of "
+    "the table of voices, the mean over raters that of the model. They differ where busy raters "
+    "are harsher or milder."
 )
 
 

@@ -78,8 +78,8 @@ TRAP = (
 )
 TRIED = "Eight correlates are tried for each speaker; p is not corrected for that, as in the paper."
 CEILING = (
-    "Paragraph and sentence {mean} of {name} rest on few ratings each: their noise alone lets r of "
-    "mean sentence {mean} reach about {ceiling:.2f} at most, even if sentences decided everything."
+    "Paragraph and sentence {mean} of {name} have few ratings each. Their noise alone limits r of "
+    "mean sentence {mean} to about {ceiling:.2f}, even if sentences decided everything."
 )
 
 

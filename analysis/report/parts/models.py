@@ -593,9 +593,9 @@ def _level(level: float, word: str) -> str:
 __all__ = ["Models"]
 
 BY_THE_ANSWER = (
-    "Ranks are drawn from the variances of the clustered intervals, widened as those of all "
-    "comparisons at once are, so that no condition is the best with more than 97.5 % unless its "
-    "difference from every other one is claimed (at a level of 95 %)."
+    "Ranks are drawn from the variances of the clustered intervals, widened for all comparisons "
+    "at once. So no condition is the best with more than 97.5 % unless its difference from every "
+    "other one is claimed (at a level of 95 %)."
 )
 NOTHING = "No condition has two ratings yet: there is nothing to model."
 

@@ -332,8 +332,8 @@ def _uncounted_note(labels: Sequence[str]) -> str:
     if not old:
         return ""
     return (
-        f"{enumerated(old)} has no counts (_tp, _fp, _fn): score the clips with it again; answers "
-        "of a judge are in its cache and are not asked for again. "
+        f"{enumerated(old)} has no counts (_tp, _fp, _fn). Score the clips with it again; a judge "
+        "answers from its cache. "
     )
 
 

@@ -20,7 +20,7 @@ from analysis.statistics.intervals import TWO_WAY
 
 MOST_DRAWN = 200
 MOST_LETTERS = 8  # beside a name in a figure
-NOTHING = "There is nothing to answer with: no rating is left. See which rules leave ratings out."
+NOTHING = "There is no result, because no rating is left. See which rules exclude ratings."
 STRETCHED = (
     "Listeners use the scale relative to the clips they hear, so do not compare these means with "
     f"those of another test {cite('cooper2023')}."
