@@ -37,7 +37,7 @@ BLIND = (
     "Whether those who analyse know the conditions: " + GAP + "Write it here."
 )
 ANALYSIS = (
-    "The analysis that Earnest makes unasked: per task and criterion the mean of the scores of "
+    "Earnest's default analysis: per task and criterion the mean of the scores of "
     f"each condition, with {cite_author('korn1998', possessive=True)} interval for bounded scores "
     f"and a variance clustered by rater and by item {cite('cameron2011')}. Two families of "
     "differences are decided: systems against the reference, and systems among themselves."
@@ -45,7 +45,7 @@ ANALYSIS = (
 INFERENCE = (
     "Level {level}, two-sided. Each family is adjusted in a single step by the joint distribution "
     f"of its tests {cite('hothorn2008')}: a difference is claimed if and only if its "
-    "simultaneous interval leaves 0 out."
+    "simultaneous interval excludes 0."
 )
 MISSING = (
     "No rating is imputed. Means are over the ratings that are there; a condition with fewer than "

@@ -103,9 +103,9 @@ class AgreementPart(Part):
             warnings += _weak(title, by_statistic)
         if any(_is_low(table.rows) for table in tables):
             sentences.append(
-                "Low agreement on single ratings does not make the means of conditions bad: alpha "
-                "and the ICC of one rating are about one answer, the ICC of a condition's mean is "
-                "about the numbers that are compared here."
+                "Low agreement on single ratings does not make the means of conditions bad. Alpha "
+                "and the ICC of one rating describe single answers; the ICC of a condition's mean "
+                "describes the means that are compared here."
             )
         shown = Content(sentences, tables=tables, warnings=warnings, methods=[METHODS])
         return add_family_titles(shown) if len(every) > 1 else shown

@@ -124,7 +124,7 @@ def references(table: pd.DataFrame, compare: str) -> set[str]:
 
 _SPLIT_NOTE = (
     "Means of labels. The difference has a two-way clustered interval of its own; the splits have "
-    "different items, so it is about how hard they are as much as about the system."
+    "different items, so it also reflects how hard they are."
 )
 
 
@@ -446,9 +446,9 @@ _SD_NAMES = {
 }
 _TIERS = (
     "Tiers: systems by falling mean; one joins the open tier if it does not differ from that "
-    "tier's first (adjusted, two-way clustered). Two means: over labels, as the table "
-    "of voices has it, and over raters, as the model has it; they differ where busy raters are "
-    "harsher or milder."
+    "tier's first (adjusted, two-way clustered). The mean over labels is that of "
+    "the table of voices, the mean over raters that of the model. They differ where busy raters "
+    "are harsher or milder."
 )
 
 

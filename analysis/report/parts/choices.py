@@ -59,7 +59,7 @@ METHODS = (
 )
 ACCURACY_METHODS = (
     "Accuracy is the share of right answers, with a {level} interval that clusters raters and "
-    "items; it is corrected for guessing by (p - 1/k) / (1 - 1/k) with k alternatives. Claims "
+    "items. It is corrected for guessing by (p - 1/k) / (1 - 1/k) with k alternatives. Claims "
     "against chance hold for all conditions at once (Bonferroni)."
 )
 

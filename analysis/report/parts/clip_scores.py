@@ -28,9 +28,9 @@ MOST_SHOWN, MOST_NAMED = 10, 8
 NOTE = (
     "The first of {n}; all are in {file}.csv and {file}.json. Mean: t interval for other raters of "
     f"this very clip. Recovered: by the subject model of {citation('itu_p910')} as published, "
-    "with rater bias taken out and consistent raters counting more; its interval is too narrow "
-    "with few ratings. In the files it stands with the unbiased step too, whose interval is "
-    "nearly wide enough."
+    "without rater bias, with more weight for consistent raters; its interval is too narrow with "
+    "few ratings. The files also have it with the unbiased step, whose interval is nearly wide "
+    "enough."
 )
 METHODS = (
     "Scores of individual clips are means with t intervals over raters; the table also has the "

@@ -72,7 +72,7 @@ METHOD = (
     f"{cite('zou2008', 'korn1998')} and keep to the scale. "
     "{families} adjusted in a single step by the joint distribution of its tests "
     f"{cite('hothorn2008')}, so that an "
-    "interval leaves 0 out if and only if its adjusted p is below {alpha:.2g}. Effect sizes are "
+    "interval excludes 0 if and only if its adjusted p is below {alpha:.2g}. Effect sizes are "
     "Cohen's d and Cliff's delta of single ratings, with intervals from variances clustered in the "
     "same way."
 )

@@ -468,19 +468,19 @@ COLUMNS = (
 TERMS_NOTE = (
     "With this label, with others: share of the reasons that hold the word. Log-odds above 0: more "
     f"often with this label, shrunk by a prior of {PRIOR:g} reasons. p: over all words and labels "
-    "(Benjamini-Hochberg). Words go with labels; that they made raters choose them is not shown."
+    "(Benjamini-Hochberg). A word goes with a label; it need not be why raters chose it."
 )
 SHORTENED = (
     f"Up to {TERMS_SHOWN} of each label, with p below {FALSE_SHARE:g} and odds of 1.5 or more, "
-    "without words that mostly stand together with one above; the table of all words has the rest."
+    "without words that mostly occur with one above. The table of all words has the rest."
 )
 METHODS = (
     "Words and codes of justifications are tied to labels by the log-odds ratio with an "
     f"informative prior (after {citation('monroe2008')}), counted per reason, with the larger of "
     "the model's variance and that clustered over raters and items, and Benjamini-Hochberg over "
     f"all words and labels. Words used by fewer than {FEWEST_RATERS} raters or in fewer than "
-    f"{FEWEST_REASONS} reasons, and all but the {MOST_TERMS} of most raters, are left out; where "
-    "words have no spaces between, runs of two and three characters stand for them."
+    f"{FEWEST_REASONS} reasons, and all but the {MOST_TERMS} of most raters, are excluded. In "
+    "languages without spaces, runs of two and three characters stand for words."
 )
 
 

@@ -377,9 +377,9 @@ _HOW = (
     "raters of the same clips, which is human agreement itself. Ceiling: what a perfect score "
     "could reach over the same clips, by halves of the raters; of KRCC and QWK there is none. "
     "PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: quadratic weighted kappa, both "
-    "sides rounded half up to the steps of the scale ({}); MAE: mean absolute error, not rounded; "
-    "both for scores on the raters' scale alone. Intervals of scores: bootstrap over raters and "
-    "items; of raters: Fisher's."
+    "sides rounded half up to the steps of the scale ({}). MAE: mean absolute error, not rounded. "
+    "Both are for scores on the raters' scale alone. Intervals of scores: bootstrap over raters "
+    "and items; of raters: Fisher's."
 )
 
 
@@ -830,7 +830,7 @@ ENDS = (1.0, 5.0)
 LEAST_AXES = 3
 _NOTE = (
     "1 to 5, more is better. Judges as they are; fidelity (PESQ) + 0.5; timbre, reverb and content "
-    "mapped from the least and the greatest mean of any system in any {} to 1 to 5, turned round "
+    "mapped from the least and the greatest mean of any system in any {} to 1 to 5, reversed "
     "where lower is better. Positions on mapped axes depend on the systems compared here."
 )
 

@@ -72,15 +72,14 @@ PARAGRAPH_METHOD = (
     "position for paragraphs of 2, 3 and 4 sentences (table 2), classical standard errors."
 )
 TRAP = (
-    "Beware of pooling: over all speakers together r of mean sentence {mean} is {pooled:.2f}, "
-    "because better systems have better sentences and better paragraphs; with each speaker's "
-    "means taken away it is {within:.2f}. Only the second says whether sentences foretell their "
-    "paragraph."
+    "Beware of pooling: over all speakers r of mean sentence {mean} is {pooled:.2f}, because "
+    "better systems have better sentences and better paragraphs. Within speakers it is "
+    "{within:.2f}. Only the second says whether sentences predict their paragraph."
 )
 TRIED = "Eight correlates are tried for each speaker; p is not corrected for that, as in the paper."
 CEILING = (
-    "Paragraph and sentence {mean} of {name} rest on few ratings each: their noise alone lets r of "
-    "mean sentence {mean} reach about {ceiling:.2f} at most, even if sentences decided everything."
+    "Paragraph and sentence {mean} of {name} have few ratings each. Their noise alone limits r of "
+    "mean sentence {mean} to about {ceiling:.2f}, even if sentences decided everything."
 )
 
 
@@ -546,9 +545,9 @@ IN_WORDS = {
     CONTEXT: "sentences after a context",
 }
 QUESTIONS = (
-    f"Scores of different questions stand side by side ({{}}), as in {cite_author('clark2019')}, "
-    "and usually from different raters: a difference between settings holds the setting, the "
-    "question and the raters. Within one setting it holds less of that."
+    f"These scores answer different questions ({{}}), as in {cite_author('clark2019')}, usually "
+    "by different raters. A difference between settings therefore mixes setting, question and "
+    "raters."
 )
 CONDITION_METHOD = (
     f"Conditions as in {cite_author('clark2019')}: mean opinion scores with two-way clustered "

@@ -40,8 +40,8 @@ from analysis.statistics.mixed.table_model import Arrays, allowed_effects, array
 from analysis.statistics.options import Options
 
 ALONE = (
-    "The model is of the systems alone: it takes all conditions to vary alike, which the reference "
-    "and the anchors at the ends of the scale do not"
+    "The model holds the systems alone, because it assumes equal variances. The reference and the "
+    "anchors at the ends of the scale vary less"
 )
 
 
@@ -593,9 +593,9 @@ def _level(level: float, word: str) -> str:
 __all__ = ["Models"]
 
 BY_THE_ANSWER = (
-    "Ranks are drawn from the variances of the clustered intervals, widened as those of all "
-    "comparisons at once are, so that no condition is the best with more than 97.5 % unless its "
-    "difference from every other one is claimed (at a level of 95 %)."
+    "Ranks are drawn from the variances of the clustered intervals, widened for all comparisons "
+    "at once. So no condition is the best with more than 97.5 % unless its difference from every "
+    "other one is claimed (at a level of 95 %)."
 )
 NOTHING = "No condition has two ratings yet: there is nothing to model."
 

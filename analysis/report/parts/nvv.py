@@ -183,8 +183,8 @@ _OBJECTIVE_NOTE = (
     "Error rates, DNSMOS and CLAP: mean over the clips of each synthesis run (column run of "
     "stimuli.csv); WER, and CER in languages written without spaces, in per cent. Precision, "
     "recall and F1: true positives, false positives and false negatives are summed over the clips "
-    "of a run first (section 2.4.1). NTD: mean over the clips with a match. Then the mean over "
-    "runs, ± the standard deviation over runs (none with one run). Coverage is of the "
+    "of a run first (section 2.4.1). NTD: mean over the clips with a match. Then the mean ± "
+    "standard deviation of the runs (none with one run). Coverage is of the "
     "inventory (attribute nvv_types). A dash: not applicable, as in the paper, or no score. CLAP "
     "is of prompt-based systems; coverage to NTD of tag-based systems, and of no clips without "
     "NVV. Marks hold within a group and language; clips without NVV are not ranked. "
@@ -332,8 +332,8 @@ def _uncounted_note(labels: Sequence[str]) -> str:
     if not old:
         return ""
     return (
-        f"{enumerated(old)} has no counts (_tp, _fp, _fn): score the clips with it again; answers "
-        "of a judge are in its cache and are not asked for again. "
+        f"{enumerated(old)} has no counts (_tp, _fp, _fn). Score the clips with it again; a judge "
+        "answers from its cache. "
     )
 
 

@@ -292,8 +292,8 @@ EXTREMES = 2  # raters, and items, shown at each end
 MAIN = "The report itself"
 _NOTE = (
     "Stands: claimed again, in the same direction. Lowest and highest are of analyses on the scale "
-    "of the scores. To turn: so many raters, or items, would have to go, those who favour it most "
-    "first, for the difference to have the other sign; – it never does."
+    "of the scores. To turn: the number of raters, or items, to remove before the difference "
+    "changes its sign, those who favour it most first; –: it never does."
 )
 
 

@@ -190,9 +190,8 @@ def _expected(stop: StopFacts, level: float) -> Iterator[str]:
     design = looks_design(tuple(stop["looks"]), level=level, futility=stop["futility"])
     none, planned = (percent(design.expected_share(effect)) for effect in (0.0, 1.0))
     yield (
-        f"For one comparison, the plan was expected to need {none} of the sessions if there is no "
-        f"difference, and {planned} at the difference that it finds with a power of "
-        f"{percent(POWER)}."
+        f"For one comparison, the plan was expected to need {none} of the sessions without a "
+        f"difference, and {planned} at the difference found with a power of {percent(POWER)}."
     )
 
 

@@ -52,8 +52,8 @@ _SHARES_NOTE = (
     "alike in the clips of every system of a language. "
 )
 _NO_PRESENT = (
-    "No clip with the sound was verified by people in {}: the correction takes the judge to miss "
-    "nothing there, so the corrected share is a lower limit. "
+    "No clip with the sound was verified by people in {}: the correction assumes that the judge "
+    "misses nothing there, so the corrected share is a lower limit. "
 )
 _RATES_NOTE = (
     "Sensitivity: clips in which people heard the sound. False presence: clips of conditions "

@@ -291,7 +291,7 @@ class Publication(Table):
     consent_covers_words: Annotated[bool, FLAG] = declare(
         RECORD,
         "Consent covers words",
-        "it also says so of what raters write: reasons, and answers in words",
+        "it also covers what raters write: reasons, and answers in words",
         False,
     )
 
@@ -352,7 +352,12 @@ class Check(Table):
 
     model_config = ConfigDict(extra="allow")
 
-    key: Annotated[str, CHECK] = declare(MEASURED, "Check", "which check; each once")
+    key: Annotated[str, CHECK] = declare(
+        MEASURED,
+        "Check",
+        "which check, each once: `volume`, `huggins`, `antiphase`, `stereo`, `digits_in_noise`, "
+        "`environment`",
+    )
     title: Annotated[str, KEPT] = declare(
         WORDING, "Title", "your heading above the check", None, "its own"
     )
@@ -360,28 +365,32 @@ class Check(Table):
         WORDING, "Text", "your words above the check", None, "its own"
     )
     trials: Annotated[int, KEPT] = declare(
-        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
+        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the check's"
     )
     pass_at_least: Annotated[int, KEPT] = declare(
         MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
     )
     attempts: Annotated[int, KEPT] = declare(
-        MEASURED, "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the table"
+        MEASURED,
+        "Attempts",
+        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
+        None,
+        "the check's",
     )
     on_fail: Annotated[str, KEPT] = declare(
         MEASURED,
         "After the last attempt",
         'after the last failed attempt: `"screen_out"` ends the session with the code '
-        '`screened_out` and gives its places to others; `"continue"` goes on and keeps the '
-        "outcome with the session",
+        '`screened_out` and gives its slots to others; `"continue"` goes on and records the '
+        "outcome",
         None,
-        "the table",
+        "the check's",
     )
     feedback: Annotated[bool, KEPT] = declare(
         MEASURED,
         "Feedback",
-        "the rater reads what to mend before the next attempt, never what was right; `false`: only "
-        "that it was not enough",
+        "before the next attempt, tell the rater what to change, never what was right; `false`:"
+        " only that it was not enough",
         None,
         "`true`",
     )
@@ -478,9 +487,9 @@ class Study(Table):
     task_plan: Annotated[str, one_of("one", "all")] = declare(
         PLAN,
         "A rater gets",
-        '`"all"`: a rater gets every task that still has open blocks, in the order of the file; '
-        '`"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` blocks; '
-        'with `"all"`, later raters get only the tasks that need more of them than the others',
+        '`"all"`: a rater gets every task that still has open blocks, in the order of the file;'
+        ' `"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` '
+        'blocks; with `"all"`, later raters get only the tasks that still need more of them',
         "all",
     )
     sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = declare(
@@ -495,47 +504,45 @@ class Study(Table):
     break_every: Annotated[int, Field(ge=0, le=1000)] = declare(
         PLAN,
         "A break is offered after so many screens",
-        "after so many clips the page offers a short break; `0`: never",
+        "after so many clips the page offers a break; `0`: never",
         0,
     )
     loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = declare(
         MEASURED,
         "One loudness for all, in LUFS",
-        "bring every clip that raters hear to this loudness (BS.1770), such as `-23`; the gain of "
-        "each is recorded, and limited so that nothing clips. The loudness is that at both ears: a "
-        "mono clip is played on both, so it counts 3.01 LU more than its file measures, and is as "
-        "loud as the same samples in two channels",
+        "bring every clip that raters hear to this loudness (BS.1770), such as `-23`. Each gain"
+        " is recorded, and limited so that nothing clips. A mono clip plays at both ears, so it"
+        " counts 3.01 LU more than its file measures",
         None,
     )
     sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = declare(
         MEASURED,
         "One sampling rate for all, in Hz",
-        "bring every clip that raters hear to this sampling rate, such as `48000`, so that no file "
-        "betrays its system by its rate; the originals stay as they are",
+        "bring every clip that raters hear to this sampling rate, such as `48000`, so that no "
+        "file betrays its system by its rate",
         None,
     )
     low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = declare(
         MEASURED,
         "Low frequencies of clips",
-        "remove low frequencies from every clip that raters hear, because hum and rumble that "
-        "nobody hears tell a script which clips are recordings. `50`, for speech: nothing is left "
-        "below 45 Hz, and all stays from 60 Hz. `20`, for music and other sounds with bass: "
-        "nothing below 15 Hz, all from 20 Hz. The originals stay as they are",
+        "remove low frequencies from every clip that raters hear, because inaudible hum tells a"
+        " script which clips are recordings. `50`, for speech, removes what is below 45 Hz and "
+        "keeps all from 60 Hz; `20`, for music and other sounds with bass, removes what is "
+        "below 15 Hz and keeps all from 20 Hz",
         USUAL_LOW_CUT_HZ,
     )
     erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = declare(
         RECORD,
         "Days after the end until personal data is erased",
-        "so many days after the study was closed, [erase what names its raters]"
-        "(researcher-guide.md#erase-what-names-raters): ids, marks of address and browser, device, "
-        "comments, answers in words; ratings stay",
+        "so many days after the study closes, [erase what names its "
+        "raters](researcher-guide.md#erase-what-names-raters); ratings stay",
         None,
     )
     erase_on: Annotated[date, DAY] = declare(
         RECORD,
         "Day when personal data is erased",
-        "in place of days: a day, such as `2027-06-30`, from 00:00 UTC on, if the study is closed "
-        "by then",
+        "instead of days: a day, such as `2027-06-30`, from 00:00 UTC on, if the study is "
+        "closed by then",
         None,
     )
     erase_reasons: Annotated[bool, FLAG] = declare(
@@ -544,11 +551,11 @@ class Study(Table):
     ends: Annotated[str, one_of("alike", "as_is")] = declare(
         MEASURED,
         "Ends of clips",
-        "cut the silence or noise before and after the sound of every clip that raters hear (more "
-        "than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that no system "
-        'is known by how its files begin; `"as_is"` leaves them. Clips of one item stay in step '
-        "where raters switch between them. Lines that settings join stay whole, the joined clip is "
-        "cut. The originals stay as they are",
+        "cut the silence or noise before and after the sound of every clip that raters hear "
+        "(more than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that no"
+        ' system is known by how its files begin; `"as_is"` leaves them. Clips of one item stay'
+        " in step where raters switch between them. Of lines that settings join, only the "
+        "joined clip is cut",
         None,
         '`"alike"`; `"as_is"` where the study asks for faint sounds: a question with the option '
         "`absent`, a key that begins with `nvv` or a word such as breath or laugh (English or "
@@ -557,19 +564,19 @@ class Study(Table):
     hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = declare(
         PLAN,
         "Hypotheses",
-        "what you expect, a list of sentences: up to 30, each of up to 1,000 characters. Part of "
-        "the frozen definition and of the preregistration; raters never see them. The page "
-        "*Exclusion rules* of the tab *Design* writes them down, too, and marks what comes after "
-        "the opening",
+        "what you expect: up to 30 sentences, each of up to 1,000 characters. Part of the "
+        "frozen definition and of the preregistration; raters never see them. The page "
+        "*Exclusion rules* of the tab *Design* also writes them down, and marks those that come"
+        " after the opening",
         (),
         "none",
     )
     covariates: Annotated[list[str], texts_of(80)] = declare(
         PLAN,
         "Covariates",
-        "of the clips in the model of comparisons, in reports and on leaderboards: `side` (heard "
-        "second), `length_s` and `loudness_lufs` (score the clips with these metrics), `voice`, or "
-        "a column of your own in stimuli.csv, with numbers or with up to 8 different words",
+        "of clips, in the model of comparisons, reports and leaderboards: `side` (heard "
+        "second), `length_s` and `loudness_lufs` (score the clips with these metrics), `voice`,"
+        " or a column of your own in stimuli.csv with numbers or up to 8 different words",
         (),
         "none",
     )
@@ -596,7 +603,7 @@ class Condition(Table):
     label: Annotated[str, text_of(120)] = declare(
         RECORD,
         "Label",
-        "its name on the page of the study's progress; results and exports use the key",
+        "its name on the study's page; results and exports use the key",
         "",
         "the key",
     )
@@ -607,16 +614,16 @@ class Condition(Table):
     role: Annotated[str, one_of("test", "reference", "anchor", "trap", "prompt")] = declare(
         PLAN,
         "Role",
-        '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` '
-        '(known to be poor), `"trap"` (used for traps only), `"prompt"` (a recording of the '
-        "target speaker that raters hear before a clip and never rate)",
+        '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` (known '
+        'to be poor), `"trap"` (for traps only), `"prompt"` (a recording of the target speaker '
+        "that raters hear before a clip and never rate)",
         "test",
     )
     attributes: Annotated[dict[str, Any], words_of(2000)] = declare(
         PLAN,
         "Attributes",
-        'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; it is kept and '
-        "exported. `bitrate_kbps` makes [a curve](estimators.md#rate_curve)",
+        'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; exports have it. '
+        "`bitrate_kbps` makes [a curve](estimators.md#rate_curve)",
         {},
         "none",
     )
@@ -626,15 +633,15 @@ class Setting(Table):
     key: Annotated[str, slug_of(40, required=False)] = declare(
         MEASURED,
         "Name",
-        "stands before the names, as in `news R1T1`; two settings that make a condition of the "
-        "same name need it",
+        "stands before the names, as in `news R1T1`; needed when two settings make a condition "
+        "of the same name",
         "",
         "none",
     )
     real: Annotated[str, text_of(80)] = declare(
         MEASURED,
         "Real speech",
-        "R: the key of the condition with real speech; needed where a name has an R",
+        "R: the key of the condition with real speech",
         "",
         "none",
     )
@@ -647,29 +654,29 @@ class Setting(Table):
     lines: Annotated[str, one_of("rows", "turns")] = declare(
         MEASURED,
         "Lines",
-        'what is joined or cut: `"rows"`, one file per line; `"turns"`, whole conversations, '
-        "whose turns stand in the column `turns` and are cut out with all that overlaps them",
+        '`"rows"`: one file per line; `"turns"`: whole conversations, whose turns stand in the '
+        "column `turns` and are cut out with all that overlaps them",
         "rows",
     )
     channels: Annotated[str, one_of("both", "mono")] = declare(
         MEASURED,
         "Channels",
-        'of conversations with `lines = "turns"`: `"both"`, as recorded, one speaker at each ear; '
-        '`"mono"`, the mean of both, for raters with one loudspeaker',
+        'of conversations: `"both"`, as recorded, one speaker at each ear; `"mono"`, the mean '
+        "of both, for raters with one loudspeaker",
         "both",
     )
     windows: Annotated[str, one_of("all", "first", "last")] = declare(
         MEASURED,
         "Windows",
-        'which pairs of context and stimulus a paragraph gives: `"all"`; only the `"first"`, as '
-        'in the paper; or only the `"last"`. Isolation always takes every line',
+        'which pairs of context and stimulus a paragraph gives: `"all"`, only the `"first"`, as'
+        ' in the paper, or only the `"last"`. Isolation always takes every line',
         "all",
     )
     first_lines: Annotated[int, Field(ge=1, le=99)] = declare(
         MEASURED,
         "First lines",
-        "only so many first lines of each paragraph are used, for every condition; `2` with "
-        "dialogues, as in the paper. The import says how many lines that leaves out",
+        "use only so many first lines of each paragraph, for every condition; `2` with "
+        "dialogues, as in the paper. The import counts the lines left out",
         None,
         "all",
     )
@@ -696,8 +703,8 @@ class Setting(Table):
     allow_missing: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Lines may be missing",
-        "may lines be missing? Then what needs them is left out and counted; otherwise a gap in "
-        "the positions, or a line that a condition lacks, is a mistake",
+        "leave out and count what a missing line needs; otherwise a gap in the positions, or a "
+        "line that a condition lacks, is a mistake",
         False,
     )
 
@@ -743,17 +750,16 @@ class Source(Table):
     quota: Annotated[int, Field(ge=0, le=1_000_000)] = declare(
         RECORD,
         "Quota",
-        "how many sessions this way may have, finished and in progress. *Recruiting* "
-        "changes it while the study runs. Raters who come back are admitted anyway",
+        "how many sessions it may have, finished and in progress. *Recruiting* changes it while"
+        " the study runs. Raters who come back are always admitted",
         0,
         "none",
     )
     participant: Annotated[str, read_by(values.parameter, 60)] = declare(
         RECORD,
         "Parameter of the participant",
-        "the parameter of the address that names the person: `participant` (panel, other), "
-        "`workerId`, `participantId`, `worker`, `user_id`, `id` (Sona). An address without it lets "
-        "nobody begin",
+        "the address parameter that names the person: `participant` (panel, other), `workerId`,"
+        " `participantId`, `worker`, `user_id`, `id` (Sona). Without it nobody can begin",
         "",
         "by kind",
     )
@@ -761,8 +767,8 @@ class Source(Table):
         RECORD,
         "Parameter of the submission",
         "the parameter that names this submission and that only its participant knows: "
-        "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them go on in another "
-        "browser",
+        "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them go on in "
+        "another browser",
         "",
         "by kind",
     )
@@ -786,32 +792,32 @@ class Source(Table):
     invited_only: Annotated[bool, FLAG] = declare(
         RECORD,
         "By invitation only",
-        "a panel that only people with an invitation enter: *Recruitment sources*, *Invitations* "
-        "gives each a link of their own, which leads to one session, by mail or as a list",
+        "a panel that only invited people enter: *Recruitment sources*, *Invitations* gives "
+        "each a link to one session, by mail or as a list",
         False,
     )
     own_ids: Annotated[bool, FLAG] = declare(
         RECORD,
         "Your own ids",
-        "the ids are yours: the same id is the same rater in all your sources and studies. Else a "
-        "rater who comes by another way is another rater; ids of MTurk, Connect, Microworkers and "
-        "Clickworker are known in every study there",
+        "the ids are yours: the same id is the same rater in all your sources and studies. "
+        "Otherwise a rater who comes by another source is another rater; ids of MTurk, Connect,"
+        " Microworkers and Clickworker are known in every study there",
         False,
         "`false`, panel: always",
     )
     once_per_browser: Annotated[bool, FLAG] = declare(
         RECORD,
         "Once per browser",
-        "a browser in which one rater started the study does not let another id start, also from "
-        "another provider. Leave it out where people share a computer, as in a lab",
+        "a browser in which one rater started does not let another id start, also from another "
+        "provider. Not where people share a computer, as in a lab",
         False,
     )
     return_urls: Annotated[ReturnUrls, NESTED] = declare(
         RECORD,
         "Return addresses",
-        "where a rater goes at each of these ends; `{participant}`, `{submission}`, `{project}`, "
-        "`{code}` and `{signature}` are filled in. `needs_review` uses that of `complete` if it "
-        "has none",
+        "where a rater goes at each of these ends; `{participant}`, `{submission}`, "
+        "`{project}`, `{code}` and `{signature}` are filled in. `needs_review` uses that of "
+        "`complete` if it has none",
         {},
         "none",
     )
@@ -819,8 +825,8 @@ class Source(Table):
         RECORD,
         "Completion codes",
         "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
-        "`screened_out`, `no_consent`, `quota_full`. A code of each session's own cannot be passed "
-        "on; it stands in `sessions.csv`",
+        "`screened_out`, `no_consent`, `quota_full`. A session's own code cannot be passed on; "
+        "it stands in `sessions.csv`",
         {},
         "one for each session",
     )
@@ -870,9 +876,8 @@ class Question(Table):
     kind: Annotated[str, one_of(*QuestionKind.registry)] = declare(
         PLAN,
         "Kind",
-        '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"slider"`, `"number"`, '
-        '`"text"`, or `"birth_date"`: raters enter their date of birth, and Earnest keeps only the '
-        "age in years",
+        '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"slider"`, '
+        '`"number"`, `"text"`, or `"birth_date"`, of which Earnest keeps only the age in years',
     )
     options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = declare(
         PLAN,
@@ -887,14 +892,14 @@ class Question(Table):
     prefer_not: Annotated[bool, FLAG] = declare(
         PLAN,
         "May be declined",
-        "adds “I prefer not to say”, kept as `prefer_not`. Ask personal things with it",
+        "adds “I prefer not to say”, kept as `prefer_not`; use it for personal questions",
         False,
     )
     other: Annotated[bool, FLAG] = declare(
         PLAN,
         "Other",
         "of `one` and `many`: adds “Other”, kept as `other`, and a line to say which, kept as "
-        "an answer `KEY_other` of its own",
+        "`KEY_other`",
         False,
     )
     low: Annotated[float, WIDE, POINT] = declare(
@@ -913,7 +918,7 @@ class Question(Table):
     longest: Annotated[int, Field(ge=1, le=5_000)] = declare(
         PLAN,
         "Characters at most",
-        "characters of a `text`, at most 5,000; up to 120 it is written on one line",
+        "characters of a `text`, at most 5,000; up to 120 it has one line",
         None,
         "`500`",
     )
@@ -928,8 +933,8 @@ class Question(Table):
     screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
         PLAN,
         "Screened out by",
-        "answers that end the session as screened out, with your code for that; only `before`. The "
-        "page does not betray them",
+        "answers that end the session as screened out; only `before`. The page does not betray "
+        "them",
         [],
         "none",
     )
@@ -937,7 +942,7 @@ class Question(Table):
         PLAN,
         "Screened out unless",
         "answers of which a rater must give at least one; everybody else is screened out. "
-        '`"{language}"` stands for the language of the rater\'s pages: see [raters of one '
+        '`"{language}"` is the language of the rater\'s pages: [raters of one '
         "language](#raters-of-one-language)",
         [],
         "none",
@@ -947,7 +952,7 @@ class Question(Table):
         PLAN,
         "Covariate",
         "compares scores between the answers [in the report](estimators.md#rater_answers), and "
-        "adds them to ratings.csv; for one answer per rater: no `text`, no `many`, and only "
+        "adds them to ratings.csv; for one answer per rater: no `text`, no `many`, only "
         "`before` or `after`",
         False,
     )
@@ -1009,18 +1014,18 @@ class Draw(Table):
     of: Annotated[str, one_of("items", "clips", "pairs")] = declare(
         PLAN,
         "Of",
-        '`"items"`: sentences, with the clips of all systems, so that systems are compared on the '
-        'same ones; `"clips"`: single clips; `"pairs"`: single pairs of a comparison (`cmos`, '
-        "`preference`, `ccr`, `dcr`, `ab`, `abx`), so that each system has sentences of its own. "
-        "Blocks are then filled with the drawn sentences, none twice in a block",
+        '`"items"`: sentences, with the clips of all systems, so that systems are compared on '
+        'the same ones; `"clips"`: single clips; `"pairs"`: single pairs of a comparison '
+        "(`cmos`, `preference`, `ccr`, `dcr`, `ab`, `abx`), so that each system has sentences "
+        "of its own; no sentence comes twice in a block",
         "items",
     )
     per: Annotated[list[str], texts_of(20)] = declare(
         PLAN,
         "Per",
-        'groups: `dimension`, `language`, `split`, `speaker`; with `of = "clips"` and `of = '
-        '"pairs"` also `condition`, `system`, `voice`; of a pair those of its rated clip, the '
-        "first of the two",
+        'groups: `dimension`, `language`, `split`, `speaker`; for `"clips"` and `"pairs"` also '
+        "`condition`, `system`, `voice`; of a pair those of its rated clip, the first of the "
+        "two",
         (),
         "all as one",
     )
@@ -1087,7 +1092,7 @@ class TrapKind(Table):
     tolerance: Annotated[float, Field(ge=0, le=100), POINT] = declare(
         MEASURED,
         "Tolerance",
-        "a gold clip: an answer whose score is this near to an expected one passes too",
+        "for gold clips: an answer this near to an expected one passes too",
         None,
         "`0`",
     )
@@ -1097,8 +1102,8 @@ class TrapKind(Table):
     text: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Written instruction",
-        "a written instruction: the text of the trap's item is shown with it. Set `show_text` too, "
-        "or the text tells the trap",
+        "a written instruction: show the text of the trap's item. Set `show_text` too, or the "
+        "text gives the trap away",
         None,
         "`false`",
     )
@@ -1108,7 +1113,7 @@ class Traps(Table):
     placement: Annotated[str, one_of("outside", "inside")] = declare(
         MEASURED,
         "Traps come",
-        '`"outside"`: the set has `per` rated clips and the traps in addition; `"inside"`: the '
+        '`"outside"`: a set has `per` rated clips and the traps in addition; `"inside"`: the '
         "traps are among the `per`. `block_size` must hold whole sets of rated clips",
         "outside",
     )
@@ -1118,8 +1123,8 @@ class Traps(Table):
     voids: Annotated[str, one_of("set", "session")] = declare(
         MEASURED,
         "A failed set voids",
-        'what a failed set makes invalid: only that `"set"`, or all sets of this task in the '
-        'rater\'s `"session"`, as in appendix B.2 of the Audio Turing Test. `"session"` needs '
+        'what a failed set invalidates: that `"set"`, or all sets of this task in the rater\'s '
+        '`"session"`, as in appendix B.2 of the Audio Turing Test; `"session"` needs '
         "`reopen_invalid = true`",
         "set",
     )
@@ -1350,8 +1355,8 @@ class Task(Table):
     min_raters: Annotated[int, Field(ge=1, le=SMALL)] = declare(
         PLAN,
         "Raters per condition at least",
-        "how many raters each condition of the task needs; the study's page, the results and the "
-        "paper files name the conditions with fewer. Clark et al. (2019) had 35 or more",
+        "how many raters each condition needs; the study's page, the results and the paper "
+        "files name the conditions with fewer. Clark et al. (2019) had 35 or more",
         None,
         "none",
     )
@@ -1371,8 +1376,8 @@ class Task(Table):
     conditions: Annotated[list[str], texts_of(80)] = declare(
         PLAN,
         "Conditions",
-        "the conditions that are rated, those made by [settings](#settings) among them; without "
-        "it, all of stimuli.csv whose stimuli are no traps",
+        "the conditions that are rated, those made by [settings](#settings) among them; by "
+        "default all of stimuli.csv but traps",
         (),
         "all",
     )
@@ -1382,7 +1387,7 @@ class Task(Table):
     draw: Annotated[Draw, NESTED] = declare(
         PLAN,
         "Draw",
-        "a table `[tasks.draw]`: rate a random part of what there is, [below](#a-draw)",
+        "a table `[tasks.draw]`: rate a random part of the material, [below](#a-draw)",
         {},
         "none",
     )
@@ -1392,23 +1397,23 @@ class Task(Table):
     blocks_per_rater: Annotated[int, Field(ge=1, le=SMALL)] = declare(
         PLAN,
         "Blocks of one person at most",
-        "blocks that one rater may take in all",
+        "blocks that one rater may take in total",
         None,
         "as many",
     )
     repeat_items: Annotated[bool, FLAG] = declare(
         PLAN,
         "Items may repeat",
-        "may a rater hear the same item from several conditions? Needed when blocks are larger "
-        "than the number of items",
+        "may a rater hear the same item from several conditions? Needed when blocks have more "
+        "trials than there are items",
         False,
     )
     allow_missing: Annotated[bool, FLAG] = declare(
         PLAN,
         "Clips may be missing",
-        "may an item lack a condition? Otherwise this is a mistake. With `true`, blocks are "
-        "shorter where a clip is missing, and the checks at import and launch name the items that "
-        "each condition lacks",
+        "may an item lack a condition? With `true`, blocks are shorter where a clip is missing,"
+        " and the checks at import and launch name the missing clips; otherwise they are a "
+        "mistake",
         False,
     )
     show_text: Annotated[bool, FLAG] = declare(
@@ -1417,30 +1422,30 @@ class Task(Table):
     show_caption: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Show the caption",
-        "show the clip's caption (column `caption`), under the heading “Description of the voice”. "
-        "Of a pair it is that of the rated clip",
+        "show the clip's caption (column `caption`), under the heading “Description of the "
+        "voice”; in a pair, that of the rated clip",
         False,
     )
     autoplay: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Clips play by themselves",
-        "from the second clip on, a clip plays by itself when its page comes; the first waits for "
-        "a press, as browsers want it. Not for methods with all clips on one screen",
+        "from the second clip on, a clip plays by itself; browsers want a press for the first. "
+        "Not for methods with all clips on one screen",
         False,
     )
     reopen_invalid: Annotated[bool, FLAG] = declare(
         PLAN,
         "Reopen invalid blocks",
-        "hand a block out again when its traps failed, so that only sets that passed count towards "
-        "the target",
+        "hand a block out again when its traps failed, so that only sets that passed count "
+        "towards the target",
         False,
     )
     repeats: Annotated[int, Field(ge=0, le=1000)] = declare(
         PLAN,
         "Repeated trials at the end",
-        "so many trials of a session are asked a second time at the end of the task; they never "
-        "count, they tell how much a rater agrees with themselves. At most as many as there are "
-        "rated clips",
+        "so many trials of a session come again at the end of the task. They never count as "
+        "ratings; they show how well raters agree with themselves. At most as many as there are"
+        " rated clips",
         0,
     )
     examples: Annotated[list[Example], NESTED_LIST] = declare(

@@ -89,8 +89,8 @@ class AgainstPeople(Part):
             )
         if not any(each.tables for each in contents):
             raise ValueError(
-                "No stimulus that was rated has a metric score: score the study's clips, or name "
-                "them in the file of scores as in the ratings (column stimulus)."
+                "No rated stimulus has a metric score. Score the study's clips, or give them the "
+                "same names in the scores as in the ratings (column stimulus)."
             )
         shown = together(contents)
         return add_family_titles(shown) if len(every) > 1 else shown

@@ -149,9 +149,9 @@ def ceiling_table(scores: FamilyScores, ceilings: MetricCeilings, suffix: str) -
         Column("note", "Note"),
     ]
     note = (
-        "Halves of the raters, drawn many times: how their means correlate, the same for the mean "
-        "of all raters (Spearman-Brown), and its root, the correlation that a metric could reach "
-        "which knew the true scores. Within conditions the means of these are taken away from both "
+        "The correlation between the means of random halves of the raters, and that of the mean "
+        "of all raters (Spearman-Brown). The root of the latter is the highest correlation that a "
+        "metric could reach. Within conditions, the means of conditions are subtracted from both "
         "halves. Intervals: from a bootstrap over stimuli; per condition the middle of the splits."
     )
     note += BOTH_ORDERS * scores.units.signed
@@ -201,9 +201,9 @@ COLUMNS = (
     Column("note", "Note"),
 )
 NOTE = (
-    "The share of pairs of clips of which the metric prefers the one that people prefer on the "
-    "mean (50 % by guessing); pairs with a tie on either side are left out and counted. A "
-    "metric whose direction is lower is turned; all others are taken as higher is better. "
+    "The share of pairs of clips in which metric and people, on average, prefer the same clip "
+    "(50 % by guessing). Ties on either side are excluded and counted. Metrics whose lower "
+    "values are better are reversed; all others count as higher is better. "
     "SRCC: Spearman of the mean preference with the difference of the metric."
 )
 
@@ -489,14 +489,14 @@ def number_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Ta
         Column("note", "Note"),
     ]
     note = (
-        "p per condition: every order is tried with up to 7 conditions, above that scipy's p; all "
-        "others from the spread of the bootstrap on Fisher's scale."
+        "p per condition: from all orders of up to 7 conditions, above that scipy's p. All other "
+        "p: from the spread of the bootstrap on Fisher's scale."
     )
     if scores.units.signed:
         note = (
-            "p per pair of conditions: systems exchange their places, in every order of up to 7, "
-            "above that in 9,999 drawn ones (none where fewer than 20 orders can be had); all "
-            "others from the spread of the bootstrap on Fisher's scale."
+            "p per pair of conditions: from exchanging systems, in all orders of up to 7, above "
+            "that in 9,999 random ones (none with fewer than 20 orders). All other p: from the "
+            "spread of the bootstrap on Fisher's scale."
             f"{BOTH_ORDERS}"
         )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, scores.title, True)

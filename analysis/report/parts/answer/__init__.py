@@ -20,10 +20,10 @@ from analysis.statistics.intervals import TWO_WAY
 
 MOST_DRAWN = 200
 MOST_LETTERS = 8  # beside a name in a figure
-NOTHING = "There is nothing to answer with: no rating is left. See which rules leave ratings out."
+NOTHING = "There is no result, because no rating is left. See which rules exclude ratings."
 STRETCHED = (
-    "Listeners stretch a scale over what they get to hear, so means hold among these conditions "
-    f"and are not to be compared with those of another test {cite('cooper2023')}."
+    "Listeners use the scale relative to the clips they hear, so do not compare these means with "
+    f"those of another test {cite('cooper2023')}."
 )
 METHOD = (
     f"Means have {cite_author('korn1998', possessive=True)} interval for bounded scores. Its "

@@ -45,8 +45,8 @@ FRAME_S = 0.01
 MAP_STEP_S = 0.05
 MOST_STEPS = 200
 WITHOUT_TIMES = (
-    "The map of clips and the agreement between raters need the lengths of the clips, which a "
-    "file of ratings does not hold: analyse the study itself."
+    "The map of clips and the agreement between raters need the lengths of the clips. A file of "
+    "ratings does not hold them: analyse the study itself."
 )
 _PLACES_NOTE = (
     "Each place is a part of a clip that raters marked without a gap. Times are seconds of the "

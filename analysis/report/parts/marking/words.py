@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 
 WITHOUT_TEXTS = (
-    "The map of sentences and the agreement between raters need the texts of the clips, which a "
-    "file of ratings does not hold: analyse the study itself."
+    "The map of sentences and the agreement between raters need the texts of the clips. A file of "
+    "ratings does not hold them: analyse the study itself."
 )
 WITHOUT_PLACES = (
     "No metric of these clips says where errors are. Score them with wer (or cer) to see which "
@@ -187,7 +187,7 @@ def content_of_words(each: FamilyInput) -> Content:
             Table.from_rows(
                 RecogniserRow,
                 f"recogniser{each.suffix}",
-                "Marks beside the words that a recogniser got wrong",
+                "Marks on words that a recogniser got wrong",
                 compared,
                 note=_RECOGNISER_NOTE,
                 about=each.title,
