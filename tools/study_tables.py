@@ -1,36 +1,51 @@
-"""Writes the tables of fields into docs/study-folder.md: python -m tools.study_tables.
+"""Writes tables into docs/, from the code that they describe: python -m tools.study_tables.
 
-They are made from `listening.design.studyfile.schema`, by which study.toml is read, too; a test
-compares both.
+The fields of study.toml are those of `listening.design.studyfile.schema`; checks and languages are
+those of their registries. A test compares pages and code.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import django
+from django.utils.translation import gettext, override
+
+from listening.checks import Check
+from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.design.studyfile.schema import TABLES, own
+from listening.methods.mos import P800_NAMES
 from tools.locks import ROOT
 
-PAGE = "docs/study-folder.md"
-MARK = re.compile(r"<!-- fields: (\S+) -->\n\n(?:\|.*\n)*\n?")
+PAGES = ("docs/study-folder.md", "docs/methods.md", "docs/languages.md")
+MARK = re.compile(r"<!-- (fields|table): (\S+) -->\n\n(?:\|.*\n)*\n?")
+Row = tuple[str, ...]
 
 
 def rewrite_page(page: str) -> str:
     """The page with every table as it should be."""
-    return MARK.sub(lambda match: f"<!-- fields: {match[1]} -->\n\n{_table(match[1])}\n", page)
+    return MARK.sub(_marked_table, page)
 
 
-def _table(path: str) -> str:
+def _marked_table(match: re.Match[str]) -> str:
+    kind, name = match.groups()
+    rows = _fields(name) if kind == "fields" else ROWS[name]()
+    head, *body = (f"| {' | '.join(row)} |\n" for row in rows)
+    rule = f"|{' --- |' * (head.count('|') - 1)}\n"
+    return f"<!-- {kind}: {name} -->\n\n{''.join([head, rule, *body])}\n"
+
+
+def _fields(path: str) -> Iterator[Row]:
     """The fields of a table of study.toml that have a sentence of help."""
-    rows = [
-        f"| `{key}` | {_default(field)} | {field.description} |\n"
-        for key, field in TABLES[path].model_fields.items()
-        if field.description
-    ]
-    return "".join(["| field | default | meaning |\n", "| --- | --- | --- |\n", *rows])
+    yield "field", "default", "meaning"
+    for key, field in TABLES[path].model_fields.items():
+        if field.description:
+            yield f"`{key}`", _default(field), field.description
 
 
 def _default(field: Any) -> str:
@@ -43,10 +58,53 @@ def _default(field: Any) -> str:
     return f"`{json.dumps(field.default)}`" if field.default != "" else "empty"
 
 
+def _checks() -> Iterator[Row]:
+    """The defaults of each check, and how often guessing passes it."""
+    yield (
+        *("check", "right answers to pass", "attempts", "on failure", "settings of its own"),
+        *("passed by guessing: once", "in all attempts"),
+    )
+    for key, kind in Check.registry.items():
+        check = kind()
+        if check.trials:
+            usual = check.settings({})
+            names = ["`language`"] * bool(check.languages)
+            names += [f"`{name}` ({number.default:g})" for name, number in check.numbers.items()]
+            yield (
+                *(f"`{key}`", f"{check.pass_at_least} of {check.trials}", str(check.attempts)),
+                *(check.on_fail.replace("_", " "), ", ".join(names) or "none"),
+                *map(_percent, (check.odds_once(usual), check.odds(usual))),
+            )
+
+
+def _percent(share: float) -> str:
+    return "below 0.0001 %" if share < 1e-6 else f"{100 * share:.2g} %"
+
+
+def _languages() -> Iterator[Row]:
+    yield "tag", "language", "checked by a native speaker"
+    for each in INTERFACE_LANGUAGES:
+        yield f"`{each.tag}`", each.english_name, "yes" if each.checked else "not yet"
+
+
+def _qualities() -> Iterator[Row]:
+    """The words of the five qualities of P.800 in each language."""
+    yield ("", *reversed(P800_NAMES))
+    for each in INTERFACE_LANGUAGES:
+        with override(each.code):
+            yield each.english_name, *map(gettext, reversed(P800_NAMES.values()))
+
+
+ROWS = {"checks": _checks, "languages": _languages, "qualities": _qualities}
+
+
 def main(root: Path = ROOT) -> None:
-    path = root / PAGE
-    path.write_text(rewrite_page(path.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        path = root / page
+        path.write_text(rewrite_page(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
     main()

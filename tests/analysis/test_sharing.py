@@ -69,7 +69,7 @@ def read(path, **given):
 
 def test_every_part_of_a_report_is_decided_on():
     decided = OF_NOBODY | OF_RATERS | OF_WORDS
-    assert set(catalogue()) == decided
+    assert set(catalogue()) == decided, "decide in analysis/report/shared_report.py"
     assert len(decided) == len(OF_NOBODY) + len(OF_RATERS) + len(OF_WORDS)
 
 

@@ -1,6 +1,5 @@
 """The guides say of checks and of sessions.csv what the code does."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,27 +12,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 FOLDER = (DOCS / "study-folder.md").read_text("utf-8")
 SECTION = FOLDER.partition("**`[[study.checks]]`**")[2].partition("### [[conditions]]")[0]
 COLUMNS = (DOCS / "files-and-columns.md").read_text("utf-8")
-ON_FAIL = {"screen_out": "screen out", "continue": "continue"}
-
-
-def row_of(key: str) -> list[str]:
-    (row,) = re.findall(rf'^\| `"{key}"` \|(.*)\|$', SECTION, re.M)
-    return [cell.strip() for cell in row.split("|")]
-
-
-@pytest.mark.parametrize("key", sorted(Check.registry))
-def test_the_table_of_checks_holds_their_defaults(key: str) -> None:
-    _, mark, attempts, on_fail, own = row_of(key)
-    check = check_named(key)
-    if not check.trials:
-        assert (mark, attempts, on_fail, own) == ("none",) * 4
-        return
-    assert mark == f"{check.pass_at_least} of {check.trials}"
-    assert (attempts, on_fail) == (str(check.attempts), ON_FAIL[check.on_fail])
-    named = set(re.findall(r"`(\w+)`", own))
-    assert named == {*check.numbers, *(["language"] if check.languages else [])}
-    for name, number in check.numbers.items():
-        assert f"`{name}` ({number.default:g})" in own
 
 
 @pytest.mark.parametrize("key", sorted(Check.registry))

@@ -128,7 +128,7 @@ def test_the_gallery_shows_every_method_check_questionnaire_and_preset(researche
     ):
         assert {key for key in keys if f'id="{part}-{key}"' in page} == set(keys)
     for key in METHODS:
-        assert gallery_url(task=key) in page
+        assert gallery_url(task=key) in page, f"add a task {key} to demo/gallery/study.toml"
         assert Method.registry[key].standard.split(":")[0].split("'")[0] in page
     for key in PRESETS:
         assert f"/preview/examples/{key}/" in page

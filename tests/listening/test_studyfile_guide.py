@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from listening.audio import probe
+from listening.checks import Check
 from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.design.questionnaires import READY_MADE
 from listening.design.settings import form_named
@@ -14,13 +15,14 @@ from listening.design.studyfile.archive import FROM_THE_WEB
 from listening.methods import Method
 from tools import study_tables
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GUIDE = (DOCS / "study-folder.md").read_text("utf-8")
+METHODS = (DOCS / "methods.md").read_text("utf-8")
 
 
 @pytest.mark.medium
 def test_every_field_is_in_the_guide() -> None:
     """The tables are made from the schema; what they leave out stands in a sentence."""
-    assert study_tables.rewrite_page(GUIDE) == GUIDE, "python -m tools.study_tables writes them"
     for path, table in schema.TABLES.items():
         for field in table.model_fields:
             words = (
@@ -31,10 +33,23 @@ def test_every_field_is_in_the_guide() -> None:
         assert f"`{column}`" in GUIDE
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize("page", study_tables.PAGES)
+def test_tables_are_those_of_the_code(page: str) -> None:
+    text = (study_tables.ROOT / page).read_text("utf-8")
+    assert study_tables.rewrite_page(text) == text, "run python -m tools.study_tables"
+
+
 @pytest.mark.parametrize("key", sorted(Method.registry))
-def test_every_method_is_in_the_guide(key: str) -> None:
-    assert f'`"{key}"`' in GUIDE
-    assert f"| `{key}` |" in GUIDE
+def test_every_method_is_in_the_guides(key: str) -> None:
+    assert f"\n| `{key}` |" in GUIDE, "add its options to the table of [[tasks]]"
+    assert f"\n| `{key}` |" in METHODS, "add a row to docs/methods.md"
+    assert f"\n## `{key}`" in METHODS, "add a heading to docs/methods.md"
+
+
+@pytest.mark.parametrize("key", sorted(Check.registry))
+def test_every_check_is_in_the_guide(key: str) -> None:
+    assert f"\n### `{key}`" in METHODS, "add a heading to docs/methods.md"
 
 
 @pytest.mark.parametrize("name", sorted(READY_MADE))
