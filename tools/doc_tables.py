@@ -1,7 +1,8 @@
-"""Writes tables into docs/, from the code that they describe: python -m tools.study_tables.
+"""Writes tables into docs/, from the code that they describe: python -m tools.doc_tables.
 
-The fields of study.toml are those of `listening.design.studyfile.schema`; checks and languages are
-those of their registries. A test compares pages and code.
+A table stands below a mark: `<!-- fields: PATH -->` of a table of study.toml, `<!-- settings:
+READER -->` of Earnest's settings, `<!-- table: NAME -->` of `TABLES`. A test compares pages and
+code.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from typing import Any
 import django
 from django.utils.translation import gettext, override
 
+from config.variables import TABLE
 from listening.checks import Check
 from listening.common.interface_languages import INTERFACE_LANGUAGES
-from listening.design.studyfile.schema import TABLES, own
+from listening.design.studyfile.schema import TABLES as FIELDS
+from listening.design.studyfile.schema import own
 from listening.methods.mos import P800_NAMES
 from tools.locks import ROOT
 
-PAGES = ("docs/study-folder.md", "docs/methods.md", "docs/languages.md")
-MARK = re.compile(r"<!-- (fields|table): (\S+) -->\n\n(?:\|.*\n)*\n?")
+PAGES = ("docs/study-folder.md", "docs/methods.md", "docs/languages.md", "docs/running.md")
+MARK = re.compile(r"<!-- (fields|settings|table): (\S+) -->\n\n(?:\|.*\n)*\n?")
 Row = tuple[str, ...]
 
 
@@ -34,7 +37,8 @@ def rewrite_page(page: str) -> str:
 
 def _marked_table(match: re.Match[str]) -> str:
     kind, name = match.groups()
-    rows = _fields(name) if kind == "fields" else ROWS[name]()
+    of_one = {"fields": _fields, "settings": _settings}
+    rows = of_one[kind](name) if kind in of_one else TABLES[name]()
     head, *body = (f"| {' | '.join(row)} |\n" for row in rows)
     rule = f"|{' --- |' * (head.count('|') - 1)}\n"
     return f"<!-- {kind}: {name} -->\n\n{''.join([head, rule, *body])}\n"
@@ -43,7 +47,7 @@ def _marked_table(match: re.Match[str]) -> str:
 def _fields(path: str) -> Iterator[Row]:
     """The fields of a table of study.toml that have a sentence of help."""
     yield "field", "default", "meaning"
-    for key, field in TABLES[path].model_fields.items():
+    for key, field in FIELDS[path].model_fields.items():
         if field.description:
             yield f"`{key}`", _default(field), field.description
 
@@ -56,6 +60,14 @@ def _default(field: Any) -> str:
     if field.default is None:
         return "none"
     return f"`{json.dumps(field.default)}`" if field.default != "" else "empty"
+
+
+def _settings(reader: str) -> Iterator[Row]:
+    """The settings that the server, the client, containers or developers read."""
+    yield "variable", "default", "meaning"
+    for each in TABLE:
+        if each.of == reader:
+            yield f"`{each.name}`", each.default, each.meaning
 
 
 def _checks() -> Iterator[Row]:
@@ -95,7 +107,7 @@ def _qualities() -> Iterator[Row]:
             yield each.english_name, *map(gettext, reversed(P800_NAMES.values()))
 
 
-ROWS = {"checks": _checks, "languages": _languages, "qualities": _qualities}
+TABLES = {"checks": _checks, "languages": _languages, "qualities": _qualities}
 
 
 def main(root: Path = ROOT) -> None:
