@@ -16,11 +16,11 @@ from analysis.report.report_schema import (
     TableRecord,
 )
 
-OF_RATERS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
-OF_WORDS = frozenset(
+RATER_PARTS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
+COMMENT_PARTS = frozenset(
     {"justifications", "example_reasons", "transcription"}
 )  # parts made of raters' own words
-OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
+SYSTEM_PARTS = frozenset(  # a part that stands in none of the three is shown to nobody
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
         *(
@@ -65,7 +65,7 @@ def shared_report(report: Report, private: Private) -> Report:
     parts that quote reasons, and all that is told of questions that are answered in words.
     """
     redactor = _Redactor(report, private)
-    shown = OF_NOBODY | (frozenset() if private.words else OF_WORDS)
+    shown = SYSTEM_PARTS | (frozenset() if private.words else COMMENT_PARTS)
     return {
         **report,
         "titles": redactor.texts(titles(report)),
