@@ -6,18 +6,21 @@ from pathlib import Path
 import pytest
 
 from listening.audio import probe
-from listening.checks import Check
+from listening.checks import Check, check_named
+from listening.checks.check import names_of
 from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.design.questionnaires import READY_MADE
 from listening.design.settings import form_named
 from listening.design.studyfile import Limits, fit, schema, stimuli_csv, values
 from listening.design.studyfile.archive import FROM_THE_WEB
 from listening.methods import Method
+from listening.selectors import SessionRow
 from tools import doc_tables
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDE = (DOCS / "study-folder.md").read_text("utf-8")
 METHODS = (DOCS / "methods.md").read_text("utf-8")
+COLUMNS = (DOCS / "files-and-columns.md").read_text("utf-8")
 
 
 @pytest.mark.medium
@@ -90,3 +93,19 @@ def test_the_names_of_long_form_conditions_in_the_guide_can_be_made() -> None:
     assert len(names) >= 12
     assert {form_named(name).setting for name in names} == {"isolation", "paragraph", "context"}
     assert f"at most {schema.LONGEST_GAP_S} |" in section
+
+
+@pytest.mark.parametrize("key", sorted(Check.registry))
+def test_every_setting_of_a_check_has_its_line(key: str) -> None:
+    settings = GUIDE.partition("**`[[study.checks]]`**")[2].partition("### [[conditions]]")[0]
+    for name in names_of(check_named(key)):
+        assert f"`{name}`" in settings
+
+
+def test_every_column_of_sessions_csv_has_its_line() -> None:
+    table = COLUMNS.partition("## sessions.csv")[2]
+    for name in SessionRow.__annotations__:
+        if name not in ("checks", "answers"):
+            assert f"`{name}`" in table, name
+    assert "`check_KEY_passed`" in table
+    assert "`question_QUESTIONNAIRE_KEY`" in table
