@@ -359,13 +359,17 @@ class Check(Table):
         WORDING, "Text", "your words above the check", None, "its own"
     )
     trials: Annotated[int, KEPT] = declare(
-        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
+        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the check's"
     )
     pass_at_least: Annotated[int, KEPT] = declare(
         MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
     )
     attempts: Annotated[int, KEPT] = declare(
-        MEASURED, "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the table"
+        MEASURED,
+        "Attempts",
+        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
+        None,
+        "the check's",
     )
     on_fail: Annotated[str, KEPT] = declare(
         MEASURED,
@@ -374,7 +378,7 @@ class Check(Table):
         '`screened_out` and gives its places to others; `"continue"` goes on and keeps the '
         "outcome with the session",
         None,
-        "the table",
+        "the check's",
     )
     feedback: Annotated[bool, KEPT] = declare(
         MEASURED,
@@ -1360,7 +1364,7 @@ class Task(Table):
     options: Annotated[Options, OPTIONS] = declare(
         MEASURED,
         "Options",
-        "a table `[tasks.options]`: what the method lets you choose, below",
+        "a table `[tasks.options]`: what the method lets you choose ([methods](methods.md))",
         {},
         "none",
     )
