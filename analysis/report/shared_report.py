@@ -17,27 +17,17 @@ from analysis.report.report_schema import (
 )
 
 RATER_PARTS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
-COMMENT_PARTS = frozenset(
-    {"justifications", "example_reasons", "transcription"}
-)  # parts made of raters' own words
-SYSTEM_PARTS = frozenset(  # a part that stands in none of the three is shown to nobody
+# Parts made of raters' own words.
+COMMENT_PARTS = frozenset({"justifications", "example_reasons", "transcription"})
+# A part that stands in none of the three is shown to nobody.
+SYSTEM_PARTS = frozenset(
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
-        *(
-            "named_tests",
-            "pairs",
-            "pair_covariates",
-            "rankings",
-            "agreement",
-            "screening",
-            "trap_detection",
-            "recommendation",
-        ),
-        *("against_people", "prediction_powered", "clip_scores", "att", "lfs", "long_form"),
-        *("nvv", "vocalisations"),
-        *("criteria", "voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
-        "marking",
-        *("stop_rule", "participants", "versions", "robustness", "clip_validation", "hypotheses"),
+        *("named_tests", "pairs", "pair_covariates", "rankings", "agreement", "screening"),
+        *("trap_detection", "recommendation", "against_people", "prediction_powered"),
+        *("clip_scores", "att", "lfs", "long_form", "nvv", "vocalisations", "criteria"),
+        *("voice_cloning", "voice_conversion", "rate_curve", "choices", "languages", "marking"),
+        *("stop_rule", "participants", "versions", "robustness", "hypotheses", "clip_validation"),
     }
 )
 A_RATER = "(a rater)"

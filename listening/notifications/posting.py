@@ -85,11 +85,10 @@ class _Outside(httpcore.NetworkBackend):
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
     *_, plain = webhook_urls.host_of(webhook_urls.checked_url(url))
-    deadline = time.monotonic() + webhook_urls.TIMEOUT_S
+    limit_s = webhook_urls.TIMEOUT_S
+    deadline = time.monotonic() + limit_s
     sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
-    timeouts = {
-        "timeout": dict.fromkeys(("connect", "read", "write", "pool"), webhook_urls.TIMEOUT_S)
-    }
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), limit_s)}
     with httpcore.ConnectionPool(
         ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
     ) as pool:
@@ -99,9 +98,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
             ) as reply:
                 return Answer(reply.status, _start(reply), _retry_after(reply))
         except httpcore.TimeoutException:
-            raise NotReached(
-                f"No whole answer within {webhook_urls.TIMEOUT_S:g} seconds."
-            ) from None
+            raise NotReached(f"No whole answer within {limit_s:g} seconds.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise NotReached(f"No answer: {error or type(error).__name__}") from None
 

@@ -299,9 +299,7 @@ class _FamilyTests:
         rows = [row for row in rows if row["family"]] or rows  # anchors are compared in none
         mine = clear(CLUSTERED)
         every = [(CLUSTERED, "Clustered t", "nothing: raters and items both vary")]
-        every += [
-            (f"{test}_{unit}", heading, ASSUMPTIONS[unit]) for test, unit, heading in PAIR_TESTS
-        ]
+        every += [(f"{test}_{unit}", head, ASSUMPTIONS[unit]) for test, unit, head in PAIR_TESTS]
         return [
             CountRow(
                 test=heading,

@@ -469,7 +469,7 @@ def _wald_bounds(fit: CrossedVariances, value: float, noise: Noise, level: float
     return float(low), float(high)
 
 
-JACKKNIFE_GROUPS, FEW_JACKKNIFE_GROUPS = 40, 20
+MOST_GROUPS, FEW_GROUPS = 40, 20  # of the jackknife
 _MANY_RATINGS = 200_000
 JACKKNIFE = "jackknife over groups of raters, t on the logit"
 
@@ -489,10 +489,8 @@ def icc_moments(
     why = unfit(ratings)
     if why:
         return [ratings.undefined(name, level, why, JACKKNIFE) for name in forms]
-    groups = min(
-        JACKKNIFE_GROUPS if len(ratings.y) < _MANY_RATINGS else FEW_JACKKNIFE_GROUPS,
-        len(ratings.raters),
-    )
+    most = MOST_GROUPS if len(ratings.y) < _MANY_RATINGS else FEW_GROUPS
+    groups = min(most, len(ratings.raters))
     of_group = ratings.rater % groups
     left_out = [crossed_moments(ratings.subset(of_group != group)) for group in range(groups)]
 
