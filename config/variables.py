@@ -1,7 +1,7 @@
 """The one table of settings: every environment variable that Earnest reads, and how.
 
 `config/settings.py` reads values by `Variables`, and the table in docs/running.md is made from
-this one (python -m tools.settings_table). A variable that begins with EARNEST_ and is not in the
+this one (python -m tools.doc_tables). A variable that begins with EARNEST_ and is not in the
 table stops the start.
 """
 
@@ -519,9 +519,3 @@ def check_names(variables: Mapping[str, str]) -> None:
         raise ImproperlyConfigured(
             f"{name} is not a setting of Earnest: correct or unset it ({hint.rstrip('.')})."
         )
-
-
-def as_table(of: str = SERVER) -> str:
-    """The rows of one reader as a table in Markdown."""
-    rows = [f"| `{v.name}` | {v.default} | {v.meaning} |" for v in TABLE if v.of == of]
-    return "\n".join(["| variable | default | meaning |", "| --- | --- | --- |", *rows])

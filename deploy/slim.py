@@ -15,11 +15,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from interface_languages import INTERFACE_LANGUAGES  # a copy stands next to this file
+
 # Of Earnest's pages, by how the folders of catalogues begin.
-LANGUAGES = (
-    *("en", "ar", "cs", "de", "es", "fr", "hi", "id", "it", "ja"),
-    *("ko", "nl", "pl", "pt", "ru", "tr", "vi", "zh"),
-)
+LANGUAGES = sorted({each.tag.partition("-")[0] for each in INTERFACE_LANGUAGES})
 SERVICES = ("s3", "sts", "sso", "sso-oidc", "signin")  # of AWS: a bucket, and who may ask it
 OF_GPUS = ("nvidia/*", "triton/*", "cuda/*")  # stay as they are
 NOT_STRIPPED = (*OF_GPUS, "torch/*")

@@ -21,15 +21,15 @@ HOP = 64  # samples: 11.6 ms, an overlap of 31/32
 BANDS = 33
 LOW_HZ, HIGH_HZ = 300.0, 2000.0
 SILENT_DB = 50.0  # a frame so far below the loudest says nothing
-MOST_DIFFERENT = 0.25  # share of bits that differ, from which two recordings are not the same
+BIT_ERROR_BOUND = 0.25  # share of bits that differ, from which two recordings are not the same
 WEAK_BITS = 2  # the least certain of each word: candidates are sought with them flipped
 CORRELATED = 3.0  # successive bits depend on each other: the deviation of the share is three times
-STRICT = 10.0  # deviations below one half that a short overlap must reach
-LEAST_FRAMES = 24  # of overlap: 0.3 s beyond the first frame
-LEAST_SHARED = 0.8  # of the shorter clip
-REACH = 64  # neighbours among equal words that are compared
-AROUND = 3  # hops around the offset of the votes
-LEAST_VOTES = 2
+STRICT_DEVIATIONS = 10.0  # deviations below one half that a short overlap must reach
+MIN_FRAMES = 24  # of overlap: 0.3 s beyond the first frame
+MIN_SHARED = 0.8  # of the shorter clip
+NEIGHBOURS = 64  # neighbours among equal words that are compared
+OFFSET_TOLERANCE = 3  # hops around the offset of the votes
+MIN_VOTES = 2
 BLOCK = 512  # frames transformed at once
 
 Words = NDArray[np.uint32]
@@ -102,7 +102,7 @@ def same_recordings(prints: Sequence[Fingerprint]) -> list[Match]:
     return sorted(results, key=lambda each: (each.bit_error_rate, each.first, each.second))
 
 
-def bound(frames: int) -> float:
+def max_bit_error_rate(frames: int) -> float:
     """Return the share of differing bits below which an overlap of so many frames is the same.
 
     Unrelated recordings differ in N(0.5, 3 / (2 sqrt(n))) of n bits (section 4.2 of the paper).
@@ -110,7 +110,7 @@ def bound(frames: int) -> float:
     0.25, and ten deviations below one half where few frames are shared.
     """
     deviation = CORRELATED / (2 * float(np.sqrt(32 * frames)))
-    return min(MOST_DIFFERENT, 0.5 - STRICT * deviation)
+    return min(BIT_ERROR_BOUND, 0.5 - STRICT_DEVIATIONS * deviation)
 
 
 def _candidates(prints: Sequence[Fingerprint]) -> Iterator[tuple[int, int, int]]:
@@ -126,7 +126,7 @@ def _candidates(prints: Sequence[Fingerprint]) -> Iterator[tuple[int, int, int]]
     words, clips, places = words[order], clips[order], places[order]
     span = 2 * max((len(p.words) for p in prints), default=0) + 1  # of offsets
     votes = [np.zeros(0, np.int64)]
-    for reach in range(1, REACH):
+    for reach in range(1, NEIGHBOURS):
         same = np.flatnonzero(words[:-reach] == words[reach:])
         if not len(same):
             break
@@ -134,7 +134,7 @@ def _candidates(prints: Sequence[Fingerprint]) -> Iterator[tuple[int, int, int]]
         pairs = clips[same].astype(np.int64) * clips_in_all + clips[same + reach]
         votes.append(pairs * span + (places[same] - places[same + reach] + span // 2))
     results, counts = np.unique(np.concatenate(votes), return_counts=True)
-    results, counts = results[counts >= LEAST_VOTES], counts[counts >= LEAST_VOTES]
+    results, counts = results[counts >= MIN_VOTES], counts[counts >= MIN_VOTES]
     pairs, offsets = results // span, results % span - span // 2
     best = np.lexsort((-counts, pairs))
     _, first = np.unique(pairs[best], return_index=True)
@@ -147,19 +147,19 @@ def _compare(prints: Sequence[Fingerprint], first: int, second: int, offset: int
     a, b = prints[first], prints[second]
     shorter = min(int(a.loud.sum()), int(b.loud.sum()))
     best: tuple[float, int, int] | None = None
-    for hops in range(offset - AROUND, offset + AROUND + 1):
+    for hops in range(offset - OFFSET_TOLERANCE, offset + OFFSET_TOLERANCE + 1):
         start, stop = max(hops, 0), min(len(a.words), len(b.words) + hops)
-        if stop - start < LEAST_FRAMES:
+        if stop - start < MIN_FRAMES:
             continue
         both = a.loud[start:stop] & b.loud[start - hops : stop - hops]
         frames = int(both.sum())
-        if frames < max(LEAST_FRAMES, LEAST_SHARED * shorter):
+        if frames < max(MIN_FRAMES, MIN_SHARED * shorter):
             continue
         differ = (a.words[start:stop] ^ b.words[start - hops : stop - hops])[both]
         rate = float(np.bitwise_count(differ).sum()) / (32 * frames)
         if best is None or rate < best[0]:
             best = rate, frames, hops
-    if best is None or best[0] >= bound(best[1]):
+    if best is None or best[0] >= max_bit_error_rate(best[1]):
         return None
     rate, frames, hops = best
     shared_s = (frames * HOP + FRAME - HOP) / RATE_HZ

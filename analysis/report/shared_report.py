@@ -16,28 +16,18 @@ from analysis.report.report_schema import (
     TableRecord,
 )
 
-OF_RATERS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
-OF_WORDS = frozenset(
-    {"justifications", "example_reasons", "transcription"}
-)  # parts made of raters' own words
-OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
+RATER_PARTS = frozenset({"raters", "rater_models", "rater_answers"})  # whose subject are raters
+# Parts made of raters' own words.
+COMMENT_PARTS = frozenset({"justifications", "example_reasons", "transcription"})
+# A part that stands in none of the three is shown to nobody.
+SYSTEM_PARTS = frozenset(
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
-        *(
-            "named_tests",
-            "pairs",
-            "pair_covariates",
-            "rankings",
-            "agreement",
-            "screening",
-            "trap_detection",
-            "recommendation",
-        ),
-        *("against_people", "prediction_powered", "clip_scores", "att", "lfs", "long_form"),
-        *("nvv", "vocalisations"),
-        *("criteria", "voice_cloning", "voice_conversion", "rate_curve", "choices", "languages"),
-        "marking",
-        *("stop_rule", "participants", "versions", "robustness", "clip_validation", "hypotheses"),
+        *("named_tests", "pairs", "pair_covariates", "rankings", "agreement", "screening"),
+        *("trap_detection", "recommendation", "against_people", "prediction_powered"),
+        *("clip_scores", "att", "lfs", "long_form", "nvv", "vocalisations", "criteria"),
+        *("voice_cloning", "voice_conversion", "rate_curve", "choices", "languages", "marking"),
+        *("stop_rule", "participants", "versions", "robustness", "hypotheses", "clip_validation"),
     }
 )
 A_RATER = "(a rater)"
@@ -65,7 +55,7 @@ def shared_report(report: Report, private: Private) -> Report:
     parts that quote reasons, and all that is told of questions that are answered in words.
     """
     redactor = _Redactor(report, private)
-    shown = OF_NOBODY | (frozenset() if private.words else OF_WORDS)
+    shown = SYSTEM_PARTS | (frozenset() if private.words else COMMENT_PARTS)
     return {
         **report,
         "titles": redactor.texts(titles(report)),

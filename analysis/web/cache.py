@@ -14,15 +14,15 @@ from analysis.models import AnalysisRun
 from analysis.report.report_provenance import package_versions
 from analysis.web.combining import combined_state
 
-ROOM = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
 
 
 @cache
 def code_mark() -> str:
     """Return a hash of all that makes a report of ratings: this source and the packages it uses."""
     digest = hashlib.sha256()
-    for path in sorted(ROOM.rglob("*.py")):
-        digest.update(str(path.relative_to(ROOM)).encode() + b"\x1e" + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\x1e" + path.read_bytes())
     for name, version in sorted(package_versions().items()):
         digest.update(f"{name} {version}".encode())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The planning page of a study, and what its comparisons may say while raters are listening."""
+"""The planning page of a study, and its comparisons while recruiting is open."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from listening.selectors import (
     task_plans,
 )
 
-BOX_KEPT_S = 5.0
+CACHE_AT_LEAST_S = 5.0
+PILOT = "pilot:"  # begins the form's value of components that were estimated
 PRESET_WORDS = {
     "att": "Audio Turing Test (Human 1, Unclear 0.5, Machine 0)",
     "long_form": f"Long-form MOS, 1 to 5 (after {work_of('clark2019').citation})",
@@ -197,20 +198,20 @@ def _command(values: Mapping[str, str], source: str) -> str:
     )
 
 
-# --- So far --------------------------------------------------------------------------------------
+# --- Interim comparisons -------------------------------------------------------------------------
 
 
 @login_required
 @require_GET
 def interim_page(request: HttpRequest, key: str) -> HttpResponse:
-    """The bounds so far on a page of their own."""
+    """The sequential intervals of the comparisons, on a page of their own."""
     return render(request, "analysis/interim.html", _interim(request, key))
 
 
 @login_required
 @require_GET
 def interim_box(request: HttpRequest, key: str) -> HttpResponse:
-    """The same as a piece of the study's page."""
+    """The same as a fragment of the study's page."""
     return render(request, "analysis/_interim.html", _interim(request, key))
 
 
@@ -231,7 +232,7 @@ def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
 
 
 def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
-    """Each task and criterion with its comparisons; rests as the monitor's numbers do."""
+    """Each task and criterion with its comparisons, cached for four times as long as it took."""
     name = f"planning/so-far/{key}/{matters}"
     cached: list[dict[str, Any]] | None = None
     with suppress(RedisError):
@@ -242,7 +243,7 @@ def _boxes(key: str, matters: float | None) -> list[dict[str, Any]]:
     boxes = [_box(question, matters) for question in interim_questions(key)]
     took = time.monotonic() - began
     with suppress(RedisError):
-        cache.set(name, boxes, timeout=max(BOX_KEPT_S, 4 * took))
+        cache.set(name, boxes, timeout=max(CACHE_AT_LEAST_S, 4 * took))
     return boxes
 
 
@@ -259,9 +260,6 @@ def _box(question: Any, matters: float | None) -> dict[str, Any]:
         matters=matters,
     )
     return box(so_far, question)
-
-
-PILOT = "pilot:"
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded togethe
 
 
 class Recent(Generic[K, V]):
-    """What was used longest ago goes first."""
+    """A cache of a limited number of bytes; the least recently used entry goes first."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes, self.bytes = most_bytes, 0
@@ -132,7 +132,7 @@ def dithered(block: np.ndarray, noise: Noise, rumble: Noise) -> np.ndarray:
 
 
 def rumble_from(rng: np.random.Generator, rate_hz: int) -> Noise:
-    """Gives the next so many values of a noise that nobody hears, from 0 to 0.
+    """Return a source of inaudible noise, which gives the next n values, from 0 to 0.
 
     It hides what is left of a recording's offset, rumble and hum, and of fades of a room's noise.
     """
@@ -148,7 +148,7 @@ def rumble_from(rng: np.random.Generator, rate_hz: int) -> Noise:
 
 
 def noise_from(rng: np.random.Generator) -> Noise:
-    """Gives the next so many values of the noise, which has no end.
+    """Return an endless source of dither, which gives its next n values.
 
     It is the difference of two even ones, each entered at a place that is drawn: two draws that
     overlap in one of them differ by the other.
@@ -185,7 +185,7 @@ class Beginning:
 
     @property
     def samples(self) -> int:
-        """Of each channel, with those that follow."""
+        """Samples of each channel, ``rest`` included."""
         return self.count * flac.BLOCK + len(self.rest)
 
 
@@ -204,12 +204,12 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
     if clip.in_step or not (begun := beginnings.get(which)):
         with decoded(clip.copy) as sound:
             if sound.is_long:
-                return _file(sound, name, clip)
+                return _stored_file(sound, name, clip)
             if clip.in_step:  # many sounds that begin together: each is encoded whole
-                return _remember(name, _encoded(sound, name, clip))
-            begun = _begun(clip, sound)
+                return _remember(name, _encode(sound, name, clip))
+            begun = _encode_beginning(clip, sound)
         beginnings.add(which, begun, len(begun.frames) + begun.rest.nbytes)
-    return _remember(name, _ended(begun, name, clip))
+    return _remember(name, _append_end(begun, name, clip))
 
 
 def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
@@ -218,14 +218,14 @@ def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
     name = _seed("appearance", clip.token)
     with decoded(copy) as sound:
         return (
-            _encoded(sound, name, clip)
+            _encode(sound, name, clip)
             if sound.is_long
-            else _ended(_begun(clip, sound), name, clip)
+            else _append_end(_encode_beginning(clip, sound), name, clip)
         )
 
 
 def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
-    """Deletes what no browser has asked for since; it is made again when one does. How many."""
+    """Delete the files that no browser asked for in that time; return how many."""
     cleared = 0
     for path in folder().glob("*/*.flac"):
         with contextlib.suppress(FileNotFoundError):  # another one clears, too
@@ -236,27 +236,27 @@ def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
 
 
 def folder() -> Path:
-    """Beside the served copies, where a proxy that serves files finds them."""
+    """The folder next to the served copies, where a proxy that serves files finds it."""
     return Path(settings.MEDIA_ROOT) / "appearances"
 
 
 def _remember(name: bytes, data: bytes) -> bytes:
-    """For who asks in parts, or again and again."""
+    """Cache the bytes for a browser that asks in parts or again."""
     recent_copies.add(name, data, len(data))
     return data
 
 
-def _file(sound: Decoded, name: bytes, clip: ClipRequest) -> Path:
+def _stored_file(sound: Decoded, name: bytes, clip: ClipRequest) -> Path:
     path = folder() / name.hex()[:2] / f"{name.hex()[:32]}.flac"
     try:
         os.utime(path)  # used now: what is used is not cleared away
     except FileNotFoundError:
-        _write(_encoded(sound, name, clip), path)
+        _write(_encode(sound, name, clip), path)
     return path
 
 
 def _write(data: bytes, path: Path) -> None:
-    """There whole or not at all, whoever else makes it now."""
+    """Write the file whole or not at all, also while another process writes it."""
     draft = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.flac")
     try:
         try:
@@ -335,12 +335,12 @@ def _seed(purpose: str, what: object) -> bytes:
 # --- What is encoded -----------------------------------------------------------------------------
 
 
-def _encoded(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
-    """FLAC of 16 bit, dithered, at a rate that the seed says."""
+def _encode(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
+    """Return dithered FLAC of 16 bits; the seed gives its bits per sample."""
     rng = _rng(seed)
     noises, bits = (noise_from(rng), rumble_from(rng, sound.rate_hz)), _bits(rng)
     parts, count, ready, waiting = [], 0, 0, []
-    for block in _padded(sound, clip):
+    for block in _padded_blocks(sound, clip):
         waiting.append(dithered(block, *noises))
         ready += len(block)
         if ready >= CHUNK:
@@ -354,7 +354,7 @@ def _encoded(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
     return b"".join((head, *parts))
 
 
-def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
+def _encode_beginning(clip: ClipRequest, sound: Decoded) -> Beginning:
     rng = _rng(_seed("beginning", _beginning_of(clip)))
     noises = noise_from(rng), rumble_from(rng, sound.rate_hz)
     quiet = np.zeros((_quiet_start(clip, sound.rate_hz), sound.channels), np.float32)
@@ -365,8 +365,8 @@ def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
     return Beginning(sound.rate_hz, frames, count, samples[count * flac.BLOCK :].copy())
 
 
-def _ended(begun: Beginning, seed: bytes, clip: ClipRequest) -> bytes:
-    """A beginning that is there; the rest and a quiet end of its own."""
+def _append_end(begun: Beginning, seed: bytes, clip: ClipRequest) -> bytes:
+    """Append the rest of the clip and its own quiet end to a beginning."""
     rng = _rng(seed)
     noises = noise_from(rng), rumble_from(rng, begun.rate_hz)
     channels = begun.rest.shape[1]
@@ -378,11 +378,11 @@ def _ended(begun: Beginning, seed: bytes, clip: ClipRequest) -> bytes:
 
 
 def _bits(rng: np.random.Generator) -> float:
-    """Of a sample: drawn, so that which clips fill them to the last bit does not show."""
+    """Draw the bits per sample, so that it does not show which clips fill them."""
     return MOST_BITS - SPREAD_BITS * float(rng.random())
 
 
-def _padded(sound: Decoded, clip: ClipRequest) -> Iterator[np.ndarray]:
+def _padded_blocks(sound: Decoded, clip: ClipRequest) -> Iterator[np.ndarray]:
     samples = _quiet_start(clip, sound.rate_hz)
     yield np.zeros((samples, sound.channels), np.float32)
     for block in sound.blocks:

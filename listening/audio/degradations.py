@@ -27,15 +27,15 @@ STOP_DB = 80.0
 MNRU_Q_DB = 0.0  # P.810: speech to modulated noise; tests of codecs end at about 5 dB
 ROBOT_HZ = 100  # the pitch of a voice whose frames all begin in one phase
 FRAME_S = 0.032
-COLOUR_HZ = 250  # width of the bands in which the spectrum is kept
+SPECTRUM_BAND_HZ = 250  # width of the bands in which the spectrum is kept
 HIGHEST_PEAK = 10 ** (-1 / 20)
-PAUSE_S = 0.02  # of the frames of which the quietest are pauses
-PAUSES = 10  # percent of all frames
+PAUSE_FRAME_S = 0.02  # the quietest frames are pauses
+PAUSE_PERCENTILE = 10
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """A way to spoil a clip, in words for researchers."""
+    """A degradation that raters must notice, in words for researchers."""
 
     title: str
     how: str
@@ -55,7 +55,7 @@ def low_passed(wave: Wave, rate_hz: int, cut_hz: float) -> Wave:
             "Use a reference of a higher sampling rate.",
         )
     fir = low_pass(rate_hz, cut_hz)
-    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_middle(fir, wave)])
+    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_in_step(fir, wave)])
 
 
 def low_pass(rate_hz: int, cut_hz: float) -> npt.NDArray[np.float64]:
@@ -68,7 +68,7 @@ def low_pass(rate_hz: int, cut_hz: float) -> npt.NDArray[np.float64]:
     return np.asarray(firwin(taps | 1, middle, window=("kaiser", beta), fs=rate_hz))
 
 
-def _middle(fir: npt.NDArray[np.float64], wave: Wave) -> slice:
+def _in_step(fir: npt.NDArray[np.float64], wave: Wave) -> slice:
     return slice(len(fir) // 2, len(fir) // 2 + len(wave))
 
 
@@ -78,7 +78,7 @@ def modulated_noise(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
     Its factors are even, not Gaussian: rare peaks would make the clip softer than others.
     """
     factors = rng.uniform(-np.sqrt(3), np.sqrt(3), (len(wave), 1))
-    noise = _as_coloured(wave * factors, wave, rate_hz)
+    noise = _match_spectrum(wave * factors, wave, rate_hz)
     power, own = (float(np.mean(each**2)) for each in (noise, wave))
     gain = (own / max(power, 1e-20)) ** 0.5 * 10 ** (-MNRU_Q_DB / 20)
     return np.asarray(wave + gain * noise)
@@ -94,7 +94,7 @@ def robot(wave: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
     columns = [np.abs(transform.stft(channel)).astype(complex) for channel in wave.T]
     turn = np.exp(-2j * np.pi * transform.f * (size // 2) / rate_hz)[:, None]
     channels = [transform.istft(column * turn, k1=len(wave)) for column in columns]
-    return _as_coloured(np.stack(channels, axis=1), wave, rate_hz)
+    return _match_spectrum(np.stack(channels, axis=1), wave, rate_hz)
 
 
 FLAWS: Mapping[str, Flaw] = {
@@ -112,29 +112,31 @@ FLAWS: Mapping[str, Flaw] = {
 
 
 def flawed(wave: Wave, rate_hz: int, kind: str) -> Wave:
-    """The clip spoilt, with the spectrum, the loudness and the noise in pauses that it had; the
-    same each time."""
+    """Return the clip with a flaw; its spectrum, loudness and noise in pauses stay.
+
+    The same clip gives the same result each time.
+    """
     seed = int.from_bytes(hashlib.sha256(wave.tobytes() + kind.encode()).digest()[:8], "big")
     rng = np.random.default_rng(seed)
-    degraded = _as_loud(FLAWS[kind].make(wave, rate_hz, rng), wave, rate_hz)
-    return _with_floor(degraded, wave, rate_hz, rng)
+    degraded = _match_loudness(FLAWS[kind].make(wave, rate_hz, rng), wave, rate_hz)
+    return _match_noise_floor(degraded, wave, rate_hz, rng)
 
 
-def _as_coloured(wave: Wave, like: Wave, rate_hz: int) -> Wave:
-    """With the long-term spectrum of the other, so that no highest frequency tells it.
+def _match_spectrum(wave: Wave, like: Wave, rate_hz: int) -> Wave:
+    """Give a wave the long-term spectrum of another, so that its bandwidth does not reveal it.
 
     In bands wider than the partials of a voice: else noise between them would be taken out again.
     """
     from scipy.signal import firwin2, oaconvolve, welch
 
-    size = min(round(rate_hz / COLOUR_HZ), len(wave))
+    size = min(round(rate_hz / SPECTRUM_BAND_HZ), len(wave))
     own, wanted = (welch(w.mean(axis=1), nperseg=size)[1] for w in (wave, like))
     gain = np.sqrt((wanted + 1e-14) / (own + 1e-14)).clip(1e-3, 10)
     fir = firwin2(2 * len(gain) - 1, np.linspace(0, 1, len(gain)), gain)
-    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_middle(fir, wave)])
+    return np.asarray(oaconvolve(wave, fir[:, None], mode="full", axes=0)[_in_step(fir, wave)])
 
 
-def _as_loud(wave: Wave, like: Wave, rate_hz: int) -> Wave:
+def _match_loudness(wave: Wave, like: Wave, rate_hz: int) -> Wave:
     levels = []
     for each in (wave, like):
         meter = LoudnessMeter(rate_hz, each.shape[1])
@@ -146,27 +148,27 @@ def _as_loud(wave: Wave, like: Wave, rate_hz: int) -> Wave:
     return wave * gain * min(1.0, HIGHEST_PEAK / peak if peak > 0 else 1.0)
 
 
-def _with_floor(wave: Wave, like: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
-    """With noise as in the pauses of the other, where its own pauses are quieter."""
-    frame = round(PAUSE_S * rate_hz)
+def _match_noise_floor(wave: Wave, like: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
+    """Add the noise of another wave's pauses where the own pauses are quieter."""
+    frame = round(PAUSE_FRAME_S * rate_hz)
     own, wanted = (_frame_powers(each, frame) for each in (wave, like))
-    missing = float(np.percentile(wanted, PAUSES) - np.percentile(own, PAUSES))
+    missing = float(np.percentile(wanted, PAUSE_PERCENTILE) - np.percentile(own, PAUSE_PERCENTILE))
     if missing <= 0:
         return wave
-    in_pauses = np.flatnonzero(wanted <= np.percentile(wanted, PAUSES))
+    in_pauses = np.flatnonzero(wanted <= np.percentile(wanted, PAUSE_PERCENTILE))
     pauses = np.concatenate([like[at * frame : (at + 1) * frame] for at in in_pauses])
-    noise = _as_coloured(rng.standard_normal(wave.shape), pauses, rate_hz)
+    noise = _match_spectrum(rng.standard_normal(wave.shape), pauses, rate_hz)
     return np.asarray(wave + noise * (missing / max(float(np.mean(noise**2)), 1e-20)) ** 0.5)
 
 
 def _frame_powers(wave: Wave, frame: int) -> npt.NDArray[np.float64]:
-    """Of whole frames; of all of it, where it is shorter than one."""
+    """Mean powers of whole frames; of the whole wave where it is shorter than a frame."""
     count = max(len(wave) // frame, 1)
     return np.asarray([np.mean(part**2) for part in np.array_split(wave[: count * frame], count)])
 
 
 def read_wave(path: Path) -> tuple[Wave, int]:
-    """All samples of a clip, and its rate. AudioError where it cannot be read."""
+    """Return all samples of a clip and its rate; AudioError where it cannot be read."""
     with open_sound(path) as sound:
         blocks = list(sound.blocks(BLOCK_FRAMES))
         empty = np.zeros((0, sound.channels))
@@ -174,24 +176,24 @@ def read_wave(path: Path) -> tuple[Wave, int]:
 
 
 def write_wave(path: Path, wave: Wave, rate_hz: int) -> None:
-    """As FLAC of 24 bit; what would clip is an error of the caller."""
+    """Write FLAC of 24 bits; the caller keeps samples within full scale."""
     with plain_flac(path, rate_hz, wave.shape[1], 24) as file:
         file.write(wave)
 
 
 def write_degraded(source: Path, target: Path, way: str) -> None:
-    """An anchor, or a flaw, of the source as FLAC; AudioError where it cannot be made."""
+    """Write an anchor or a flawed copy of the source as FLAC; AudioError where that fails."""
     wave, rate_hz = read_wave(source)
     degraded = (
         low_passed(wave, rate_hz, ANCHORS[way]) if way in ANCHORS else flawed(wave, rate_hz, way)
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part.flac")
-    write_wave(part, degraded * _lowered(degraded), rate_hz)
+    write_wave(part, degraded * _clipping_gain(degraded), rate_hz)
     os.replace(part, target)
 
 
-def _lowered(wave: Wave) -> float:
-    """A filter may raise a peak beyond full scale; the gain that keeps it from being cut off."""
+def _clipping_gain(wave: Wave) -> float:
+    """Return the gain that keeps a peak, which a filter may raise, within full scale."""
     peak = float(np.abs(wave).max(initial=0.0))
     return 0.999 / peak if peak > 0.999 else 1.0

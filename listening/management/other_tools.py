@@ -1,4 +1,4 @@
-"""What the commands share that exchange studies and reviews with other tools."""
+"""Shared by the commands that exchange studies and reviews with other tools."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from listening.design.studyfile.writer import rows_text
 from listening.models import ReviewJob
 
 
-def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
-    """Writes the folder; then what was guessed, what was not taken over, and what comes next."""
+def write_and_report(command: BaseCommand, taken: Conversion, out: Path) -> None:
+    """Write the folder; then print guesses, omissions, mistakes and the next command."""
     problems = write_conversion(taken, out)
     tasks = ", ".join(f"{task['key']} ({task['method']})" for task in taken.top["tasks"])
     command.stdout.write(f"Wrote {out}: {len(taken.rows):,} clips. Tasks: {tasks}.")
@@ -37,7 +37,7 @@ def write_and_tell(command: BaseCommand, taken: Conversion, out: Path) -> None:
 
 
 def file_text(path: Path, notes: list[str] | None = None) -> str:
-    """The text of a file; CannotTake where it is none.
+    """Return the text of a file; CannotTake where it has none.
 
     Without ``notes`` it must be Unicode; else an encoding may be guessed, which they then say.
     """
@@ -52,15 +52,15 @@ def file_text(path: Path, notes: list[str] | None = None) -> str:
     return text
 
 
-def whole(text: str) -> int:
-    """A number of ratings."""
+def count(text: str) -> int:
+    """Return the number of raters or ratings that an argument gives."""
     if not text.isdecimal() or not 1 <= int(text) <= 10_000:
         raise ArgumentTypeError("write a whole number from 1 to 10000")
     return int(text)
 
 
 def write_conversion(conversion: Conversion, target: Path) -> tuple[Problem, ...]:
-    """Writes the folder; what an import would say of it. CannotTake where nothing was written."""
+    """Write the folder and return its mistakes; CannotTake where nothing was written."""
     if target.exists() and not target.is_dir():
         raise CannotTake(f"“{target}” is a file. Name a new folder.")
     if target.is_dir() and not all(is_system_file(e.name) for e in target.iterdir()):
@@ -90,7 +90,7 @@ def _write(taken: Conversion, folder: Path) -> None:
 
 
 def review_named(study: str, review: str) -> ReviewJob:
-    """By its number, as in its page's address, or by its title."""
+    """Return the review with this number (as in its page's address) or title."""
     jobs = ReviewJob.objects.filter(study__key=study).select_related("study")
     matches = [job for job in jobs if review in (str(job.pk), job.title)]
     if len(matches) == 1:

@@ -34,6 +34,7 @@ class Cmos(Paired):
     )
     standard = "Scale of ITU-T P.800 annex E; above 0 the condition beats the other one"
     default_question = gettext_noop("Compared with the first clip, how is the second one?")
+    default_criteria = (("naturalness", default_question, {}),)
     default_reach: ClassVar[int] = 3
     default_names: ClassVar[Mapping[str, str]] = NAMES
 

@@ -320,7 +320,7 @@ class Method:
     standard: ClassVar[str]  # where the procedure is defined
     default_question: ClassVar[str]
     justification_required: ClassVar[bool] = False
-    # (key, question, options of its own scale) each; without them there is one, named by studyfile
+    # (key, question, options of its own scale) each; by default one, with the estimand's key
     default_criteria: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
     heard_out: ClassVar[bool] = True  # every clip to its end before the answer?
     labels_refused: ClassVar[str] = ""  # what raters read where `check_labels` refuses an answer
@@ -396,7 +396,7 @@ class Method:
         self, options: Mapping[str, Any]
     ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
         """The criteria of a task that names none, as in `default_criteria`."""
-        return self.default_criteria
+        return self.default_criteria or ((self.estimand.key, self.default_question, {}),)
 
     def scale(self, options: Mapping[str, Any]) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""

@@ -40,6 +40,7 @@ class Mos(Method):
     )
     standard = "ITU-T P.800 annex B (ACR); half steps as in Clark et al. 2019"
     default_question = gettext_noop("How natural does this speech sound?")
+    default_criteria = (("naturalness", default_question, {}),)
     default_step = 1.0
 
     def scale(self, options: Mapping[str, Any]) -> Scale:

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from listening.access.rights import is_of, rights_in
 from listening.models import Channel, Project, Study, Subscription
-from listening.notifications import outward
+from listening.notifications import webhook_urls
 from listening.notifications.kinds import KINDS, link
-from listening.notifications.outward import new_secret
+from listening.notifications.webhook_urls import new_secret
 
 MOST = 20  # of one account
 BETWEEN_H = (1, 6, 24)
@@ -67,10 +67,10 @@ def checked_address(kind: str, address: str) -> str:
             raise ChannelError("This is not an email address.") from None
         return address.strip()
     try:
-        url = outward.checked_url(address)
-        host, port, plain = outward.host_of(url)
-        outward.addresses_of(host, port, plain=plain)
-    except (outward.NotAllowed, outward.NotReached) as error:
+        url = webhook_urls.checked_url(address)
+        host, port, plain = webhook_urls.host_of(url)
+        webhook_urls.addresses_of(host, port, plain=plain)
+    except (webhook_urls.NotAllowed, webhook_urls.NotReached) as error:
         raise ChannelError(str(error)) from None
     return url
 

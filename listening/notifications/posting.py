@@ -1,6 +1,6 @@
 """POST to an address that was checked, or fetch a file from one, until a deadline.
 
-A connection goes to one of the addresses that `outward` let through, and to nothing else; jobs
+A connection goes to one of the addresses that `webhook_urls` let through, and to nothing else; jobs
 import this when they send, as the library for it is heavy.
 """
 
@@ -15,8 +15,8 @@ from urllib.parse import urljoin
 
 import httpcore
 
-from listening.notifications import outward
-from listening.notifications.outward import Answer, NotReached
+from listening.notifications import webhook_urls
+from listening.notifications.webhook_urls import Answer, NotReached
 
 MOST_REDIRECTS = 5
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -71,7 +71,7 @@ class _Outside(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = outward.addresses_of(host, port, plain=self.plain)
+        addresses = webhook_urls.addresses_of(host, port, plain=self.plain)
         for address in addresses:
             left = max(self.deadline - time.monotonic(), 0.1)
             try:
@@ -84,10 +84,11 @@ class _Outside(httpcore.NetworkBackend):
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
-    *_, plain = outward.host_of(outward.checked_url(url))
-    deadline = time.monotonic() + outward.TIMEOUT_S
+    *_, plain = webhook_urls.host_of(webhook_urls.checked_url(url))
+    limit_s = webhook_urls.TIMEOUT_S
+    deadline = time.monotonic() + limit_s
     sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
-    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), outward.TIMEOUT_S)}
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), limit_s)}
     with httpcore.ConnectionPool(
         ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
     ) as pool:
@@ -97,7 +98,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
             ) as reply:
                 return Answer(reply.status, _start(reply), _retry_after(reply))
         except httpcore.TimeoutException:
-            raise NotReached(f"No whole answer within {outward.TIMEOUT_S:g} seconds.") from None
+            raise NotReached(f"No whole answer within {limit_s:g} seconds.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise NotReached(f"No answer: {error or type(error).__name__}") from None
 
@@ -110,7 +111,7 @@ def download(url: str, target: Path, most_bytes: int, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)}
     for _ in range(MOST_REDIRECTS):
-        *_, plain = outward.host_of(outward.checked_url(url))
+        *_, plain = webhook_urls.host_of(webhook_urls.checked_url(url))
         with httpcore.ConnectionPool(
             ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
         ) as pool:

@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from listening.common.ages import CLOCK_SKEW_S, in_last_s
 from listening.models import Channel, Delivery, Occurrence, Study, Telling
-from listening.notifications import outward
+from listening.notifications import webhook_urls
 from listening.notifications.channels import audience, keys_of, may_hear, stop
 from listening.notifications.kinds import TEST, Message, message_of
 
@@ -203,7 +203,7 @@ def _send(delivery: Delivery, again: bool) -> str:
         return _post(channel, _json({"text": for_chat(text)}), {})
     body, now = _json(delivery.payload), timezone.now()
     keys = keys_of(channel, now)
-    return _post(channel, body, outward.headers(keys, delivery.code, int(time.time()), body))
+    return _post(channel, body, webhook_urls.headers(keys, delivery.code, int(time.time()), body))
 
 
 def _json(value: Any) -> bytes:
@@ -241,7 +241,7 @@ def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
 
     try:
         answer = post(channel.address, body, headers)
-    except (outward.NotAllowed, outward.NotReached) as error:
+    except (webhook_urls.NotAllowed, webhook_urls.NotReached) as error:
         raise NotSent(str(error)) from None
     summary = f"It answered {answer.status}{f': {answer.reason}' if answer.reason else '.'}"
     if 200 <= answer.status < 300:

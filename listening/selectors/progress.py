@@ -1,6 +1,6 @@
-"""How far a study is: sessions by status, places filled, traps passed, blocks, checks failed.
+"""Progress of a study: sessions by status, slots filled, traps passed, blocks, checks failed.
 
-Everybody who watches a study gets one aggregate from the cache, made at most once a second.
+All who watch a study share one cached aggregate, which is made at most once a second.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from listening.methods.paired import AT_CLAIM
 from listening.models import Block, Criterion, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
 
-SESSIONS = f"""
+SESSION_COUNTS_SQL = f"""
 SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
 WHERE s.study_id = %s AND NOT s.pilot GROUP BY shown
 """
 # How often each stimulus (versus another, where one is compared) is planned in a task, and filled.
 # Of what a stop rule has stopped, only what was rated.
-PLANNED = """
+PLANNED_SQL = """
 SELECT p.stimulus_id, p.versus_id, x.condition_id, v.condition_id, p.planned
 FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot s
     WHERE task_id = %(task)s AND others = '{}' AND (NOT is_stopped OR EXISTS (
@@ -55,15 +55,16 @@ FROM (SELECT stimulus_id, versus_id, count(*) AS planned FROM listening_slot s
 JOIN listening_stimulus x ON x.id = p.stimulus_id
 LEFT JOIN listening_stimulus v ON v.id = p.versus_id
 """
-COUNTING = "listening_rating WHERE criterion_id = ANY(%(criteria)s) AND counts"
-ONCE = f"(SELECT DISTINCT slot_id, stimulus_id FROM {COUNTING}) AS q"  # a slot has several criteria
-FILLED = "SELECT stimulus_id, NULL, count(*) FROM {rated} GROUP BY 1"
-FILLED_VERSUS = """
+RATINGS_SQL = "listening_rating WHERE criterion_id = ANY(%(criteria)s) AND counts"
+# A slot has a rating for each criterion.
+RATED_ONCE_SQL = f"(SELECT DISTINCT slot_id, stimulus_id FROM {RATINGS_SQL}) AS q"
+FILLED_SQL = "SELECT stimulus_id, NULL, count(*) FROM {rated} GROUP BY 1"
+FILLED_VERSUS_SQL = """
 SELECT q.stimulus_id, CASE WHEN s.others = '{{}}' THEN s.versus_id END, count(*)
 FROM (SELECT slot_id, stimulus_id FROM {rated}) q JOIN listening_slot s ON s.id = q.slot_id
 GROUP BY 1, 2
 """
-BY_CONDITION = """
+BY_CONDITION_SQL = """
 SELECT concat_ws(' ~ ', co.key, vc.key), concat_ws(' ~ ', coalesce(nullif(co.label, ''),
     co.key), coalesce(nullif(vc.label, ''), vc.key)), p.planned, p.filled
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
@@ -73,15 +74,15 @@ LEFT JOIN listening_condition vc ON vc.id = p.versus_id
 ORDER BY 1
 """
 PLAN_KEPT_S = 30 * 86_400
-BLOCKS = (
+BLOCKS_SQL = (
     "SELECT task_id, state, count(*) FROM listening_block WHERE task_id = ANY(%s) GROUP BY 1, 2"
 )
-TRAPS = f"""
+TRAPS_SQL = f"""
 SELECT task_id, trap, count(*), count(*) FILTER (WHERE trap_passed) FROM listening_trial
 WHERE task_id = ANY(%s) AND trap NOT IN ('', %s) AND {ANSWERED}
 GROUP BY 1, 2 ORDER BY 1, 2
 """
-CHECKED = """
+CHECK_COUNTS_SQL = """
 SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
     count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
     count(*) FILTER (WHERE c.screened) AS screened
@@ -93,16 +94,16 @@ FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
     WHERE s.study_id = %(study)s AND NOT s.pilot) c
 GROUP BY 1
 """
-ASKED = """
+QUESTIONNAIRE_COUNTS_SQL = """
 SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
         AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
 FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
     split_part(k.kept, '@', 1) AS e(key)
 WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
 """
-FEWEST_RATERS = f"""
+FEWEST_RATERS_SQL = f"""
 SELECT min(n) FROM (SELECT count(DISTINCT z.rater_id) AS n FROM (
-    SELECT DISTINCT trial_id, stimulus_id FROM {COUNTING}) r
+    SELECT DISTINCT trial_id, stimulus_id FROM {RATINGS_SQL}) r
     JOIN listening_trial t ON t.id = r.trial_id JOIN listening_session z ON z.id = t.session_id
     JOIN listening_stimulus x ON x.id = r.stimulus_id GROUP BY x.condition_id) c
 """
@@ -160,13 +161,13 @@ def study_progress(study: str) -> StudyProgress:
         criteria[task_id].append(pk)
     sessions = dict.fromkeys((*Session.Status.values, "simulated"), 0)
     with connection.cursor() as cursor:
-        cursor.execute(SESSIONS, [row.pk])
+        cursor.execute(SESSION_COUNTS_SQL, [row.pk])
         for shown, count, simulated in cursor.fetchall():
             sessions[shown] += count
             sessions["simulated"] += simulated
-        cursor.execute(BLOCKS, [ids])
+        cursor.execute(BLOCKS_SQL, [ids])
         blocks = cursor.fetchall()
-        cursor.execute(TRAPS, [ids, TRAINING])
+        cursor.execute(TRAPS_SQL, [ids, TRAINING])
         traps = cursor.fetchall()
     names = {state.value: state.name.lower() for state in Block.State}
     progress: list[TaskProgress] = []
@@ -211,11 +212,11 @@ def _conditions(task: Task, criteria: list[int], blocks: int) -> list[ConditionP
     sums: dict[tuple[int, int | None], list[int]] = defaultdict(lambda: [0, 0])
     for planned in plan:
         both = sums[planned.condition_id, planned.versus_condition_id]
-        both[0] += planned.places
+        both[0] += planned.slots
         both[1] += filled.get((planned.stimulus_id, planned.versus_id), 0)
     rows = [(*pair, *both) for pair, both in sums.items()]
     with connection.cursor() as cursor:
-        cursor.execute(BY_CONDITION, [list(column) for column in zip(*rows, strict=True)])
+        cursor.execute(BY_CONDITION_SQL, [list(column) for column in zip(*rows, strict=True)])
         return [
             ConditionProgress(condition=key, label=label or key, planned=of, rated=rated)
             for key, label, of, rated in cursor.fetchall()
@@ -227,18 +228,18 @@ def _fewest_raters(task: Task, criteria: list[int], conditions: list[ConditionPr
     if not task.min_raters or not all(each["rated"] for each in conditions):
         return 0
     with connection.cursor() as cursor:
-        cursor.execute(FEWEST_RATERS, {"criteria": criteria})
+        cursor.execute(FEWEST_RATERS_SQL, {"criteria": criteria})
         return cursor.fetchone()[0] or 0
 
 
 class Planned(NamedTuple):
-    """How many places of a plan are a stimulus's, maybe versus another."""
+    """How many slots of a plan are for a stimulus, maybe versus another."""
 
     stimulus_id: int
     versus_id: int | None
     condition_id: int
     versus_condition_id: int | None
-    places: int
+    slots: int
 
 
 def _planned(task: Task, blocks: int) -> list[Planned]:
@@ -256,7 +257,7 @@ def _planned(task: Task, blocks: int) -> list[Planned]:
         plan = None if changes else readable(name)
     if plan is None:
         with connection.cursor() as cursor:
-            cursor.execute(PLANNED, {"task": task.pk})
+            cursor.execute(PLANNED_SQL, {"task": task.pk})
             plan = [Planned(*row) for row in cursor.fetchall()]
         with suppress(RedisError):
             cache.set(name, plan, timeout=PLAN_KEPT_S)
@@ -264,8 +265,8 @@ def _planned(task: Task, blocks: int) -> list[Planned]:
 
 
 def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None], int]:
-    rated = COUNTING if len(criteria) == 1 else ONCE
-    statement = (FILLED_VERSUS if versus else FILLED).format(rated=rated)
+    rated = RATINGS_SQL if len(criteria) == 1 else RATED_ONCE_SQL
+    statement = (FILLED_VERSUS_SQL if versus else FILLED_SQL).format(rated=rated)
     with connection.cursor() as cursor:
         cursor.execute(statement, {"criteria": criteria})
         return {(stimulus, other): count for stimulus, other, count in cursor.fetchall()}
@@ -273,12 +274,12 @@ def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None]
 
 def check_counts(study: int) -> dict[str, Any]:
     """Check -> sessions that passed, failed and went on, and were screened out."""
-    return {row.key: row for row in rows_of(CHECKED, study=study)}
+    return {row.key: row for row in rows_of(CHECK_COUNTS_SQL, study=study)}
 
 
 def questionnaire_counts(study: int) -> dict[str, Any]:
     """Questionnaire -> sessions that answered, and that its answers screened out."""
-    return {row.key: row for row in rows_of(ASKED, study=study)}
+    return {row.key: row for row in rows_of(QUESTIONNAIRE_COUNTS_SQL, study=study)}
 
 
 def odds_of_traps(task: Task, plan: TrapPlan) -> tuple[TrapOdds | None, str]:
@@ -316,10 +317,10 @@ def page_progress(
 def page_progress(
     study: str, *, max_age_s: float = 0.0, patience: Patience | None = None
 ) -> dict[str, Any] | None:
-    """The aggregate for a page, which is served without the cache when that is away.
+    """Return the aggregate for a page, counted anew where the cache cannot be reached.
 
-    One that took long is shown as it was kept, while a worker makes it anew; None is only given to
-    who has no patience left.
+    A slow one is shown as it was cached while a worker counts again. None: the caller's patience
+    has run out.
     """
     try:
         cached: Snapshot | None = cache.get(_name(study))
@@ -345,7 +346,7 @@ def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
     lock = f"{name}/lock"
     mine = claim(lock, LOCKED_S)
     if cached and not mine:
-        return cached  # somebody else is at it
+        return cached  # another process is counting
     try:
         fresh = _snapshot(study)
         cache.set(name, fresh, timeout=LIFETIME_S)
@@ -382,10 +383,9 @@ def _snapshot(study: str) -> Snapshot:
 
 
 def forget_progress(study: str) -> None:
-    """After a change that the researcher made: the next look counts again.
+    """Drop the cached progress after a researcher's change, so that it is counted again.
 
-    Where that takes long, pages show the counts of before with the state of now until a worker has
-    counted.
+    Where counting is slow, pages show the old counts with the new state until a worker has counted.
     """
     with suppress(RedisError):
         cached: Snapshot | None = cache.get(_name(study))

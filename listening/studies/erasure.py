@@ -1,7 +1,4 @@
-"""Personal data of raters, erased on a date: ratings stay, nothing that names a rater does.
-
-A study's retention rule gives the date, and what stands against it.
-"""
+"""Erasing raters' personal data on the date of a study's retention rule; ratings stay."""
 
 from __future__ import annotations
 
@@ -38,8 +35,8 @@ from listening.sessions.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
 from listening.studies.findings import StudyError
 
 MOST_DAYS = 36_500
-GOING_ON = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet
-MARKS = (  # of a session: where it came from, and in what it was heard
+PENDING = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet
+SESSION_MARKS = (  # of a session: where it came from, and in what it was heard
     *("prolific_session", "prolific_study", "external_session", "external_project"),
     *("origin", "browser_of", "device", "agent"),
 )
@@ -101,7 +98,7 @@ def erasure_date(study: Study) -> datetime | None:
 
 
 def why_not_erased(study: Study) -> str:
-    """What stands against erasing now, with the way out; "" where nothing does."""
+    """Return why the study cannot be erased now and what to do; "" where it can."""
     if study.state != Study.State.CLOSED:
         return f"The study “{study.key}” is {study.state}. Close it first."
     held = Block.objects.filter(
@@ -111,17 +108,17 @@ def why_not_erased(study: Study) -> str:
     if listening:
         who = "1 rater is" if listening == 1 else f"{listening} raters are"
         return f"{who} still in progress. Wait until they finish or their leases expire."
-    return _owed(study)
+    return _pending_payments(study)
 
 
-def _owed(study: Study) -> str:
+def _pending_payments(study: Study) -> str:
     """Money that may still have to reach people, for which their ids are needed."""
     page = "Resolve this under Recruiting and payments. Payments stay in the ledger."
     unsure = (Recruitment.State.SENDING, Recruitment.State.PUBLISHING)
     if study.recruitments.filter(state__in=unsure).exists():
         return f"Whether a study was published at Prolific is not known yet. {page}"
     in_doubt = Q(status="TIMED-OUT", session__status=Session.Status.FINISHED)
-    waiting = Submission.objects.filter(Q(status__in=GOING_ON) | in_doubt, recruitment__study=study)
+    waiting = Submission.objects.filter(Q(status__in=PENDING) | in_doubt, recruitment__study=study)
     bonuses = Bonus.objects.filter(submission__recruitment__study=study, paid_at=None)
     batches = BonusBatch.objects.filter(recruitment__study=study, state=BonusBatch.State.PAYING)
     if count := waiting.count():
@@ -146,11 +143,11 @@ def change_rule(study: Study, rule: Rule, *, by: str = COMMAND_LINE) -> bool:
         if old == rule:
             return False
         if row.erased_at is not None:
-            raise StudyError("It is erased already. Nothing was changed.")
+            raise StudyError("This study is already erased. Nothing was changed.")
         if is_looser(rule, old) and Session.objects.filter(study=row, pilot=False).exists():
             raise StudyError(
-                f"Raters were told: {old}. For them it can only become earlier, or take the "
-                "reasons along. Nothing was changed; a copy as the next version can have another."
+                f"Raters were told: {old}. Choose an earlier date or include the justifications, "
+                "or set another rule in a new version. Nothing was changed."
             )
         row.erase_after_days, row.erase_on, row.erase_reasons = rule.days, rule.on, rule.reasons
         row.save(update_fields=["erase_after_days", "erase_on", "erase_reasons"])
@@ -245,7 +242,8 @@ class _Parts:
         self.named = Rater.objects.filter(named, pk__in=self.sessions.values("rater"))
         others = Session.objects.exclude(study=study).filter(study__erased_at__isnull=True)
         self.raters = self.named.exclude(pk__in=others.values("rater"))
-        self.places = Submission.objects.filter(recruitment__study=study).exclude(participant="")
+        submissions = Submission.objects.filter(recruitment__study=study)
+        self.submissions = submissions.exclude(participant="")
         self.answered = self._answered()
 
     @property
@@ -256,7 +254,7 @@ class _Parts:
     @property
     def marked(self) -> QuerySet[Session]:
         marks = Q()
-        for name in MARKS:
+        for name in SESSION_MARKS:
             marks |= ~Q(**{name: ""})
         return self.sessions.filter(marks)
 
@@ -271,7 +269,7 @@ class _Parts:
             answers_in_words=sum(count for _, count in self.answered),
             reasons=self.reasons.count(),
             invitations=Invitation.objects.filter(study=self.study).count(),
-            submissions=self.places.count(),
+            submissions=self.submissions.count(),
         )
 
     def _trials(self, statement: str) -> list[Any]:
@@ -294,7 +292,7 @@ class _Parts:
         return [(row, count) for row, count in counted if count]
 
     def erase(self) -> None:
-        self.marked.update(**dict.fromkeys(MARKS, ""))
+        self.marked.update(**dict.fromkeys(SESSION_MARKS, ""))
         self._trials(ERASE_PLAYBACK)
         self.sessions.exclude(comment="").update(comment="")
         rows = [row for row, _ in self.answered]
@@ -305,10 +303,11 @@ class _Parts:
             forget_notes(self.study)
         self.reasons.delete()
         Invitation.objects.filter(study=self.study).delete()
-        HookEvent.objects.filter(resource__in=[place.prolific_id for place in self.places]).delete()
-        for place in self.places:
-            place.prolific_id, place.participant, place.code = f"erased {place.pk}", "", ""
-            place.save(update_fields=["prolific_id", "participant", "code"])
+        prolific_ids = [each.prolific_id for each in self.submissions]
+        HookEvent.objects.filter(resource__in=prolific_ids).delete()
+        for each in self.submissions:
+            each.prolific_id, each.participant, each.code = f"erased {each.pk}", "", ""
+            each.save(update_fields=["prolific_id", "participant", "code"])
         BonusBatch.objects.filter(recruitment__study=self.study).update(before={})
 
 
@@ -324,7 +323,7 @@ def _without_words(questionnaires: dict[str, Any], words: dict[str, set[str]]) -
 
 
 def erase_due_studies() -> list[str]:
-    """What the clock says, once a day; what cannot be yet is tried again, and the pages say why."""
+    """Erase the studies that are due; a daily job, which tries again where one cannot be yet."""
     done = []
     for study in due_studies():
         try:

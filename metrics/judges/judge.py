@@ -1,4 +1,4 @@
-"""What the judges of the suite share: parameters, parts of a clip, repeats, one score a clip."""
+"""Base classes of judges: parameters, the parts of a clip, repeats, and one score per clip."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Judge(Metric):
         return rubric(self.parameters.rubric)
 
     def load(self, device: str = "cpu") -> None:
-        """Connect to the configured server; weights.Unavailable names the setting that lacks."""
+        """Connect to the configured server; weights.Unavailable names a missing setting."""
         super().load(device)
         self.client = self.client_made(required_endpoint(self.parameters.model))
         self.weights = {f"{self.rubric.name}.toml": self.rubric.sha256}
@@ -208,7 +208,7 @@ def mean_or_none(values: Sequence[float | None]) -> float | None:
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Raise a ParameterError when `given` is no number from low to high."""
+    """Raise a ParameterError when ``value`` is not a number from ``low`` to ``high``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ParameterError(f"{name} is {value!r}, but it must be a number")
     if not low <= value <= high:

@@ -12,11 +12,11 @@ from analysis.corpus.audio_checks import read_audio
 from analysis.corpus.clips import Corpus
 from analysis.corpus.corpus_report import check_corpus
 from analysis.corpus.fingerprint import (
-    MOST_DIFFERENT,
+    BIT_ERROR_BOUND,
     RATE_HZ,
     Fingerprint,
-    bound,
     fingerprint,
+    max_bit_error_rate,
     same_recordings,
 )
 from analysis.corpus.sources import read_corpus
@@ -119,8 +119,8 @@ def test_no_two_different_recordings_of_the_demo_match_by_chance():
 
 def test_a_short_overlap_must_be_more_alike():
     """Unrelated bits differ in one half; the deviation of their share is that of the paper."""
-    assert bound(10_000) == MOST_DIFFERENT
-    assert bound(50) == pytest.approx(0.5 - 10 * 3 / (2 * np.sqrt(32 * 50)))
+    assert max_bit_error_rate(10_000) == BIT_ERROR_BOUND
+    assert max_bit_error_rate(50) == pytest.approx(0.5 - 10 * 3 / (2 * np.sqrt(32 * 50)))
     rng = np.random.default_rng(1)
     noise = [fingerprint(rng.normal(size=RATE_HZ * 3).astype(np.float32)) for _ in range(2)]
     differ = np.bitwise_count(noise[0].words ^ noise[1].words).mean() / 32

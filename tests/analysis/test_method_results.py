@@ -140,6 +140,7 @@ def place(row: dict[str, Any]) -> str:
 )
 def test_the_results_of_a_method_are_what_raters_said(key: str, tmp_path: Any) -> None:
     """With the answer alone: whole reports are read in test_places_agree.py."""
+    assert key in MEANS, "add its answers to label_of and its means to MEANS"
     study = a_study(key)
     rate(study)
     table = from_study(study.key)

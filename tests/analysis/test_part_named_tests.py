@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from analysis.ratings.table import from_csv
-from analysis.report.parts.named_tests import OF_ALL, PAIRED, NamedTests
+from analysis.report.parts.named_tests import OMNIBUS_TESTS, PAIR_TESTS, NamedTests
 from analysis.statistics.options import Options
 from tests.analysis.reference import (
     DATA,
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("answer_alone")
 
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
 QUICK = Options(replicates=100, parts=("named_tests",))
-HEADINGS = {(test, unit): heading for test, unit, heading in PAIRED}
+HEADINGS = {(test, unit): heading for test, unit, heading in PAIR_TESTS}
 
 
 def isolation():
@@ -123,7 +123,7 @@ def test_the_clustered_test_stands_beside_the_named_ones(both):
 def test_all_conditions_at_once_are_rs():
     rows = all_at_once(shown_of("mos_s1"))
     told = expected("mos_s1")
-    assert len(rows) == len(OF_ALL)
+    assert len(rows) == len(OMNIBUS_TESTS)
     kruskal, friedman = rows["Kruskal-Wallis test", "ratings"], rows["Friedman test", "items"]
     assert kruskal["statistic"] == pytest.approx(told["kruskal_isolation"]["H"], **CLOSE)
     wanted = told["friedman_text_means_isolation"]

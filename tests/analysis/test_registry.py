@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.ratings.estimands import estimand_of_method
+from analysis.report.part import Part
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from listening.methods import Method
 from tests.analysis.reference import edge, rows_of
@@ -65,6 +66,12 @@ def test_an_estimator_survives_little_data_without_nan(key, name):
 @pytest.mark.parametrize("key", KEYS)
 def test_an_estimator_has_a_heading_in_the_documentation(key):
     assert f"\n## {key}\n" in DOCS.read_text("utf-8")
+
+
+def test_a_part_of_a_report_is_in_the_documentation():
+    section = DOCS.read_text("utf-8").partition("## Parts of a report")[2]
+    named = {key for key in Part.registry if f"\n### {key}\n" in section or f"`{key}`" in section}
+    assert set(Part.registry) - named == set(), "name them under Parts of a report"
 
 
 def test_two_estimators_cannot_have_one_key():

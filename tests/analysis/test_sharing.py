@@ -11,9 +11,9 @@ from django.utils import timezone
 from analysis.models import AnalysisRun, ResultsLink
 from analysis.report.catalogue import catalogue
 from analysis.report.shared_report import (
-    OF_NOBODY,
-    OF_RATERS,
-    OF_WORDS,
+    COMMENT_PARTS,
+    RATER_PARTS,
+    SYSTEM_PARTS,
     Private,
     held_back,
     shared_report,
@@ -68,9 +68,9 @@ def read(path, **given):
 
 
 def test_every_part_of_a_report_is_decided_on():
-    decided = OF_NOBODY | OF_RATERS | OF_WORDS
-    assert set(catalogue()) == decided
-    assert len(decided) == len(OF_NOBODY) + len(OF_RATERS) + len(OF_WORDS)
+    decided = SYSTEM_PARTS | RATER_PARTS | COMMENT_PARTS
+    assert set(catalogue()) == decided, "decide in analysis/report/shared_report.py"
+    assert len(decided) == len(SYSTEM_PARTS) + len(RATER_PARTS) + len(COMMENT_PARTS)
 
 
 @pytest.mark.slow

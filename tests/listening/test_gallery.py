@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from listening.web.researcher.preview_studies import (
     GALLERY,
     FolderSource,
     StoredSource,
+    _tasks_without_example,
     demo_folder,
     example,
     shown_presets,
@@ -126,13 +128,22 @@ def test_the_gallery_shows_every_method_check_questionnaire_and_preset(researche
         ("questionnaire", READY_MADE),
         ("preset", PRESETS),
     ):
-        assert {key for key in keys if f'id="{part}-{key}"' in page} == set(keys)
+        assert [key for key in keys if f'id="{part}-{key}"' not in page] == []
     for key in METHODS:
-        assert gallery_url(task=key) in page
+        assert gallery_url(task=key) in page, f"add a task {key} to demo/gallery/study.toml"
         assert Method.registry[key].standard.split(":")[0].split("'")[0] in page
     for key in PRESETS:
         assert f"/preview/examples/{key}/" in page
         assert f"new_study {key} my-study" in page
+
+
+def test_a_method_without_an_example_gets_one_with_the_clips_of_the_first() -> None:
+    source = example(GALLERY)
+    assert source is not None
+    others = tuple(task for task in source.file.tasks if task.method not in ("p835", "rank"))
+    added = list(_tasks_without_example(replace(source.file, tasks=others)))
+    assert [task.key for task in added] == ["p835", "rank"]
+    assert [criterion.key for criterion in added[0].criteria] == ["signal", "background", "overall"]
 
 
 def test_a_preset_is_named_beside_the_methods_that_it_uses(researcher: Client) -> None:

@@ -19,6 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as gettext_of
 from django.utils.translation import ngettext
 
+from listening.checks import Check
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import (
     direction,
@@ -26,6 +27,7 @@ from listening.common.languages import (
     page_words,
     unchecked_translations,
 )
+from listening.methods import Method, method_named
 from listening.models import Study
 from tests import catalogue
 from tests.factories import ATT_TRAPS, arrive, current, make_study, make_user
@@ -52,6 +54,26 @@ each_locale = pytest.mark.parametrize("locale", catalogue.LOCALES)
 @each_locale
 def test_every_sentence_for_raters_is_translated(locale):
     assert catalogue.untranslated(locale) == [], "translate them: python -m tests.catalogue"
+
+
+@pytest.mark.slow
+def test_the_texts_of_methods_and_checks_are_translated():
+    texts = {}
+    for key in Method.registry:
+        method = method_named(key)
+        steps = method.scale({"choices": ["1", "2"]} if key == "free_choice" else {}).steps
+        questions = [question for _, question, _ in method.default_criteria]
+        texts[key] = [method.default_question, *questions, *(step.text for step in steps)]
+    for key, check in Check.registry.items():
+        answers = [option.text for option in check.options]
+        texts[key] = [check.title, check.text, check.question, *answers]
+    known = {text for said in catalogue.sentences() for text in catalogue.forms(said)}
+    unmarked = {
+        key: rest
+        for key, mine in texts.items()
+        if (rest := {text for text in mine if re.search("[a-z]", text)} - known)
+    }
+    assert unmarked == {}, "put them into gettext_noop, then run python -m tests.catalogue"
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ import pytest
 
 from listening.design.studyfile.fit import WatchedOptions
 from listening.design.studyfile.schema import Options
-from listening.methods import Method, Scale, StimulusRef, method_named, phonemes
+from listening.design.studyfile.study_toml import default_criteria
+from listening.methods import Estimand, Method, Scale, StimulusRef, method_named, phonemes
 from listening.methods.item_groups import ItemsError
 from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
 
@@ -601,3 +602,13 @@ def test_items_with_two_clips_have_no_best_worst_screen() -> None:
     stimuli = [StimulusRef(k, 1, name) for k, name in enumerate("ab")]
     with pytest.raises(ItemsError, match="1 of 1 items has fewer than 3 clips"):
         list(method_named("best_worst").trials(stimuli, {}))
+
+
+def test_a_method_without_criteria_asks_one_that_is_named_as_its_estimand() -> None:
+    class Clarity(Method):
+        estimand = Estimand("clarity", "Clarity", "the mean clarity", "Clarity: 7 clear")
+        default_question = "How clear is this speech?"
+
+    (criterion,) = default_criteria(Clarity(), {})
+    assert (criterion.key, criterion.question) == ("clarity", "How clear is this speech?")
+    assert [c.key for c in default_criteria(method_named("mos"), {})] == ["naturalness"]

@@ -17,7 +17,7 @@ from listening.models import (
     StudyEvent,
     Subscription,
 )
-from listening.notifications import channels, outward, posting, sending, watching
+from listening.notifications import channels, posting, sending, watching, webhook_urls
 from listening.notifications.kinds import KINDS
 from tests.factories import make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
@@ -122,10 +122,10 @@ def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
 )
 def test_no_message_goes_into_a_private_network(address, monkeypatch):
     found = [(2, 1, 6, "", ("93.184.215.14", 443)), (2, 1, 6, "", (address, 443))]
-    monkeypatch.setattr(outward.socket, "getaddrinfo", lambda *a, **k: found)
-    with pytest.raises(outward.NotAllowed):
-        outward.addresses_of("example.org", 443)
-    with pytest.raises(outward.NotAllowed, match="private network"):
+    monkeypatch.setattr(webhook_urls.socket, "getaddrinfo", lambda *a, **k: found)
+    with pytest.raises(webhook_urls.NotAllowed):
+        webhook_urls.addresses_of("example.org", 443)
+    with pytest.raises(webhook_urls.NotAllowed, match="private network"):
         posting.post("https://example.org/hook", b"{}", {})
 
 
@@ -134,7 +134,7 @@ def test_no_message_goes_into_a_private_network(address, monkeypatch):
     ["8.8.8.8", "2001:4860:4860::8888", "64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"],
 )
 def test_messages_go_to_addresses_that_are_reached_from_anywhere(address):
-    assert outward.is_allowed(address)
+    assert webhook_urls.is_allowed(address)
 
 
 @pytest.mark.medium
@@ -146,13 +146,13 @@ def test_a_name_that_leads_elsewhere_the_second_time_leads_nowhere(receiver, mon
         asked.append(host)
         return [(2, 1, 6, "", ("127.0.0.1", receiver.server_port))]
 
-    monkeypatch.setattr(outward.socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(webhook_urls.socket, "getaddrinfo", look_up)
     assert posting.post(f"http://rebind.example:{receiver.server_port}/", b"{}", {}).status == 204
     assert asked[0] == "rebind.example"
     assert set(asked[1:]) <= {"127.0.0.1"}
     assert receiver.came[0][0]["host"] == f"rebind.example:{receiver.server_port}"
     settings.EARNEST_WEBHOOK_NETWORKS = ()
-    with pytest.raises(outward.NotAllowed):
+    with pytest.raises(webhook_urls.NotAllowed):
         posting.post(receiver.url, b"{}", {})
 
 
@@ -243,7 +243,7 @@ def test_an_address_that_is_not_called_is_refused_with_the_way_out(address, word
 
 def test_who_answers_drop_by_drop_is_not_waited_for(settings, monkeypatch):
     settings.EARNEST_WEBHOOK_NETWORKS = (ip_network("127.0.0.1/32"),)
-    monkeypatch.setattr(outward, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(webhook_urls, "TIMEOUT_S", 0.3)
     over = Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -254,7 +254,7 @@ def test_who_answers_drop_by_drop_is_not_waited_for(settings, monkeypatch):
                     connection.sendall(b"H")
 
         Thread(target=drip, daemon=True).start()
-        with pytest.raises(outward.NotReached):
+        with pytest.raises(webhook_urls.NotReached):
             posting.post(f"http://127.0.0.1:{server.getsockname()[1]}/", b"{}", {})
         over.set()
 
@@ -264,7 +264,7 @@ def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver,
     channel_to(receiver.url)
     fill(study)
     watching.watch()
-    monkeypatch.setattr(outward, "headers", lambda *args: 1 / 0)
+    monkeypatch.setattr(webhook_urls, "headers", lambda *args: 1 / 0)
     assert tell() == ["waiting"]
     assert Delivery.objects.get().answer == "It broke here (ZeroDivisionError)."
 

@@ -6,35 +6,52 @@ from pathlib import Path
 import pytest
 
 from listening.audio import probe
+from listening.checks import Check, check_named
+from listening.checks.check import names_of
 from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.design.questionnaires import READY_MADE
 from listening.design.settings import form_named
 from listening.design.studyfile import Limits, fit, schema, stimuli_csv, values
 from listening.design.studyfile.archive import FROM_THE_WEB
 from listening.methods import Method
-from tools import study_tables
+from listening.selectors import SessionRow
+from tools import doc_tables
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GUIDE = (DOCS / "study-folder.md").read_text("utf-8")
+METHODS = (DOCS / "methods.md").read_text("utf-8")
+COLUMNS = (DOCS / "files-and-columns.md").read_text("utf-8")
 
 
 @pytest.mark.medium
-def test_every_field_is_in_the_guide() -> None:
-    """The tables are made from the schema; what they leave out stands in a sentence."""
-    assert study_tables.rewrite_page(GUIDE) == GUIDE, "python -m tools.study_tables writes them"
+def test_every_field_is_in_the_guides() -> None:
+    """The tables are made from the schema; what they leave out stands in a sentence.
+
+    Options are in the guide of methods.
+    """
+    guides = GUIDE + METHODS
     for path, table in schema.TABLES.items():
         for field in table.model_fields:
             words = (
                 rf"`(\[*(study|tasks|questionnaires|tasks\.traps)\.)?{field}\]*[`.]|[.[]{field}\]"
             )
-            assert re.search(words, GUIDE) or f"{field} = " in GUIDE, f"{path}.{field}"
+            assert re.search(words, guides) or f"{field} = " in guides, f"{path}.{field}"
     for column in stimuli_csv.COLUMNS:
         assert f"`{column}`" in GUIDE
 
 
-@pytest.mark.parametrize("key", sorted(Method.registry))
-def test_every_method_is_in_the_guide(key: str) -> None:
-    assert f'`"{key}"`' in GUIDE
-    assert f"| `{key}` |" in GUIDE
+@pytest.mark.medium
+@pytest.mark.parametrize("page", doc_tables.PAGES)
+def test_tables_are_those_of_the_code(page: str) -> None:
+    text = (doc_tables.ROOT / page).read_text("utf-8")
+    assert doc_tables.MARK.search(text)
+    assert doc_tables.rewrite_page(text) == text, "run python -m tools.doc_tables"
+
+
+@pytest.mark.parametrize("key", sorted([*Method.registry, *Check.registry]))
+def test_every_method_and_check_is_in_the_guide(key: str) -> None:
+    assert re.search(f"^###? `{key}`", METHODS, re.M), "add a heading to docs/methods.md"
+    assert f"\n| `{key}` |" in METHODS or key == "volume", "add a row to docs/methods.md"
 
 
 @pytest.mark.parametrize("name", sorted(READY_MADE))
@@ -74,3 +91,19 @@ def test_the_names_of_long_form_conditions_in_the_guide_can_be_made() -> None:
     assert len(names) >= 12
     assert {form_named(name).setting for name in names} == {"isolation", "paragraph", "context"}
     assert f"at most {schema.LONGEST_GAP_S} |" in section
+
+
+@pytest.mark.parametrize("key", sorted(Check.registry))
+def test_every_setting_of_a_check_has_its_line(key: str) -> None:
+    settings = GUIDE.partition("**`[[study.checks]]`**")[2].partition("### [[conditions]]")[0]
+    for name in names_of(check_named(key)):
+        assert f"`{name}`" in settings
+
+
+def test_every_column_of_sessions_csv_has_its_line() -> None:
+    table = COLUMNS.partition("## sessions.csv")[2]
+    for name in SessionRow.__annotations__:
+        if name not in ("checks", "answers"):
+            assert f"`{name}`" in table, name
+    assert "`check_KEY_passed`" in table
+    assert "`question_QUESTIONNAIRE_KEY`" in table

@@ -1,4 +1,4 @@
-"""The tests that papers use, by name, beside the one that lets raters and items both vary."""
+"""Conventional significance tests, next to the one that lets raters and items both vary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from analysis.statistics.comparisons.tests_by_name import (
 )
 
 MOST_PAIRS = 300
-PAIRED = (  # test, unit, heading
+PAIR_TESTS = (  # test, unit, heading
     ("welch", RATINGS, "Welch t"),
     ("student", RATINGS, "Student t"),
     ("mann_whitney", RATINGS, "Mann-Whitney"),
@@ -42,7 +42,7 @@ PAIRED = (  # test, unit, heading
     ("wilcoxon", "raters", "Wilcoxon, raters"),
     ("wilcoxon", "items", "Wilcoxon, items"),
 )
-OF_ALL = (
+OMNIBUS_TESTS = (
     ("anova", RATINGS),
     ("kruskal", RATINGS),
     ("friedman", "raters"),
@@ -50,7 +50,7 @@ OF_ALL = (
     ("rm_anova", "raters"),
     ("rm_anova", "items"),
 )
-NOTHING = "no task has two conditions that were rated one by one: there is nothing to test"
+NOTHING_TO_TEST = "no task has two conditions that were rated one by one: there is nothing to test"
 CLUSTERED = "clustered"
 QUOTE = "The clustered t lets raters and items both vary and is the one to quote."
 PAIRS_NOTE = (
@@ -68,7 +68,7 @@ METHOD = (
     f"their p adjusted by {cite_author('holm1979')}. Those over ratings take ratings as "
     "independent; those over rater means or item means take the items, or the raters, as given."
 )
-OF_EFFECTS = (
+EFFECT_COLUMNS = (
     Column("effect", "Effect"),
     Column("f", "F", "number", 2),
     Column("df", "df", "number", 0),
@@ -110,7 +110,7 @@ class NamedTests(Part):
     def make(self, inputs: PartInput) -> Content:
         tested = [each for each in rankings(inputs) if not each.versus and len(each.means) > 1]
         if not tested:
-            raise ValueError(NOTHING)
+            raise ValueError(NOTHING_TO_TEST)
         contents = []
         for place, ranking in enumerate(tested):
             inputs.progress(place / len(tested), ranking.title)
@@ -154,19 +154,19 @@ class _FamilyTests:
         )
 
     def content(self) -> Content:
-        groups = [self._group(test, unit) for test, unit in OF_ALL]
+        groups = [self._omnibus_test(test, unit) for test, unit in OMNIBUS_TESTS]
         tables = [groups_table(groups), *post_hoc_tables(groups), *self._within_table()]
-        sentences = list(self._in_words(groups))
+        sentences = list(self._omnibus_sentence(groups))
         k = len(self.cell.names)
         if k * (k - 1) // 2 <= MOST_PAIRS:
-            named = [each for test in PAIRED for each in self._named(*test)]
-            rows = self._by_pair(named)
-            counts = self._counts(rows)
+            named = [each for test in PAIR_TESTS for each in self._tests_named(*test)]
+            rows = self._pair_rows(named)
+            counts = self._count_rows(rows)
             note = f"Differ: p < {self.alpha:.2g} adjusted over the pairs. {QUOTE}"
             title = "The tests side by side"
             side_by_side = Table.from_rows(CountRow, "side-by-side", title, counts, note=note)
             tables[:1] = [side_by_side, tables[0], self._pairs_table(rows), self._long_table(named)]
-            sentences = [self._compared(counts), *sentences]
+            sentences = [self._comparison_sentence(counts), *sentences]
         else:
             sentences.append(f"{k} conditions make too many pairs to test each by every test.")
         return Content(
@@ -179,23 +179,23 @@ class _FamilyTests:
             methods=[METHOD],
         )
 
-    def _named(self, test: str, unit: str, heading: str) -> Iterator[_NamedTest]:
+    def _tests_named(self, test: str, unit: str, heading: str) -> Iterator[_NamedTest]:
         tests = pair_tests(self.cell, test, unit, level=self.level)
         p_bh = benjamini_hochberg([each.result.p for each in tests])
         for each, p in zip(tests, p_bh, strict=True):
             yield _NamedTest(f"{test}_{unit}", heading, each, p)
 
-    def _by_pair(self, named: Sequence[_NamedTest]) -> list[dict[str, Any]]:
+    def _pair_rows(self, named: Sequence[_NamedTest]) -> list[dict[str, Any]]:
         """A row per pair: the clustered test, and Holm's p of every named one."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for each in named:
             pair = each.test.condition, each.test.versus
-            row = rows.setdefault(pair, self._clustered(*pair))
+            row = rows.setdefault(pair, self._clustered_row(*pair))
             row[f"{each.key}_p"] = each.test.result.p
             row[f"{each.key}_p_holm"] = each.test.p_adjusted
         return list(rows.values())
 
-    def _clustered(self, condition: str, versus: str) -> dict[str, Any]:
+    def _clustered_row(self, condition: str, versus: str) -> dict[str, Any]:
         difference = self.ranking.between(condition, versus)
         return {
             "condition": condition,
@@ -216,7 +216,7 @@ class _FamilyTests:
             Column("difference", "Difference", "number", decimals, sign=True),
             Column("difference", interval, "interval", decimals),
             Column(f"{CLUSTERED}_p_holm", "Clustered t", "p"),
-            *(Column(f"{test}_{unit}_p_holm", head, "p") for test, unit, head in PAIRED),
+            *(Column(f"{test}_{unit}_p_holm", head, "p") for test, unit, head in PAIR_TESTS),
         ]
         title = "Pairs, adjusted p by each test"
         return Table("pairs", title, columns, rows, PAIRS_NOTE, folded=True)
@@ -225,7 +225,7 @@ class _FamilyTests:
         rows = []
         for each in named:
             row = each.test.row()
-            takes = {"p_bh": each.p_bh, "takes": TAKES[row.pop("unit")]}
+            takes = {"p_bh": each.p_bh, "takes": ASSUMPTIONS[row.pop("unit")]}
             del row["warning"]  # what it takes as given says the same
             rows.append({"name": each.heading, **row, **takes})
         columns = [
@@ -248,11 +248,11 @@ class _FamilyTests:
         title = "All pairwise tests"
         return Table("statistics", title, columns, rows, STATISTICS_NOTE, folded=True)
 
-    def _group(self, test: str, unit: str) -> GroupTest:
+    def _omnibus_test(self, test: str, unit: str) -> GroupTest:
         try:
             return group_test(self.cell, test, unit, level=self.level)
         except Undefined as why:
-            empty = group_test(_nothing(self.cell), test, unit, level=self.level)
+            empty = group_test(_empty_cell(self.cell), test, unit, level=self.level)
             return GroupTest(tuple(self.cell.names), replace(empty.result, note=str(why)))
 
     def _within_table(self) -> Iterator[Table]:
@@ -265,9 +265,9 @@ class _FamilyTests:
         note = "Every rater heard every item of every condition. "
         note += f"{warning[:1].upper()}{warning[1:]}."
         title = "Repeated-measures ANOVA, condition and item"
-        yield Table("repeated-measures", title, OF_EFFECTS, rows, note)
+        yield Table("repeated-measures", title, EFFECT_COLUMNS, rows, note)
 
-    def _in_words(self, groups: Sequence[GroupTest]) -> Iterator[str]:
+    def _omnibus_sentence(self, groups: Sequence[GroupTest]) -> Iterator[str]:
         known = [group.result for group in groups if group.result.p is not None]
         clear = [result for result in known if (result.p or 0) < self.alpha]
         if known:
@@ -276,7 +276,7 @@ class _FamilyTests:
                 f"{self.alpha:.2g}."
             )
 
-    def _compared(self, counts: Sequence[CountRow]) -> str:
+    def _comparison_sentence(self, counts: Sequence[CountRow]) -> str:
         """How many pairs differ by the clustered test, and by Welch's only."""
         mine, welch = counts[0], counts[1]
         pairs = counted(mine.pairs, "pair")
@@ -289,7 +289,7 @@ class _FamilyTests:
             return f"{text}."
         return f"{text}: {welch.more} of them only as it takes every rating as independent."
 
-    def _counts(self, rows: Sequence[Mapping[str, Any]]) -> list[CountRow]:
+    def _count_rows(self, rows: Sequence[Mapping[str, Any]]) -> list[CountRow]:
         """For each test: how many pairs differ, and how many otherwise than by the clustered t."""
 
         def clear(key: str) -> set[int]:
@@ -299,7 +299,7 @@ class _FamilyTests:
         rows = [row for row in rows if row["family"]] or rows  # anchors are compared in none
         mine = clear(CLUSTERED)
         every = [(CLUSTERED, "Clustered t", "nothing: raters and items both vary")]
-        every += [(f"{test}_{unit}", heading, TAKES[unit]) for test, unit, heading in PAIRED]
+        every += [(f"{test}_{unit}", head, ASSUMPTIONS[unit]) for test, unit, head in PAIR_TESTS]
         return [
             CountRow(
                 test=heading,
@@ -314,7 +314,7 @@ class _FamilyTests:
         ]
 
 
-def _nothing(cell: Cell) -> Cell:
+def _empty_cell(cell: Cell) -> Cell:
     """The cell without its ratings, whose tests are refused in words."""
     none = slice(0, 0)
     return replace(
@@ -326,17 +326,17 @@ def _nothing(cell: Cell) -> Cell:
     )
 
 
-TAKES = {
+ASSUMPTIONS = {
     RATINGS: "ratings as independent: ignores raters and items",
     "raters": "these items; raters vary",
     "items": "these raters; items vary",
 }
-ALL_NOTE = (
+OMNIBUS_NOTE = (
     "Whether any conditions differ at all; which ones is in the table of pairs. Friedman and "
     "repeated measures use the means of raters, or of items, that have every condition."
 )
 POST_HOC_NOTE = "Dunn's tests follow Kruskal-Wallis; Nemenyi's and Conover's follow Friedman."
-OF_GROUPS = (
+OMNIBUS_COLUMNS = (
     Column("test", "Test"),
     Column("unit", "Over"),
     Column("statistic_name", "Statistic"),
@@ -371,10 +371,10 @@ def groups_table(groups: Sequence[GroupTest]) -> Table:
     for group in groups:
         row, n = group.result.row(), group.result.n
         df = [f"{end:.5g}" for end in (row["df"], row["df2"]) if end is not None]
-        row |= {"degrees": ", ".join(df) or None, "takes": TAKES[row["unit"]]}
+        row |= {"degrees": ", ".join(df) or None, "takes": ASSUMPTIONS[row["unit"]]}
         row["values"] = f"{sum(n)} in {len(n)} groups" if len(n) > 1 else row["n"]
         rows.append(row)
-    return Table("all-at-once", "All conditions at once", OF_GROUPS, rows, ALL_NOTE)
+    return Table("all-at-once", "All conditions at once", OMNIBUS_COLUMNS, rows, OMNIBUS_NOTE)
 
 
 def post_hoc_tables(groups: Sequence[GroupTest]) -> Iterator[Table]:

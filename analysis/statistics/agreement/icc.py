@@ -86,7 +86,7 @@ def intraclass_correlations(
         raise AgreementError(f"level {level} is not between 0 and 1")
     ratings = coded(unit, rater, score)
     complete, note = ratings.complete()
-    why = _squares_unfit(ratings, complete)
+    why = _anova_problem(ratings, complete)
     if why:
         return [_undefined_icc(form, ratings, level, why) for form in FORMS]
     squares = _squares(complete)
@@ -96,7 +96,7 @@ def intraclass_correlations(
     return [_form(form, *numbers[form], squares, level, note) for form in FORMS]
 
 
-def _squares_unfit(ratings: CodedRatings, complete: Floats) -> str:
+def _anova_problem(ratings: CodedRatings, complete: Floats) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:
@@ -134,11 +134,11 @@ def _forms(s: _Squares, level: float) -> dict[str, Form]:
     error = _f_bounds(f_two, n - 1, (n - 1) * (k - 1), level)
     absolute = _absolute_bounds(s, two, level)
     return {
-        "ICC1": (one, *_single(within, k), f_one),
+        "ICC1": (one, *_single_bounds(within, k), f_one),
         "ICC2": (two, *absolute, f_two),
-        "ICC3": (three, *_single(error, k), f_two),
+        "ICC3": (three, *_single_bounds(error, k), f_two),
         "ICC1k": (one_k, *_average_bounds(within), f_one),
-        "ICC2k": (two_k, *(_stepped_up(end, k) for end in absolute), f_two),  # type: ignore[dict-item]
+        "ICC2k": (two_k, *(_spearman_brown(end, k) for end in absolute), f_two),  # type: ignore[dict-item]
         "ICC3k": (three_k, *_average_bounds(error), f_two),
     }
 
@@ -159,7 +159,7 @@ def _f_bounds(f: float | None, df1: int, df2: int, level: float) -> Pair:
     return float(low), float(high)
 
 
-def _single(bounds: Pair, k: int) -> Pair:
+def _single_bounds(bounds: Pair, k: int) -> Pair:
     low, high = bounds
     if low is None or high is None:
         return None, None
@@ -173,7 +173,7 @@ def _average_bounds(bounds: Pair) -> Pair:
     return 1 - 1 / low, 1 - 1 / high
 
 
-def _stepped_up(icc: float | None, k: int) -> float | None:
+def _spearman_brown(icc: float | None, k: int) -> float | None:
     """Spearman-Brown: the reliability of a mean of k, from that of one."""
     below = 1 + (k - 1) * (icc or 0.0)
     return None if icc is None or below == 0 else k * icc / below  # at its lowest it has no end
@@ -241,10 +241,10 @@ def _undefined_icc(
 
 
 WALD = "Wald on the logit, REML information by finite differences"
-_CLOSELY: Any = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 2000}
-_FURTHEST = 1e4  # relative SD
-_STEP = 1e-3
-_EDGE = 1e-7
+_NELDER_MEAD: Any = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 2000}
+_LARGEST_RELATIVE_SD = 1e4
+_LOG_VARIANCE_STEP = 1e-3
+_SMALLEST_VARIANCE_RATIO = 1e-7
 Noise = tuple[float, float]
 
 
@@ -286,7 +286,7 @@ def icc_mixed(
     fit = crossed_reml(ratings)
 
     def bounds_of(value: float, noise: Noise) -> Bounds:
-        return _mixed_bounds(fit, value, noise, level)
+        return _wald_bounds(fit, value, noise, level)
 
     return iccs(ratings, fit, forms, bounds_of, level, WALD)
 
@@ -342,17 +342,17 @@ def crossed_reml(ratings: CodedRatings) -> CrossedVariances:
         model.deviance,
         np.array(start),
         method="L-BFGS-B",
-        bounds=[(0.0, _FURTHEST)] * 2,
+        bounds=[(0.0, _LARGEST_RELATIVE_SD)] * 2,
         options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 500},
     )
     polished = optimize.minimize(
         model.folded_deviance,
         np.asarray(best.x, dtype=np.float64),
         method="Nelder-Mead",
-        options=_CLOSELY,
+        options=_NELDER_MEAD,
     )
     theta = np.abs(polished.x) if polished.fun <= best.fun else best.x
-    theta = np.where(theta < _EDGE**0.5, 0.0, theta)
+    theta = np.where(theta < _SMALLEST_VARIANCE_RATIO**0.5, 0.0, theta)
     residual = model.residual_variance(theta)
     variances = np.array([theta[0] ** 2, theta[1] ** 2, 1.0]) * residual
     return CrossedVariances(
@@ -441,22 +441,22 @@ def unfit(ratings: CodedRatings) -> str:
 
 def _log_covariance(model: _Crossed, variances: Floats) -> Floats | None:
     """2 H^-1, H the second differences of the deviance in the log variances."""
-    if variances.min() <= _EDGE * variances.max():
+    if variances.min() <= _SMALLEST_VARIANCE_RATIO * variances.max():
         return None
-    at, eye = np.log(variances), np.eye(3) * _STEP
+    at, eye = np.log(variances), np.eye(3) * _LOG_VARIANCE_STEP
     f = model.full_deviance
     hessian = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
             corners = f(at + eye[i] + eye[j]) - f(at + eye[i] - eye[j])
             corners -= f(at - eye[i] + eye[j]) - f(at - eye[i] - eye[j])
-            hessian[i, j] = corners / (4 * _STEP**2)
+            hessian[i, j] = corners / (4 * _LOG_VARIANCE_STEP**2)
     if np.linalg.eigvalsh(hessian).min() <= 0:
         return None
     return np.asarray(2 * np.linalg.inv(hessian), dtype=np.float64)
 
 
-def _mixed_bounds(fit: CrossedVariances, value: float, noise: Noise, level: float) -> Bounds:
+def _wald_bounds(fit: CrossedVariances, value: float, noise: Noise, level: float) -> Bounds:
     """Delta method on log(u) - log(rest), the logit of the ICC."""
     if fit.covariance is None:
         return None
@@ -469,8 +469,8 @@ def _mixed_bounds(fit: CrossedVariances, value: float, noise: Noise, level: floa
     return float(low), float(high)
 
 
-GROUPS, FEW_GROUPS = 40, 20
-_MANY = 200_000
+MOST_GROUPS, FEW_GROUPS = 40, 20  # of the jackknife
+_MANY_RATINGS = 200_000
 JACKKNIFE = "jackknife over groups of raters, t on the logit"
 
 
@@ -489,12 +489,13 @@ def icc_moments(
     why = unfit(ratings)
     if why:
         return [ratings.undefined(name, level, why, JACKKNIFE) for name in forms]
-    groups = min(GROUPS if len(ratings.y) < _MANY else FEW_GROUPS, len(ratings.raters))
+    most = MOST_GROUPS if len(ratings.y) < _MANY_RATINGS else FEW_GROUPS
+    groups = min(most, len(ratings.raters))
     of_group = ratings.rater % groups
     left_out = [crossed_moments(ratings.subset(of_group != group)) for group in range(groups)]
 
     def bounds_of(value: float, noise: Noise) -> Bounds:
-        return _bounds(value, [variances.icc(noise) for variances in left_out], level)
+        return _jackknife_bounds(value, [variances.icc(noise) for variances in left_out], level)
 
     return iccs(ratings, crossed_moments(ratings), forms, bounds_of, level, JACKKNIFE)
 
@@ -537,7 +538,7 @@ def crossed_moments(ratings: CodedRatings) -> CrossedVariances:
     return CrossedVariances(unit, rater, residual, None)
 
 
-def _bounds(value: float, left_out: list[float | None], level: float) -> Bounds:
+def _jackknife_bounds(value: float, left_out: list[float | None], level: float) -> Bounds:
     inside = [each for each in left_out if each is not None and 0 < each < 1]
     if not 0 < value < 1 or len(inside) < len(left_out) or len(left_out) < 2:
         return None
@@ -568,7 +569,7 @@ def icc_of_means(
     """
     by_condition = coded(condition, rater, score)
     by_item = coded(item, rater, score)
-    why = _unfit(by_condition)
+    why = _means_problem(by_condition)
     if why:
         return by_condition.undefined(MEAN_ICC, level, why, F_OF_MEANS)
     n = len(by_condition.units)
@@ -577,7 +578,7 @@ def icc_of_means(
     if groups < 2:
         why = "a condition has one rater or one item only: the noise of its mean is unknown"
         return by_condition.undefined(MEAN_ICC, level, why, F_OF_MEANS)
-    error = _error(means)
+    error = _error_variance(means)
     spread = float(np.var(means.value, ddof=1))
     if spread <= 1e-15 or error <= 1e-15:
         same = "the means are all equal" if spread <= 1e-15 else "the means have no noise"
@@ -593,7 +594,7 @@ def icc_of_means(
     return by_condition.measured(MEAN_ICC, 1 - 1 / ratio, (low, high), level, F_OF_MEANS, note)
 
 
-def _error(means: Clustered) -> float:
+def _error_variance(means: Clustered) -> float:
     """Half the mean variance of a difference, over all pairs of conditions."""
     rater, item, both = (
         _differences(gram) for gram in (means.by_rater, means.by_item, means.by_both)
@@ -607,7 +608,7 @@ def _differences(gram: Floats) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - 2 * gram, dtype=np.float64)
 
 
-def _unfit(ratings: CodedRatings) -> str:
+def _means_problem(ratings: CodedRatings) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.units) < 2:

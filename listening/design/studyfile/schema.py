@@ -1341,10 +1341,7 @@ class Task(Table):
     method: Annotated[str, METHOD] = declare(
         MEASURED,
         "Method",
-        '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, `"smos"`, '
-        '`"speaker_similarity"`, `"ab"`, `"abx"`, `"mushra"`, `"bs1116"`, `"rank"`, '
-        '`"best_worst"`, `"p835"`, `"transcription"`, `"marking"`, `"free_choice"` or '
-        '`"closed_response"`; see [methods](methods.md)',
+        'the key of one of the [methods](methods.md), such as `"mos"`',
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"
@@ -1369,7 +1366,7 @@ class Task(Table):
     options: Annotated[Options, OPTIONS] = declare(
         MEASURED,
         "Options",
-        "a table `[tasks.options]`: what the method lets you choose, below",
+        "a table `[tasks.options]`: what the method lets you choose ([methods](methods.md))",
         {},
         "none",
     )

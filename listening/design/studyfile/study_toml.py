@@ -51,7 +51,6 @@ FAINT_SOUND = re.compile(  # in a question; a breathy voice is not one
 )
 Words = dict[str, Any]
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
-CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 CURRENCIES = ("GBP", "USD")  # of Prolific
 AMOUNTS = {"per_hour": "per hour", "per_session": "per session", "per_clip": "per clip"}
 MOST_RULES = 30
@@ -596,13 +595,10 @@ def _criteria(
 
 def default_criteria(method: Method, options: Mapping[str, Any]) -> tuple[CriterionEntry, ...]:
     """The criteria of a task that names none."""
-    if method.default_criteria:
-        return tuple(
-            CriterionEntry(key, question, options=dict(options))
-            for key, question, options in method.criteria_for(options)
-        )
-    key = CRITERION_KEYS.get(method.key, "naturalness")
-    return (CriterionEntry(key, method.default_question),)
+    return tuple(
+        CriterionEntry(key, question, options=dict(own))
+        for key, question, own in method.criteria_for(options)
+    )
 
 
 def _say_duplicates(

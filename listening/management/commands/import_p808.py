@@ -14,7 +14,7 @@ from listening.design.othertools.conversion import slug
 from listening.design.othertools.p808 import METHODS
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
-from listening.management.other_tools import file_text, whole, write_and_tell
+from listening.management.other_tools import count, file_text, write_and_report
 
 KIND = {"acr": "p808", "dcr": "dcr", "ccr": "ccr", "p835": "p835"}
 RATERS = 10
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             "--project", default="", help="Study key. Default: the name of the folder."
         )
         parser.add_argument(
-            "--raters", type=whole, default=RATERS, help=f"Number of raters per clip ({RATERS})."
+            "--raters", type=count, default=RATERS, help=f"Number of raters per clip ({RATERS})."
         )
         parser.add_argument(
             "--condition-pattern",
@@ -71,7 +71,7 @@ class Command(BaseCommand):
             )
             taken = p808_study(files, audio, top, raters=options["raters"])
             taken.guessed += notes
-            write_and_tell(self, taken, out)
+            write_and_report(self, taken, out)
         except CannotTake as error:
             raise CommandError(f"Nothing was written. {error}") from None
 

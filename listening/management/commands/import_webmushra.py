@@ -12,7 +12,7 @@ from listening.common.plain_toml import read_toml
 from listening.design.othertools import CannotTake, read_config, webmushra_study
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
-from listening.management.other_tools import file_text, whole, write_and_tell
+from listening.management.other_tools import count, file_text, write_and_report
 
 RATERS = 20  # BS.1534 calls 20 enough in most cases
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             help="Folder of webMUSHRA to which paths are relative (above configs/).",
         )
         parser.add_argument(
-            "--raters", type=whole, default=RATERS, help=f"Number of raters per clip ({RATERS})."
+            "--raters", type=count, default=RATERS, help=f"Number of raters per clip ({RATERS})."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,7 @@ class Command(BaseCommand):
                     f"{loose} {'text holds' if loose == 1 else 'texts hold'} “: ” without quotes, "
                     "which is no YAML; read to the end of the line, as webMUSHRA does"
                 )
-            write_and_tell(self, taken, options["out"])
+            write_and_report(self, taken, options["out"])
         except CannotTake as error:
             raise CommandError(f"Nothing was written. {config}: {error}") from None
 

@@ -310,12 +310,12 @@ def message_group(request: Request) -> Reply:
 
 @ROUTES.add("GET", "/messages/")
 def list_messages(request: Request) -> Json:
-    return {"results": people.listed(request.state, request.query)}
+    return {"results": people.messages_matching(request.state, request.query)}
 
 
 @ROUTES.add("GET", "/messages/unread/")
 def unread(request: Request) -> Json:
-    return {"results": people.unread(request.state)}
+    return {"results": people.unread_messages(request.state)}
 
 
 # --- Hooks ---------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def _faults_of_range(name: str, entry: Json) -> list[str]:
     return []
 
 
-def leaves(state: State, participant: Json, filters: list[Json]) -> bool:
+def meets_filters(state: State, participant: Json, filters: list[Json]) -> bool:
     """Whether a participant meets all of these filters."""
     return all(_meets(state, participant, each) for each in filters)
 
@@ -140,7 +140,7 @@ def _as_ids(name: str, value: Any) -> Any:
 def count(state: State, filters: list[Json]) -> int:
     """How many are eligible; 0 stands for fewer than 25."""
     everybody = state.all("participants")
-    eligible = sum(leaves(state, each, filters) for each in everybody)
+    eligible = sum(meets_filters(state, each, filters) for each in everybody)
     if state.setting("pool_size") and everybody:
         eligible = int(state.setting("pool_size") * eligible / len(everybody))
     return eligible if eligible >= 25 else 0
@@ -264,7 +264,7 @@ def send(state: State, recipients: Any, body: Json) -> None:
         to_participant(state, who, text, body.get("study_id"))
 
 
-def listed(state: State, query: dict[str, str]) -> list[Json]:
+def messages_matching(state: State, query: dict[str, str]) -> list[Json]:
     """By one participant, or since a moment at most 30 days ago."""
     user, since = query.get("user_id"), query.get("created_after")
     if not user and not since:
@@ -280,7 +280,7 @@ def listed(state: State, query: dict[str, str]) -> list[Json]:
     ]
 
 
-def unread(state: State) -> list[Json]:
+def unread_messages(state: State) -> list[Json]:
     """Everything that participants wrote; reading here marks nothing as read."""
     mine = state.data["researcher"]
     return [message_json(state, m) for m in state.data["messages"] if m["recipient_id"] == mine]

@@ -118,7 +118,9 @@ def why_not(state: State, study: Json, participant: Json) -> str:
         return f"The study is {study['status']}."
     if study["is_test"] != participant["is_test"]:
         return "The study is not for this participant."
-    if not study["is_test"] and not people.leaves(state, participant, fields.get("filters") or []):
+    if not study["is_test"] and not people.meets_filters(
+        state, participant, fields.get("filters") or []
+    ):
         return "The participant is not eligible."
     config = fields.get("submissions_config") or {}
     most = config.get("max_submissions_per_participant", 1)

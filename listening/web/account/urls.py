@@ -1,7 +1,7 @@
-"""Log-in, the page Account, second factors and sign-on: of allauth's routes those that are used.
+"""Routes of log-in, the account page, second factors and sign-on.
 
-Some of ours have a second name, by which allauth looks for them. Its sign-up, its log-in, its lost
-passwords and its pages of mail addresses are not there.
+Routes with two names have a second one by which allauth looks for them. Allauth's own sign-up,
+log-in, password reset and email pages are left out.
 """
 
 from __future__ import annotations

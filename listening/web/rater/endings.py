@@ -1,6 +1,6 @@
-"""How it ends for a rater: what happened, what becomes of place and pay, and one button for it.
+"""The end of a session for a rater: what happened, submission and pay, and one button.
 
-The same for the last page of a session and for a door that lets nobody in.
+The last page of a session uses it, and the entry page when recruiting is closed.
 """
 
 from __future__ import annotations

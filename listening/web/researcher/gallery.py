@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from listening.checks import Check, check_named
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import CODES, ENGLISH, unchecked_translations
-from listening.common.plugins import origin_of, plugin_keys, purpose_of
+from listening.common.plugins import origin_of, purpose_of
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.methods import Method
 from listening.web.researcher.checks_and_traps import chance_text
@@ -61,7 +61,7 @@ def _methods(presets: list[dict[str, Any]], language: str) -> list[dict[str, Any
     """In the order of the gallery's study, from one clip to several; those without example last."""
     source = example(GALLERY)
     shown = [task.method for task in source.file.tasks] if source else []
-    last = [key for key in plugin_keys(Method.registry) if key not in shown]
+    last = [key for key in Method.registry if source and key not in shown]
     return [
         {
             "key": key,

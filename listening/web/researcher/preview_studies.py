@@ -23,7 +23,6 @@ from listening import audio
 from listening.audio.served_sound import AFTER_S, BEFORE_S, CUT_EDGES_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
-from listening.common.plugins import plugin_keys
 from listening.common.sound_files import AudioError, duration_s
 from listening.common.speaker_turns import Excerpt
 from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
@@ -263,17 +262,17 @@ def _example(folder: Path, demo: Path, *marks: tuple[str, int, int]) -> FolderSo
     if folder.name == GALLERY:
         source.file = replace(
             source.file,
-            tasks=(*source.file.tasks, *_tasks_of_plugins(source.file)),
+            tasks=(*source.file.tasks, *_tasks_without_example(source.file)),
             checks=every_check(),
             questionnaires=ready_questionnaires(),
         )
     return source
 
 
-def _tasks_of_plugins(study: StudyFile) -> Iterator[TaskEntry]:
-    """A task for each plug-in's method that works without options, with the clips of the first."""
-    first = study.tasks[0]
-    for key in plugin_keys(Method.registry):
+def _tasks_without_example(study: StudyFile) -> Iterator[TaskEntry]:
+    """A task for each other method that works without options, with the clips of the first task."""
+    first, shown = study.tasks[0], {task.method for task in study.tasks}
+    for key in (key for key in Method.registry if key not in shown):
         method = method_named(key)
         task = TaskEntry(
             key=key,
