@@ -5,6 +5,7 @@ The network is WavLM's layers in four mixtures, and a perceptron on each.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -26,7 +27,14 @@ from metrics.core.metric import (
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
+from metrics.networks.predictors.wavlm_original import (
+    can_be_cut,
+    frames_of,
+    layers_of,
+    samples_of,
+    wavlm_of,
+    zeros_behind,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -151,11 +159,17 @@ class AudioboxNetwork:
         import torch
         from torch.nn import functional
 
-        filled = torch.stack([functional.pad(w, (0, window - len(w))) for w in waves])
         frames = frames_of(self.wavlm, window)
         heard = [min(-(-len(wave) // (window // frames)), frames) for wave in waves]
-        masked = None if min(heard) == frames else heard  # frames of zeros alone are not heard
-        layers = layers_of(self.wavlm, filled, masked)
+        kept = window
+        if can_be_cut(self.wavlm):  # frames of zeros alone are not heard: without them
+            longest = max(map(len, waves)) + self.wavlm.config.conv_kernel[0]
+            kept = min(window, max(longest, samples_of(self.wavlm, max(heard))))
+            frames = frames_of(self.wavlm, kept)
+        filled = torch.stack([functional.pad(w, (0, kept - len(w))) for w in waves])
+        masked = None if min(heard) == frames else heard
+        with zeros_behind(self.wavlm, window) if kept < window else contextlib.nullcontext():
+            layers = layers_of(self.wavlm, filled, masked)
         counts = torch.tensor(heard, device=filled.device)[:, None]
         inside = (torch.arange(frames, device=filled.device) < counts)[..., None]
         means = torch.stack([(layer * inside).sum(dim=1) / counts for layer in layers])

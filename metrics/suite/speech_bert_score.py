@@ -21,7 +21,7 @@ from metrics.core.metric import (
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors.predictor import exact_inference
-from metrics.networks.predictors.pretrained import load_pretrained
+from metrics.networks.predictors.pretrained import keep_layers, load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -91,6 +91,7 @@ class SpeechBertScore(PairedMetric):
             layer = self.parameters.layer
             raise weights.Unavailable(f"layer is {layer}; {self.parameters.model} has {layers}")
         self.weights = self.loaded.weights
+        keep_layers(self.loaded.network, self.parameters.layer)
 
     def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
         """The value of each pair of waves, (samples,) at 16 kHz, all of them side by side."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "squim_objective_dns2020.pth"
 AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
+CPU_S_PER_S, CPU_S_PER_S2 = 0.12, 0.0095  # as `Metric.cpu_s_per_s`
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class SquimPesq(Metric):
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = SquimParameters
     parameters: SquimParameters
+
+    def expected_cpu_s(self, clip_s: float) -> float:
+        """CPU seconds of a clip, per second of it more where longer pieces go in: attention."""
+        piece_s = min(clip_s, self.parameters.chunk_s or clip_s)
+        return clip_s * (CPU_S_PER_S + CPU_S_PER_S2 * piece_s)
 
     def load(self, device: str = "cpu") -> None:
         """Build torchaudio's network with its weights, from the models folder or fetched once."""

@@ -69,6 +69,10 @@ class TimbreConsistency(Metric):
         if self.aligner:
             self.packages = tuple(dict.fromkeys((*self.packages, *self.aligner.packages)))
 
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds of the clip's windows, which depend on the embedding."""
+        return self.voices.expected_cpu_s(clip_s)
+
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech or turns where it is asked for."""
         super().load(device)
