@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
@@ -84,6 +85,7 @@ class SquimPesq(Metric):
         self.model = models.squim_objective_base()
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
         self.model.eval().to(device)
+        self.model.dprnn.forward = functools.partial(dual_paths, self.model.dprnn)
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
@@ -106,6 +108,33 @@ class SquimPesq(Metric):
         pesq, stoi, si_sdr = (float(value) for value in average.values)
         also = {"squim_stoi": stoi, "squim_si_sdr": si_sdr}
         return Score(pesq, also=also, details=average.details)
+
+
+def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:
+    """What torchaudio's `DPRNN` makes of (waves, channels, frames): (waves, frames, channels).
+
+    Its recurrent layers want the channels of a frame side by side. They stay so here; torchaudio
+    turns them over around every layer, a seventh of the network's time.
+    """
+    import torch
+    from torch.nn import functional
+
+    size, hop = network.chunk_size, network.chunk_stride
+    rest = size - (hop + features.shape[2] % size) % size
+    padded = functional.pad(features.transpose(1, 2), (0, 0, hop, rest + hop))
+    halves = [part.unflatten(1, (-1, size)) for part in (padded[:, :-hop], padded[:, hop:])]
+    x = torch.stack(halves, dim=2).flatten(1, 2)  # (waves, segments, frames of one, channels)
+    layers = (network.row_rnn, network.row_norm), (network.col_rnn, network.col_norm)
+    for block in range(network.num_blocks):
+        for recurrent, norms in layers:
+            norm = norms[block]
+            heard = recurrent[block](x.flatten(0, 1)).view(x.shape)
+            even = functional.layer_norm(heard, heard.shape[1:], eps=norm.eps)
+            x = torch.addcmul(x + norm.bias, even, norm.weight).transpose(1, 2)
+    convolution, activation = network.conv
+    x = functional.linear(x, convolution.weight.flatten(1), convolution.bias)
+    first, second = activation(x).unflatten(1, (-1, 2)).unbind(2)
+    return (first.flatten(1, 2)[:, hop:] + second.flatten(1, 2)[:, :-hop])[:, :-rest]
 
 
 @contextmanager
