@@ -76,7 +76,7 @@ def load_pretrained(
         except OSError as error:
             raise weights.Unavailable(f"no weights: {place} is incomplete ({error})") from error
     weight_files = [place / name for name in WEIGHTS if (place / name).is_file()][:1]
-    network = for_inference(network.to(device).eval())
+    network = network.to(device).eval()
     return Pretrained(
         network, hearing, weights.hashes(weight_files), device, MaskedNetwork(network)
     )
@@ -198,7 +198,7 @@ class MaskedNetwork:
     """A network that hears waves of unequal length side by side."""
 
     def __init__(self, network: Any) -> None:
-        self.network = network
+        self.network = for_inference(network)
         self.sizes: list[int] = []  # samples of the waves that are heard now, where they differ
         config = network.config
         if masks(config) and config.feat_extract_norm == "group":
