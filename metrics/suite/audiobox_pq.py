@@ -66,6 +66,7 @@ class Audiobox(Metric):
 
     key = "audiobox_pq"
     version = "1"
+    cpu_s_per_s = 0.15
     description = "Audiobox Aesthetics: production quality (clear, faithful, without flaws)"
     title = "Audiobox PQ"
     source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"

@@ -49,6 +49,7 @@ class SpeechBertScore(PairedMetric):
 
     key = "speech_bert_score"
     version = "1"
+    cpu_s_per_s = 0.48
     description = "SpeechBERTScore (precision) against the reference audio"
     title = "SpeechBERTScore"
     source = "Saeki et al. (2024), SpeechBERTScore; WavLM-large, layer 14 (transformers)"

@@ -122,7 +122,8 @@ def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:
     size, hop = network.chunk_size, network.chunk_stride
     rest = size - (hop + features.shape[2] % size) % size
     padded = functional.pad(features.transpose(1, 2), (0, 0, hop, rest + hop))
-    halves = [part.unflatten(1, (-1, size)) for part in (padded[:, :-hop], padded[:, hop:])]
+    shape = (len(padded), -1, size, padded.shape[2])
+    halves = [part.reshape(shape) for part in (padded[:, :-hop], padded[:, hop:])]
     x = torch.stack(halves, dim=2).flatten(1, 2)  # (waves, segments, frames of one, channels)
     layers = (network.row_rnn, network.row_norm), (network.col_rnn, network.col_norm)
     for block in range(network.num_blocks):
@@ -134,7 +135,8 @@ def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:
     convolution, activation = network.conv
     x = functional.linear(x, convolution.weight.flatten(1), convolution.bias)
     first, second = activation(x).unflatten(1, (-1, 2)).unbind(2)
-    return (first.flatten(1, 2)[:, hop:] + second.flatten(1, 2)[:, :-hop])[:, :-rest]
+    merged: torch.Tensor = first.flatten(1, 2)[:, hop:] + second.flatten(1, 2)[:, :-hop]
+    return merged[:, :-rest]
 
 
 @contextmanager

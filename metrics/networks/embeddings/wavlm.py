@@ -19,6 +19,7 @@ class WavlmXvector(SpeakerEmbedding):
     source = "transformers WavLMForXVector; Chen et al. (2022), WavLM"
     default_model = "microsoft/wavlm-base-plus-sv"
     packages = ("torch", "transformers")
+    cpu_s_per_s = 0.11
 
     def load(self, device: str = "cpu") -> None:
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""

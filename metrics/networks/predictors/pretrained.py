@@ -133,7 +133,7 @@ class FramewiseConvolution:
             self.part.activation(
                 self.part.layer_norm(functional.linear(own, self.matrix, self.conv.bias))
             )
-            for own in windows.split(FRAMES_AT_ONCE)
+            for own in windows.split(FRAMES_AT_ONCE)  # type: ignore[no-untyped-call]
         ]
         return torch.cat(parts)
 

@@ -91,7 +91,8 @@ def zeros_behind(network: Any, samples: int) -> Iterator[None]:
         zeros = (frames - hidden.shape[2]) * mean.square()
         variance = (off.square().sum(dim=2, keepdim=True) + zeros) / frames
         scale = norm.weight[:, None] * (variance + norm.eps).rsqrt()
-        return off.mul_(scale).add_(norm.bias[:, None])
+        normal: torch.Tensor = off.mul_(scale).add_(norm.bias[:, None])
+        return normal
 
     norm.forward = normalise
     try:
