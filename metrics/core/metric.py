@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -248,6 +248,8 @@ class Metric:
         "metric", "metrics.suite", group="earnest.metrics"
     )
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
+    # CPU seconds per second of audio on a core of 150 GFLOP/s in float32; None: not measured
+    cpu_s_per_s: ClassVar[float | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -324,6 +326,14 @@ class Metric:
         """
         own = self.published_model
         return [own.renamed(getattr(self.parameters, "model", ""))] if own else []
+
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds that a clip of so many seconds takes; None where it was not measured."""
+        return None if self.cpu_s_per_s is None else self.cpu_s_per_s * clip_s
+
+    def shared_work(self) -> Hashable:
+        """What is computed once for all metrics that give the same here. Default: its own."""
+        return id(self)
 
     def score(self, waves: Sequence[torch.Tensor]) -> Sequence[Score | float]:
         """One score per wave; each wave: (samples,), floating point, mono, in [-1, 1], finite."""

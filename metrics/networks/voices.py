@@ -81,6 +81,12 @@ class Voices:
         detector = ("silero-vad",) if self.parameters.speech_only else ()
         return tuple(dict.fromkeys(("numpy", *self.embedding.packages, *detector)))
 
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds for the windows of a clip, as `Metric.expected_cpu_s`."""
+        overlap = self.parameters.window_s / self.parameters.hop_s
+        cost = self.embedding.cpu_s_per_s
+        return None if cost is None else cost * clip_s * overlap
+
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and the speech detector where windows without speech do not count."""
         self.embedding.load(device)

@@ -31,6 +31,7 @@ from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.scoring import runner, study_scores
 from metrics.scoring.arithmetic import plan_arithmetic
 from metrics.scoring.presets import Choice, make_metrics
+from metrics.scoring.run_cost import duration_words
 from metrics.scoring.runner import ScoredBatch
 from metrics.scoring.study_material import NoStimuli, study_clips
 
@@ -347,13 +348,7 @@ def heartbeat(shard_id: int) -> Iterator[None]:
 
 def in_words(left_s: float | None) -> str:
     """How long a run still takes, roughly; empty while nobody knows."""
-    if left_s is None:
-        return ""
-    if left_s < 90:
-        return "about a minute left"
-    if left_s < 90 * 60:
-        return f"about {left_s / 60:.0f} minutes left"
-    return f"about {left_s / 3600:.1f} hours left"
+    return "" if left_s is None else f"about {duration_words(left_s)} left"
 
 
 def seconds_left(run: ScoringRun, missing: int) -> float | None:

@@ -38,6 +38,7 @@ class Arousal(Metric):
 
     key = "arousal"
     version = "1"
+    cpu_s_per_s = 0.24
     description = "Arousal that a network hears: 0 calm, 1 excited"
     title = "Arousal"
     source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"

@@ -5,6 +5,7 @@ The network is WavLM's layers in four mixtures, and a perceptron on each.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -28,7 +29,14 @@ from metrics.core.metric import (
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
+from metrics.networks.predictors.wavlm_original import (
+    can_be_cut,
+    frames_of,
+    layers_of,
+    samples_of,
+    wavlm_of,
+    zeros_behind,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -63,6 +71,7 @@ class Audiobox(Metric):
 
     key = "audiobox_pq"
     version = "1"
+    cpu_s_per_s = 0.15
     description = "Audiobox Aesthetics: production quality (clear, faithful, without flaws)"
     title = "Audiobox PQ"
     source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"
@@ -156,11 +165,17 @@ class AudioboxNetwork:
         import torch
         from torch.nn import functional
 
-        filled = torch.stack([functional.pad(w, (0, window - len(w))) for w in waves])
         frames = frames_of(self.wavlm, window)
         heard = [min(-(-len(wave) // (window // frames)), frames) for wave in waves]
-        masked = None if min(heard) == frames else heard  # frames of zeros alone are not heard
-        layers = layers_of(self.wavlm, filled, masked)
+        kept = window
+        if can_be_cut(self.wavlm):  # frames of zeros alone are not heard: without them
+            longest = max(map(len, waves)) + self.wavlm.config.conv_kernel[0]
+            kept = min(window, max(longest, samples_of(self.wavlm, max(heard))))
+            frames = frames_of(self.wavlm, kept)
+        filled = torch.stack([functional.pad(w, (0, kept - len(w))) for w in waves])
+        masked = None if min(heard) == frames else heard
+        with zeros_behind(self.wavlm, window) if kept < window else contextlib.nullcontext():
+            layers = layers_of(self.wavlm, filled, masked)
         counts = torch.tensor(heard, device=filled.device)[:, None]
         inside = (torch.arange(frames, device=filled.device) < counts)[..., None]
         means = torch.stack([(layer * inside).sum(dim=1) / counts for layer in layers])

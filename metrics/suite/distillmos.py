@@ -27,6 +27,7 @@ class DistillMos(Metric):
 
     key = "distillmos"
     version = "1"
+    cpu_s_per_s = 0.1
     description = "Distill-MOS, speech quality predicted from the audio alone"
     title = "Distill-MOS"
     source = "Stahl, Gamper (2025), Distillation and pruning for SQA; package distillmos 0.9.1 (v7)"

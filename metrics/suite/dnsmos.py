@@ -64,6 +64,7 @@ class Dnsmos(Metric):
 
     key = "dnsmos"
     version = "1"
+    cpu_s_per_s = 0.054
     description = "DNSMOS P.835, overall quality (OVRL) predicted from the audio alone"
     title = "DNSMOS OVRL"
     source = (

@@ -48,6 +48,7 @@ class F0(Metric):
 
     key = "f0_median_hz"
     version = "1"
+    cpu_s_per_s = 0.2
     description = "Median F0 of the voiced frames"
     title = "Median F0"
     source = "Morise (2017), Harvest with StoneMask (pyworld), frames of 5 ms"

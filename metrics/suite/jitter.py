@@ -46,6 +46,7 @@ class Jitter(Metric):
 
     key = "jitter"
     version = "1"
+    cpu_s_per_s = 0.04
     description = "Jitter (local): how much neighbouring periods of the voice differ in length"
     title = "Jitter"
     source = "Boersma (1993) and the definitions of Praat's manual; no code of Praat"

@@ -16,6 +16,7 @@ class Length(Metric):
 
     key = "length_s"
     version = "1"
+    cpu_s_per_s = 0
     description = "Length of the clip in seconds, silence at its ends included"
     title = "Length"
     source = "Definition: samples over samples a second"

@@ -22,6 +22,7 @@ class Level(Metric):
 
     key = "loudness_lufs"
     version = "2"
+    cpu_s_per_s = 0.005
     description = "Integrated loudness of the clip"
     title = "Loudness"
     source = (

@@ -58,6 +58,7 @@ class Mcd(PairedMetric):
 
     key = "mcd"
     version = "1"
+    cpu_s_per_s = 0.5
     description = "Mel-cepstral distortion against the reference audio (warped in time), in dB"
     title = "MCD"
     source = "Kubichek (1993), MCD; WORLD's analysis (pyworld); Sakoe and Chiba (1978), DTW"

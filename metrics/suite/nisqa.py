@@ -66,6 +66,7 @@ class Nisqa(Metric):
 
     key = "nisqa"
     version = "1"
+    cpu_s_per_s = 0.014
     description = "NISQA v2: predicted overall quality"
     title = "NISQA"
     source = "Mittag et al. (2021), NISQA; its checkpoint nisqa.tar"

@@ -63,6 +63,7 @@ class Nvv(Metric):
 
     key = "nvv"
     version = "1"
+    cpu_s_per_s = 0
     description = "F1 of nonverbal vocalisations found in a clip, by type and place in the text"
     title = "NVV F1"
     source = "NVV-SuperBench (2026), section 2.4.1"

@@ -48,6 +48,7 @@ class Pauses(Metric):
 
     key = "pauses"
     version = "1"
+    cpu_s_per_s = 0.007
     description = "Share of pauses between the first speech of the clip and the last"
     title = "Share of pauses"
     source = (

@@ -15,6 +15,7 @@ class Pesq(PairedMetric):
 
     key = "pesq"
     version = "1"
+    cpu_s_per_s = 0.03
     description = "Wide-band PESQ (MOS-LQO) against the reference audio"
     title = "Wide-band PESQ"
     source = "ITU-T P.862, P.862.2; package pesq (the ITU's C code)"

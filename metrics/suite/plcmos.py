@@ -56,6 +56,7 @@ class Plcmos(Metric):
 
     key = "plcmos"
     version = "1"
+    cpu_s_per_s = 0.01
     description = "PLCMOS v2: predicted MOS of speech with concealed packet losses"
     title = "PLCMOS"
     source = "Diener et al. (2023), PLCMOS; the network of speechmos 0.0.1.1"

@@ -13,6 +13,7 @@ class RealTimeFactor(Metric):
 
     key = "real_time_factor"
     version = "1"
+    cpu_s_per_s = 0
     description = "Seconds of synthesis for each second of audio, as the manifest tells them"
     title = "Real-time factor"
     source = "Definition; LFS-Bench reports it as RTF"

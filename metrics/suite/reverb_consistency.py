@@ -45,6 +45,7 @@ class ReverbConsistency(Metric):
 
     key = "reverb_consistency"
     version = "1"
+    cpu_s_per_s = 0.013
     description = "Standard deviation of SRMR over 3 s windows every 2 s; lower is steadier"
     title = "Reverb consistency"
     source = "LFS-Bench: reverb consistency; SRMR of Falk et al. (2010); silero-vad for speech"

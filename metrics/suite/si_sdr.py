@@ -15,6 +15,7 @@ class SiSdr(PairedMetric):
 
     key = "si_sdr"
     version = "1"
+    cpu_s_per_s = 0.02
     description = "Scale-invariant signal-to-distortion ratio against the reference audio, in dB"
     title = "SI-SDR"
     source = "Le Roux et al. (2019), SDR: half-baked or well done?; no mean is taken off"

@@ -26,6 +26,7 @@ class SpeechToNoise(Metric):
 
     key = "snr_db"
     version = "1"
+    cpu_s_per_s = 0.02
     description = "Speech-to-noise ratio by the level in and between speech"
     title = "Speech-to-noise ratio"
     source = "Power in silero-vad's segments over power outside them; our definition"

@@ -62,6 +62,7 @@ class SpeakerCount(Metric):
 
     key = "speaker_count"
     version = "1"
+    cpu_s_per_s = 0.02
     description = "Number of speakers heard, by clustered speaker embeddings"
     title = "Speakers found"
     source = (

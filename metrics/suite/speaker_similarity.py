@@ -74,6 +74,11 @@ class SpeakerSimilarity(Metric):
         """Those of the embedding."""
         return self.timbre.models()
 
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds of the clip, which depend on the embedding."""
+        cost = self.timbre.voices.embedding.cpu_s_per_s
+        return None if cost is None else cost * min(clip_s, self.parameters.longest_s)
+
     def load(self, device: str = "cpu") -> None:
         """Load the embedding onto `device`."""
         super().load(device)

@@ -22,7 +22,11 @@ from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.predictors.predictor import exact_inference
-from metrics.networks.predictors.pretrained import load_pretrained, pretrained_model
+from metrics.networks.predictors.pretrained import (
+    keep_layers,
+    load_pretrained,
+    pretrained_model,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -51,6 +55,7 @@ class SpeechBertScore(PairedMetric):
 
     key = "speech_bert_score"
     version = "1"
+    cpu_s_per_s = 0.48
     description = "SpeechBERTScore (precision) against the reference audio"
     title = "SpeechBERTScore"
     source = "Saeki et al. (2024), SpeechBERTScore; WavLM-large, layer 14 (transformers)"
@@ -94,6 +99,7 @@ class SpeechBertScore(PairedMetric):
             layer = self.parameters.layer
             raise weights.Unavailable(f"layer is {layer}; {self.parameters.model} has {layers}")
         self.weights = self.loaded.weights
+        keep_layers(self.loaded.network, self.parameters.layer)
 
     def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
         """The value of each pair of waves, (samples,) at 16 kHz, all of them side by side."""

@@ -34,6 +34,7 @@ class Srmr(Metric):
 
     key = "srmr"
     version = "1"
+    cpu_s_per_s = 0.006
     description = "Modulation energy of speech against that of reverberation; higher is drier"
     title = "SRMR"
     source = "Falk, Zheng and Chan (2010), IEEE TASLP 18(7); numbers of SRMRpy, fast=False"

@@ -19,6 +19,7 @@ class SrmrNorm(Srmr):
 
     key = "srmr_norm"
     version = "1"
+    cpu_s_per_s = 0.005
     description = "SRMR that depends less on the voice; higher is drier"
     title = "Normalised SRMR"
     source = "Santos, Senoussaoui and Falk (2014), IWAENC; numbers of SRMRpy, norm=True, max_cf=30"

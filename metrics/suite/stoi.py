@@ -15,6 +15,7 @@ class Stoi(PairedMetric):
 
     key = "stoi"
     version = "1"
+    cpu_s_per_s = 0.03
     description = "Short-time objective intelligibility against the reference audio"
     title = "STOI"
     source = "Taal et al. (2011), STOI; Jensen and Taal (2016), ESTOI; package pystoi"

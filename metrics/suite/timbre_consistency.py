@@ -75,6 +75,10 @@ class TimbreConsistency(Metric):
         """Those of the embedding, and of what finds turns."""
         return [*self.voices.embedding.models(), *([ALIGNMENT] if self.aligner else [])]
 
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds of the clip's windows, which depend on the embedding."""
+        return self.voices.expected_cpu_s(clip_s)
+
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech or turns where it is asked for."""
         super().load(device)

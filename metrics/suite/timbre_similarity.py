@@ -74,6 +74,10 @@ class TimbreSimilarity(Metric):
         """Those of the embedding."""
         return self.voices.embedding.models()
 
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds of the clip's windows, which depend on the embedding."""
+        return self.voices.expected_cpu_s(clip_s)
+
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech where it is asked for."""
         super().load(device)

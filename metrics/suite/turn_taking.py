@@ -115,6 +115,7 @@ class TurnTaking(Metric):
 
     key = "turn_taking"
     version = "1"
+    cpu_s_per_s = 0
     description = "Median floor-transfer offset: start of a turn after the end of the turn before"
     title = "Floor-transfer offset"
     source = "Heldner and Edlund (2010); de Ruiter, Mitterer and Enfield (2006)"

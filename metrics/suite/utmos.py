@@ -37,6 +37,7 @@ class Utmos(Metric):
 
     key = "utmos"
     version = "1"
+    cpu_s_per_s = 0.19
     description = "Naturalness MOS predicted by a network of the UTMOS kind, by default UTMOS22"
     title = "UTMOS"
     source = "Saeki et al. (2022), UTMOS (strong learner); others by the parameter predictor"

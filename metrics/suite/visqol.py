@@ -35,6 +35,7 @@ class Visqol(PairedMetric):
 
     key = "visqol"
     version = "1"
+    cpu_s_per_s = 0.04
     description = "ViSQOL MOS-LQO against the reference audio"
     title = "ViSQOL"
     source = "Chinen et al. (2020), ViSQOL v3; package visqol-python"

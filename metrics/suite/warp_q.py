@@ -35,6 +35,7 @@ class WarpQ(PairedMetric):
 
     key = "warp_q"
     version = "1"
+    cpu_s_per_s = 0.06
     description = "WARP-Q against the reference audio: cost of warping patches into it"
     title = "WARP-Q"
     source = "Jassim et al. (2022), WARP-Q; speech found by silero-vad instead of WebRTC's"

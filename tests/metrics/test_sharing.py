@@ -55,6 +55,31 @@ def network(kind, norm, **more):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Support for mismatched")
+@pytest.mark.parametrize("norm", ["group", "layer"])
+@pytest.mark.parametrize("kind", ["WavLM", "Wav2Vec2"])
+def test_what_only_training_needs_can_go_without_a_change(kind, norm):
+    """By the code of transformers alone, and without the layers behind the one that is read."""
+    made = network(kind, norm, do_stable_layer_norm=norm == "layer", conv_bias=norm == "layer")
+    waves = torch.stack([wave[: min(SIZES)] for wave in clips()])
+    mask = torch.ones(waves.shape, dtype=torch.long)
+    mask[1, 12_000:] = 0
+    with torch.inference_mode():
+        theirs = made(waves, attention_mask=mask, output_hidden_states=True).hidden_states
+        pretrained.for_inference(made)
+        own = made(waves, attention_mask=mask, output_hidden_states=True).hidden_states
+        pretrained.keep_layers(made, 1)
+        cut = made(waves, attention_mask=mask, output_hidden_states=True).hidden_states
+    heard = MaskedNetwork(made).frames(12_000)
+    assert not any("parametrizations" in name for name in made.state_dict())
+    for one, other in zip(theirs, own, strict=True):
+        assert torch.allclose(one[0], other[0], atol=NEAR)
+        assert torch.allclose(one[1, :heard], other[1, :heard], atol=NEAR)
+    assert len(cut) == 2
+    assert torch.equal(cut[1], own[1])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["group", "layer"])
 @pytest.mark.parametrize("kind", ["WavLM", "Wav2Vec2", "Hubert", "UniSpeech", "UniSpeechSat"])
 def test_a_masked_network_hears_each_clip_as_alone(kind, norm):

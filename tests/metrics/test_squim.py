@@ -125,3 +125,15 @@ def test_a_rule_that_cannot_be_is_refused(wrong):
 def test_whole_seconds_and_their_fractions_are_the_same_parameter():
     one, other = (make_metric("squim_pesq", {"chunk_s": each}) for each in (10, 10.0))
     assert repr(one.parameters_dict()) == repr(other.parameters_dict())
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("frames", [300, 355, 1000])
+def test_the_recurrent_layers_give_what_torchaudio_s_own_code_gives(make, frames):
+    network = make().model.dprnn
+    channels = network.conv[0].in_channels
+    features = torch.randn(2, channels, frames, generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode():
+        own, theirs = network.forward(features), type(network).forward(network, features)
+    assert own.shape == theirs.shape == (2, frames, network.conv[0].out_channels)
+    assert torch.allclose(own, theirs, rtol=0, atol=ROUNDING * float(theirs.abs().max()))

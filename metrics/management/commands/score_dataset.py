@@ -19,9 +19,11 @@ from metrics.management.metric_options import (
 from metrics.management.run_output import Progress, Reasons
 from metrics.scoring.datasets import DatasetError, Workers, score_dataset
 from metrics.scoring.inputs import InputError
+from metrics.scoring.run_cost import HOUR_S, cost_lines
 from metrics.scoring.scored_rows import AUDIO
 
 START_S = "300"  # that a busy machine may take to start Ray
+CLIP_S = 10.0  # of the clips that an hour of audio is reckoned in
 
 
 class Command(BaseCommand):
@@ -63,6 +65,9 @@ class Command(BaseCommand):
         device = options["device"] if options["device"] != "auto" else "cuda" if gpus else "cpu"
         metrics = apply_precision_options(chosen(options), options, "", self.stderr.write)
         workers = Workers(options["workers"], gpus, device)
+        if not gpus:  # how much audio there is, only the workers will know
+            for line in cost_lines([(CLIP_S, metrics)] * round(HOUR_S / CLIP_S)):
+                self.stderr.write(line)
         ray.init(
             options["ray"] or "local",
             include_dashboard=False,

@@ -16,6 +16,7 @@ from metrics.management.run_output import InputNotes, Progress, Reasons, one_lin
 from metrics.scoring import records, runner
 from metrics.scoring.inputs import KNOWN, InputClip, InputError, parse_part, read_clips
 from metrics.scoring.records import Inputs, RecordFile, RecordsError
+from metrics.scoring.run_cost import run_cost_lines
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.web import summary
@@ -134,6 +135,8 @@ class Command(BaseCommand):
             self.stderr.write(f"{before} of {before + total} scores are there already")
         if self.file and (more := self.file.name_the_others(self.inputs, metrics)):
             self.stderr.write(f"{more} of them are written for files with the same audio")
+        for line in run_cost_lines(work, self.device):
+            self.stderr.write(line)
         with Progress(total, self.stderr) as progress:
             self.reasons = Reasons(progress.say)
             for batch in runner.score_work(

@@ -16,6 +16,7 @@ from metrics.management.metric_options import (
 from metrics.management.run_output import InputNotes, Progress, Reasons
 from metrics.scoring import runner, study_scores
 from metrics.scoring.presets import Choice
+from metrics.scoring.run_cost import run_cost_lines
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.scoring.study_material import heard_stimuli, study_clips
@@ -62,6 +63,8 @@ class Command(BaseCommand):
         if not options["lines"]:
             self.tell_left_out(options["study"])
         work, stored = study_scores.missing(clips, metrics)
+        for line in run_cost_lines(work, device):
+            self.stderr.write(line)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
             self.reasons, self.notes = Reasons(self.progress.say), InputNotes()

@@ -34,6 +34,7 @@ class Resemblyzer(SpeakerEmbedding):
     key = "resemblyzer"
     source = "Resemblyzer 0.1.4 (GE2E loss, Wan et al. 2018), VoiceEncoder.embed_utterance"
     packages = ("torch", "safetensors")
+    cpu_s_per_s = 0.0027
 
     def load(self, device: str = "cpu") -> None:
         """Load the network onto `device`."""

@@ -23,6 +23,7 @@ class SpeakerEmbedding:
     shortest_s: ClassVar[float] = 0.5  # no shorter stretch is embedded
     published_model: ClassVar[PublishedModel | None] = None  # None: Earnest carries its weights
     packages: ClassVar[tuple[str, ...]] = ()
+    cpu_s_per_s: ClassVar[float | None] = None  # as `Metric.cpu_s_per_s`, of what is heard
     at_once_s: float = 60.0  # seconds of audio computed together, for the memory's sake
     similar: float = 1.0  # how many times longer than a batch's shortest its longest may be
     registry: ClassVar[Registry[SpeakerEmbedding]] = Registry(

@@ -34,6 +34,7 @@ class WavlmLarge(SpeakerEmbedding):
         page="https://github.com/microsoft/UniSpeech/tree/main/downstreams/speaker_verification",
     )
     packages = ("torch", "transformers")
+    cpu_s_per_s = 0.35
 
     def load(self, device: str = "cpu") -> None:
         """Read the checkpoint of the folder of models onto `device`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from metrics.core.weights import Unavailable, rename_weight
+from metrics.networks.predictors.pretrained import for_inference
 
 if TYPE_CHECKING:
     import torch
@@ -53,7 +54,7 @@ def wavlm_of(state: State, device: str) -> Any:
         raise Unavailable(f"these are no weights of WavLM: {error}") from error
     if needed := sorted(set(missing) - UNUSED):
         raise Unavailable(f"these are no weights of WavLM: {', '.join(needed)} not found")
-    return network.to(device).eval()
+    return for_inference(network.to(device).eval())
 
 
 def layers_of(
@@ -67,19 +68,54 @@ def layers_of(
 
     mask = None
     if frames is not None:  # transformers counts samples, and takes as many frames as they hold
-        field_samples = receptive(network.config.conv_kernel)
-        ends = [(count - 1) * math.prod(STRIDES) + field_samples for count in frames]
+        ends = [samples_of(network, count) for count in frames]
         places = torch.arange(waves.shape[1], device=waves.device)
         mask = places < torch.tensor(ends, device=waves.device)[:, None]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Support for mismatched", UserWarning)
-        heard = network(waves, attention_mask=mask, output_hidden_states=True)
+    heard = network(waves, attention_mask=mask, output_hidden_states=True)
     return [*heard.hidden_states[:-1], heard.last_hidden_state]
+
+
+@contextlib.contextmanager
+def zeros_behind(network: Any, samples: int) -> Iterator[None]:
+    """Have waves heard as if zeros followed up to so many samples, whose frames nobody wants.
+
+    Only the first layer of base models sees them, in each channel's mean and variance over time.
+    """
+    first = network.feature_extractor.conv_layers[0]
+    norm, kernel = first.layer_norm, network.config.conv_kernel[0]
+    frames = (samples - kernel) // STRIDES[0] + 1
+
+    def normalise(hidden: torch.Tensor) -> torch.Tensor:
+        mean = hidden.sum(dim=2, keepdim=True) / frames
+        off = hidden - mean
+        zeros = (frames - hidden.shape[2]) * mean.square()
+        variance = (off.square().sum(dim=2, keepdim=True) + zeros) / frames
+        scale = norm.weight[:, None] * (variance + norm.eps).rsqrt()
+        normal: torch.Tensor = off.mul_(scale).add_(norm.bias[:, None])
+        return normal
+
+    norm.forward = normalise
+    try:
+        yield
+    finally:
+        del norm.forward
+
+
+def can_be_cut(network: Any) -> bool:
+    """Whether `zeros_behind` holds: zeros stay zeros up to a norm over time; not compiled."""
+    config = network.config
+    plain = not config.conv_bias and not hasattr(network, "_orig_mod")
+    return plain and config.feat_extract_norm == "group"
 
 
 def frames_of(network: Any, samples: int) -> int:
     """Return how many frames come of a wave of so many samples."""
     return 1 + (samples - receptive(network.config.conv_kernel)) // math.prod(STRIDES)
+
+
+def samples_of(network: Any, frames: int) -> int:
+    """Return how many samples so many frames see."""
+    return (frames - 1) * math.prod(STRIDES) + receptive(network.config.conv_kernel)
 
 
 def receptive(kernels: tuple[int, ...]) -> int:
