@@ -230,6 +230,7 @@ def reason_of(said: str) -> str:
 
 def main(prefix: Path, lock_file: Path, background: bool) -> int:
     """Return 0 also for a failure in the background: pages say it."""
+    os.umask(0o022)  # packages are no data: whoever may run them may read them
     with (prefix / "installation.lock").open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

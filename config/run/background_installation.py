@@ -19,8 +19,8 @@ SAY_EVERY_S = 5.0
 STAMP = INSTALLATION.with_name("run.stamp")  # the Makefile's, once all packages are there
 OLDER = (CODE / "requirements.lock", INSTALLATION.with_name("web.stamp"), Path("/dev/nvidiactl"))
 AGAIN = (
-    f"Earnest tries again in {RETRY_S / 60:.0f} minutes, or when you press “Try again” on a study’s "
-    "metrics page. All other pages work."
+    f"Earnest tries again in {RETRY_S / 60:.0f} minutes, or when you press “Try again” on a "
+    "study’s metrics page. All other pages work."
 )
 DONE = "Speech metrics and models are installed."
 
