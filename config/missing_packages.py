@@ -9,7 +9,6 @@ import json
 import logging
 import platform
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,8 +17,10 @@ from pathlib import Path
 from shlex import quote
 from urllib.parse import unquote, urlsplit
 
+from listening.common.ages import age_s
 from listening.common.command_name import IN_A_CLONE, START
 from listening.common.plugins import MissingClass
+from listening.common.whole_files import write_whole
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
     "analysis": (
@@ -86,7 +87,7 @@ def installation() -> Installation | None:
     """How far the rest is; None where nothing is left to install, or was never to be."""
     with suppress(OSError, ValueError, TypeError):
         now = Installation(**json.loads(INSTALLATION.read_bytes()))
-        stale = time.time() - INSTALLATION.stat().st_mtime > STALE_S
+        stale = age_s(INSTALLATION.stat().st_mtime) > STALE_S
         return replace(now, interrupted=stale and not now.problem)
     return None
 
@@ -94,7 +95,7 @@ def installation() -> Installation | None:
 def forget_failure() -> None:
     """Let the supervisor try again at once; what was installed stays."""
     if (rest := installation()) and rest.problem:
-        INSTALLATION.unlink(missing_ok=True)
+        write_whole(INSTALLATION, json.dumps(vars(replace(rest, problem=""))).encode())
 
 
 def extra_of(package: str) -> str | None:

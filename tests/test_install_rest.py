@@ -221,6 +221,18 @@ def test_cuda_is_left_where_no_gpu_is_as_far_as_pytorch_can_be_imported_without_
     assert names(gpu=False, without_cuda=True) == {name for name in here if not CUDA.match(name)}
 
 
+def test_a_pytorch_for_the_cpu_stays_and_brings_no_cuda(index: Index):
+    version = next(
+        each.version for each in locked_packages(RUN_LOCK, after=REST) if each.name == "torch"
+    )
+    metadata = site_of(index.prefix) / f"torch-{version}+cpu.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "RECORD").write_text("torch/__init__.py,,1\n")
+    installer = Installer(locked_packages(RUN_LOCK, after=REST), index.prefix, 0)
+    assert installer.whole() == {"torch": metadata}
+    assert [each.name for each in installer.wanted if CUDA.match(each.name)] == []
+
+
 def test_the_megabytes_that_are_announced_are_those_of_the_packages_here():
     site = installed(site_of(Path(sys.prefix)))
     packages = [each for each in locked_packages(RUN_LOCK, after=REST) if each.wanted_here]

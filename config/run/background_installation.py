@@ -12,6 +12,7 @@ from pathlib import Path
 
 from config.installation import CODE
 from config.missing_packages import INSTALLATION, installation
+from listening.common.ages import age_s
 
 COMMAND = [sys.executable, "-m", "tools.install_rest", "--background"]
 RETRY_S = 600.0
@@ -45,7 +46,7 @@ class BackgroundInstallation:
         state = installation()
         if state is None or not state.problem:
             return True
-        return time.time() - INSTALLATION.stat().st_mtime > RETRY_S
+        return INSTALLATION.exists() and age_s(INSTALLATION.stat().st_mtime) > RETRY_S
 
     def news(self) -> tuple[str, bool]:
         """What the terminal does not show yet, and whether the next line takes its place."""
