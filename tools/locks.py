@@ -23,7 +23,7 @@ class LockedPackage:
     version: str
     wanted_here: bool
     hashes: tuple[str, ...]
-    line: str  # as pip reads it
+    line: str = ""  # as pip reads it
 
 
 def lines(text: str) -> Iterator[str]:
