@@ -1,11 +1,13 @@
 # Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs its Python only.
+# `make run` opens pages after the first part of requirements.lock; its supervisor installs the rest.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.13 || command -v python3.12 || command -v python3)
 WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 # The locks name every package with its hashes. What is no wheel is built by the locked setuptools.
-LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517
+# Python compiles what it imports: of the files of all packages, that is a few.
+LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517 --no-compile
 UV := build/uv/bin/uv
 DOCS := build/docs-env
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
@@ -23,12 +25,12 @@ help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 PLAY_PORT ?= 8420
-run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C; PLAY=1: paid studies too, with play money
+run: $(VENV)/web.stamp  ## databases, demo study, web pages and workers, until Ctrl-C; PLAY=1: paid studies too, with play money
 ifdef PLAY
 	@mkdir -p var; $(VENV)/bin/python -m listening.recruitment.play_money --port $(PLAY_PORT) --data var/play-money.json --participants 40 & \
-	trap "kill $$!" EXIT; EARNEST_PROLIFIC_API=http://127.0.0.1:$(PLAY_PORT) $(VENV)/bin/python -m config.run.supervisor
+	trap "kill $$!" EXIT; EARNEST_PROLIFIC_API=http://127.0.0.1:$(PLAY_PORT) $(VENV)/bin/python -m config.run.supervisor --install
 else
-	@$(VENV)/bin/python -m config.run.supervisor
+	@$(VENV)/bin/python -m config.run.supervisor --install
 endif
 
 test: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## all tests, and what they cost
@@ -117,10 +119,15 @@ $(VENV)/bin/pip:
 		$(call debian,python3-venv,Python's venv module is missing.); }
 	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/run.stamp: requirements.lock | $(VENV)/bin/pip
+# pip writes RECORD last: it takes a package without one, of a set-up that was interrupted, for whole
+$(VENV)/web.stamp: requirements.lock | $(VENV)/bin/pip
+	@for each in $(VENV)/lib/python*/site-packages/*.dist-info; do [ -f "$$each/RECORD" ] || rm -rf "$$each"; done
 	@awk '/==/ {on = /^setuptools==/} on' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
-	$(PIP) $(LOCKED) -r requirements.lock
+	sed '/^# --- The rest/,$$d' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
 	@touch $@
+
+$(VENV)/run.stamp: $(VENV)/web.stamp
+	$(VENV)/bin/python -m tools.install_rest
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
 	$(PIP) $(LOCKED) -r requirements-dev.lock
@@ -132,11 +139,17 @@ lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
 	cat requirements.lock requirements-dev.lock > build/all.lock
 	$(COMPILE) $(UPGRADE) requirements.txt -o build/run.lock
 	$(COMPILE) $(UPGRADE) --no-emit-package pip -c build/run.lock requirements-dev.txt -o build/all.lock
-	{ $(call lock_head,requirements.txt); cat build/run.lock; } > requirements.lock
+	$(COMPILE) -c build/run.lock $(FIRST:%=requirements-%.txt) -o build/first.lock
+	{ $(call lock_head,requirements.txt); $(call lock_part,named); \
+		echo '# --- The rest: `make run` installs it while pages are open ---'; $(call lock_part,!named); \
+	} > requirements.lock
 	{ $(call lock_head,requirements-dev.txt; what requirements.lock has is left out); \
 		awk 'NR == FNR {known[$$0] = 1; next} /==/ {skip = known[$$0]} /^[^#]/ && !skip' build/run.lock build/all.lock; \
 	} > requirements-dev.lock
 
+FIRST := web analysis phonemes
+# The entries of build/run.lock that build/first.lock names, or the others
+lock_part = awk 'NR == FNR {first[$$1] = 1; next} /==/ {named = $$1 in first} $(1)' build/first.lock build/run.lock
 define lock_head
 echo '# Made by `make lock` from $(1). Do not edit:'; \
 echo '# edit requirements*.txt, then `make lock`. For Python 3.11 and newer on every platform; installed with --no-deps --require-hashes.'

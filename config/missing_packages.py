@@ -10,13 +10,17 @@ import logging
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from shlex import quote
 from urllib.parse import unquote, urlsplit
 
-from listening.common.command_name import IN_A_CLONE
+from listening.common.ages import age_s
+from listening.common.command_name import IN_A_CLONE, START
 from listening.common.plugins import MissingClass
+from listening.common.whole_files import write_whole
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
     "analysis": (
@@ -43,7 +47,55 @@ NEEDED_FOR = {
     "ray": "scores of datasets on many machines",
     "mcp": "the server for agents",
 }
+IN_THE_REST = ("bayes", "metrics", "mcp")  # what `make run` installs while its pages are open
+INSTALLATION = Path(sys.prefix) / "installation.json"  # of the rest: is there until all is
+STALE_S = 30.0
 NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."
+
+
+@dataclass(frozen=True)
+class Installation:
+    """How far the rest of the packages is: counts of packages and MB on the disk."""
+
+    done: int
+    packages: int
+    megabytes: int
+    of_megabytes: int
+    problem: str = ""  # why it ended
+    interrupted: bool = False
+
+    @property
+    def works(self) -> bool:
+        """Whether packages are being installed now."""
+        return not self.problem and not self.interrupted
+
+    @property
+    def words(self) -> str:
+        """For pages and the terminal."""
+        far = (
+            f"{self.done} of {self.packages} packages, "
+            f"{self.megabytes:,} of {self.of_megabytes:,} MB"
+        )
+        if self.problem:
+            return f"Speech metrics and models could not be installed ({far}). {self.problem}"
+        if self.interrupted:
+            return f"The installation of speech metrics and models was interrupted ({far})."
+        return f"Installing speech metrics and models: {far}."
+
+
+def installation() -> Installation | None:
+    """How far the rest is; None where nothing is left to install, or was never to be."""
+    with suppress(OSError, ValueError, TypeError):
+        now = Installation(**json.loads(INSTALLATION.read_bytes()))
+        stale = age_s(INSTALLATION.stat().st_mtime) > STALE_S
+        return replace(now, interrupted=stale and not now.problem)
+    return None
+
+
+def forget_failure() -> None:
+    """Let the supervisor try again at once; what was installed stays."""
+    if (rest := installation()) and rest.problem:
+        write_whole(INSTALLATION, json.dumps(vars(replace(rest, problem=""))).encode())
 
 
 def extra_of(package: str) -> str | None:
@@ -67,10 +119,14 @@ def sentence(package: str) -> str:
     extra = extra_of(package)
     if extra is None:
         return ""
+    needed = f"It is needed for {NEEDED_FOR[extra]}"
+    if extra in IN_THE_REST and (rest := installation()):
+        then = "Try again when this is done." if rest.works else f"Run {START} to continue."
+        return f"The package {package} is not installed yet. {needed}. {rest.words} {then}"
     how = f"{installing(f'earnest[{extra}]')}; then start Earnest again."
     cuda = extra == "metrics" and (sys.platform, platform.machine()) == ("linux", "x86_64")
     return (
-        f"The package {package} is not installed here. It is needed for {NEEDED_FOR[extra]}: {how}"
+        f"The package {package} is not installed here. {needed}: {how}"
         f"{f' {NO_GPU}' if cuda else ''}"
     )
 

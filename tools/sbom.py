@@ -9,6 +9,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tools.install_rest import has_gpu, wanted_here
 from tools.locks import ROOT, RUN_LOCK, locked_packages, pins
 
 COMMAND = ("-W", "ignore", "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml")
@@ -31,8 +32,10 @@ def whole_environment() -> dict[str, Any]:
 
 def only_for_running(bill: dict[str, Any]) -> dict[str, Any]:
     """Leaves what requirements.lock names for this machine, and says when that is not there."""
-    wanted = {each.name: each.version for each in locked_packages(RUN_LOCK) if each.wanted_here}
     named: dict[str, Any] = {canonicalize_name(each["name"]): each for each in bill["components"]}
+    locked = [each for each in locked_packages(RUN_LOCK) if each.wanted_here]
+    needed = {each.name for each in wanted_here(locked, has_gpu())}
+    wanted = {each.name: each.version for each in locked if each.name in needed | named.keys()}
     wrong = [
         f"{name} {version} (here: {named[name]['version'] if name in named else 'not installed'})"
         for name, version in wanted.items()

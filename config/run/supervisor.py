@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,6 +24,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import full_disk
 from config.installation import CODE
+from config.run.background_installation import COMMAND as INSTALL
+from config.run.background_installation import BackgroundInstallation
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
@@ -43,6 +46,7 @@ from config.run.shared_server import Use, join
 from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION, START
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+CLEAR_LINE = "\r\x1b[K"
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
 STEADY_S = 30.0  # a process that lived this long may restart at once
@@ -156,7 +160,9 @@ LONE_COMMANDS: dict[str, Callable[[], list[str]]] = {
 }
 
 
-def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
+def services(
+    var: Path, host: str, port: int, workers: int, pipes: LogPipes, rest: BackgroundInstallation
+) -> list[Service]:
     """The pages and the workers; the clock is a thread of that worker which does what it sends."""
     logs = var / "logs"
     pages = web_command(host, port, workers, PAGES_OF_A_START)
@@ -164,19 +170,31 @@ def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> 
     return [
         Service("web", pages, logs / "web.log", pipes),
         Service("jobs", jobs, logs / "jobs.log", pipes, signal.SIGKILL),
-        _gpu_service(var, logs / "gpu.log", pipes),
+        _gpu_service(var, logs / "gpu.log", pipes, rest),
+        Service("installation", INSTALL, logs / "installation.log", pipes, wanted=rest.is_wanted),
     ]  # SIGKILL: else a worker waits for a dead queue
 
 
-def _gpu_service(var: Path, log: Path, pipes: LogPipes) -> Service:
-    """The worker of the GPU's queue: on demand where the broker is the embedded one."""
+def _gpu_service(var: Path, log: Path, pipes: LogPipes, rest: BackgroundInstallation) -> Service:
+    """The worker of the GPU's queue: on demand where the broker is the embedded one.
+
+    It waits for its packages: jobs stay in their queue meanwhile.
+    """
     address = socket_folder(var) / "valkey.sock"
     if VALKEY not in settings.EMBEDDED or str(address) not in settings.CELERY_BROKER_URL:
-        return Service("gpu", _gpu_command(), log, pipes, signal.SIGKILL)
+        wanted = rest.is_done if rest.due else None
+        return Service("gpu", _gpu_command(), log, pipes, signal.SIGKILL, wanted=wanted)
     prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
     queue = RestingQueue(var, "gpu", f"{prefix}gpu", address)
     command = _gpu_command("--rest-after", str(REST_AFTER_S))
-    return Service("gpu", command, log, pipes, signal.SIGKILL, wanted=queue.has_jobs)
+    return Service(
+        "gpu",
+        command,
+        log,
+        pipes,
+        signal.SIGKILL,
+        wanted=queue.has_jobs if not rest.due else lambda: queue.has_jobs() and rest.is_done(),
+    )
 
 
 LIVENESS_EVERY_S = 5.0
@@ -257,12 +275,19 @@ class StartError(Exception):
     """Earnest cannot start; the message says why and what to do."""
 
 
-def say(text: str) -> None:
-    print(text, flush=True)
+def say(text: str, *, passing: bool = False) -> None:
+    """Print a line; on a terminal, the next one takes the place of a passing one."""
+    if not sys.stdout.isatty():
+        print(text, flush=True)
+    elif passing:
+        columns = shutil.get_terminal_size().columns - 1
+        print(f"{CLEAR_LINE}{text[:columns]}", end="", flush=True)
+    else:
+        print(f"{CLEAR_LINE}{text}", flush=True)
 
 
 class Supervisor:
-    def __init__(self) -> None:
+    def __init__(self, install: bool = False) -> None:
         self.var: Path = settings.EARNEST_VAR
         self.host: str = settings.EARNEST_HOST
         self.port: int = settings.EARNEST_PORT
@@ -271,6 +296,7 @@ class Supervisor:
         self.uses: list[Use] = []
         self.services: list[Service] = []
         self.pipes = LogPipes()
+        self.rest = BackgroundInstallation(install)
         self.liveness = Liveness(loopback(self.host), self.port)
 
     def run(self) -> int:
@@ -353,7 +379,7 @@ class Supervisor:
         """Now, where nothing has changed; else when static files and tables are made."""
         workers = settings.EARNEST_WEB_WORKERS
         result_file().unlink(missing_ok=True)
-        self.services = services(self.var, self.host, self.port, workers, self.pipes)
+        self.services = services(self.var, self.host, self.port, workers, self.pipes, self.rest)
         if early:
             self.services[0].start()
 
@@ -443,6 +469,9 @@ class Supervisor:
         while not self.stopping:
             self.heal(*self.services)
             self.end_hung_pages()
+            news, passing = self.rest.news()
+            if news:
+                say(news, passing=passing)
             self.pipes.pump(LOOK_EVERY_S)
 
     def end_hung_pages(self) -> None:
@@ -519,7 +548,7 @@ def ask(
 
 def main() -> int:
     try:
-        return Supervisor().run()
+        return Supervisor(install="--install" in sys.argv).run()
     except (ImproperlyConfigured, EmbeddedError, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)
         return 1

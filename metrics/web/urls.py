@@ -10,6 +10,7 @@ EVENTS = "studies/<slug:key>/reviews/<int:pk>/"
 urlpatterns = [
     path(HERE, views.metrics_page, name="metrics"),
     path(f"{HERE}state/", views.state, name="metrics-state"),
+    path(f"{HERE}install/", views.install, name="metrics-install"),
     path(f"{HERE}score/", views.score, name="metrics-score"),
     path(f"{HERE}runs/<int:pk>/cancel/", views.cancel, name="metrics-cancel"),
     path(f"{HERE}runs/<int:pk>/continue/", views.carry_on, name="metrics-continue"),

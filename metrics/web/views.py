@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from config.missing_packages import forget_failure, installation
 from listening.common.signals import acted
 from listening.selectors import study_head_or_404
 from metrics.core.metric import Metric, ParameterError
@@ -47,10 +48,20 @@ def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
 @require_GET
 @never_cache
 def state(request: HttpRequest, key: str) -> HttpResponse:
-    """How far the newest run is, for a page that looks again while it works."""
+    """How far the newest run and the installation are, for a page that looks again meanwhile."""
     study_head_or_404(key, request.user)
-    run = scoring_runs(key).first()
-    return JsonResponse(page.run_state(run) if run else {"state": "none"})
+    run, rest = scoring_runs(key).first(), installation()
+    shown = page.run_state(run) if run else {"state": "none"}
+    return JsonResponse(shown | {"installation": rest.words if rest and rest.works else ""})
+
+
+@login_required
+@require_POST
+def install(request: HttpRequest, key: str) -> HttpResponse:
+    """Have the supervisor try again to install what metrics need."""
+    study_head_or_404(key, request.user, "analyse")
+    forget_failure()
+    return redirect("metrics", key)
 
 
 @login_required
@@ -187,6 +198,8 @@ def _page(
         "problem_title": title,
         "import_open": title == NO_IMPORT,
         "run": page.run_state(run) if run else None,
+        "installation": installation(),
+        "refresh_s": page.REFRESH_S,
         **shown,
         "rest": remainder(head["key"], shown["every_row"]),
     }

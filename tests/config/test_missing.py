@@ -1,5 +1,7 @@
 """A light installation: pages work, and what is not there is named with what brings it."""
 
+import json
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +18,14 @@ from analysis.web import validity_jobs
 from analysis.web.board_jobs import make_leaderboard
 from analysis.web.planning_jobs import check_plan, estimate_pilot
 from analysis.web.validity_jobs import count_rules
-from config.missing_packages import EXTRAS, extra_of, installing, installing_beside_a_wheel, remedy
+from config.missing_packages import (
+    EXTRAS,
+    Installation,
+    extra_of,
+    installing,
+    installing_beside_a_wheel,
+    remedy,
+)
 from config.operations.unavailable import Unavailable
 from config.run import command_help
 from metrics.models import ScoringRun, ScoringShard
@@ -98,6 +107,28 @@ def test_a_clone_is_told_its_file_of_requirements_and_how_to_do_without_cuda(
     assert "pip install 'earnest" not in words  # nothing of this name is on an index
     assert words.endswith("avoid 5 GB of CUDA: docs/running.md, Install less.")
     assert installing("funasr") == ".venv/bin/pip install funasr"
+
+
+def test_a_package_that_is_being_installed_is_named_with_how_far_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    state = tmp_path / "installation.json"
+    monkeypatch.setattr("config.missing_packages.INSTALLATION", state)
+    state.write_text(json.dumps(vars(Installation(3, 41, 812, 2300))))
+    words = remedy(ModuleNotFoundError("no torch", name="torch"))
+    far = (
+        "speech metrics and models: 3 of 41 packages, 812 of 2,300 MB. Try again when this is done."
+    )
+    assert words == (
+        "The package torch is not installed yet. It is needed for scores of audio. "
+        f"Installing {far}"
+    )
+    os.utime(state, (0, 0))
+    words = remedy(ModuleNotFoundError("no torch", name="torch"))
+    assert words.endswith(
+        "was interrupted (3 of 41 packages, 812 of 2,300 MB). Run make run to continue."
+    )
+    assert "pip install" in remedy(ModuleNotFoundError("no scipy", name="scipy"))
 
 
 def test_a_command_says_it_in_one_sentence(monkeypatch: pytest.MonkeyPatch):

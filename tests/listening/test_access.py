@@ -58,7 +58,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
-        *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
+        *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv", "metrics-install"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
         *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
         *("review-quotes", "review-quotes-file"),

@@ -2,6 +2,8 @@
 
 import html
 import json
+import os
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +14,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun
+from config.missing_packages import Installation
 from listening.common import plugins
 from listening.models import Stimulus
 from metrics.core.metric import Metric, make_metric
@@ -291,3 +294,53 @@ def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "from lab_peak 1.5" in page
     assert "<strong>lab_broken 1.5</strong>: ModuleNotFoundError" in page
+
+
+@pytest.fixture
+def rest(tmp_path, monkeypatch):
+    """Write how far the rest of the packages is, as the installer does."""
+    state = tmp_path / "installation.json"
+    monkeypatch.setattr("config.missing_packages.INSTALLATION", state)
+
+    def write(problem: str = "") -> Path:
+        state.write_text(json.dumps(vars(Installation(3, 41, 812, 2300, problem))))
+        return state
+
+    return write
+
+
+@pytest.mark.medium
+def test_stored_scores_are_shown_while_metrics_are_installed_and_new_ones_wait(
+    study, owner, rest, queued, committed
+):
+    keep(study.stimuli.order_by("key").first(), 2.0)
+    rest()
+    url = f"/studies/{study.key}/metrics/"
+    page = text(owner.get(url))
+    words = "Installing speech metrics and models: 3 of 41 packages, 812 of 2,300 MB."
+    assert f'{words}</p> <progress max="2300" value="812"' in page
+    assert "<strong>2.000</strong>" in page
+    assert owner.get(f"{url}state/").json() == {"state": "none", "installation": words}
+    with committed():
+        owner.post(f"{url}score/", {"preset": "own", "metric": "srmr"})
+    assert len(queued) == 1
+    page = text(owner.get(url))
+    assert "Waiting for a worker." in page
+    assert words in page
+
+
+@pytest.mark.medium
+def test_an_installation_that_failed_is_tried_again_at_the_press_of_a_button(study, owner, rest):
+    state = rest("The disk is full. Delete what is not needed.")
+    url = f"/studies/{study.key}/metrics/"
+    page = text(owner.get(url))
+    assert "could not be installed (3 of 41 packages, 812 of 2,300 MB). The disk is full." in page
+    assert owner.get(f"{url}state/").json()["installation"] == ""
+    assert owner.post(f"{url}install/").status_code == 302
+    assert "Installing speech metrics and models: 3 of 41" in text(owner.get(url))
+    os.utime(state, (0, 0))
+    page = text(owner.get(url))
+    assert "was interrupted" in page
+    assert "start it with <code>make run</code>" in page
+    state.unlink()
+    assert "nstallation" not in text(owner.get(url)).partition("<main")[2]

@@ -1,8 +1,10 @@
-// The metrics page while clips are scored: looks again every few seconds. Without this file the page reloads.
+// The metrics page while clips are scored or metrics installed: looks again every few seconds.
+// Without this file the page reloads.
 
 import { setText } from "../shared/dom.js";
 
 const place = document.querySelector("#run");
+const installation = document.querySelector("#installation");
 
 /** @typedef {import("../shared/wire.js").ScoringRun} ScoringRun */
 
@@ -41,6 +43,21 @@ function sentences(run) {
   ];
 }
 
+/** The installation's line; the page is loaded again when it has ended. */
+async function lookAtInstallation() {
+  if (!(installation instanceof HTMLElement)) return;
+  const state = document.hidden ? null : await asked(installation.dataset.url ?? "");
+  if (state && !state.installation) {
+    location.reload();
+    return;
+  }
+  const [words, bar] = [installation.querySelector("p"), installation.querySelector("progress")];
+  if (state && words) setText(words, state.installation);
+  const megabytes = /([\d,]+) of [\d,]+ MB/.exec(state?.installation ?? "")?.[1];
+  if (bar && megabytes) bar.value = Number(megabytes.replaceAll(",", ""));
+  setTimeout(lookAtInstallation, 1000 * Number(installation.dataset.every));
+}
+
 async function look() {
   if (!(place instanceof HTMLElement)) return;
   const run = document.hidden ? null : await asked(place.dataset.url ?? "");
@@ -67,3 +84,4 @@ document.addEventListener("change", ({ target }) => {
 });
 
 if (place instanceof HTMLElement) setTimeout(look, 1000 * Number(place.dataset.every));
+if (installation instanceof HTMLElement) setTimeout(lookAtInstallation, 1000 * Number(installation.dataset.every));

@@ -310,6 +310,7 @@
  * @property {number} stuck
  * @property {string} doing
  * @property {string} left
+ * @property {string} installation how far what metrics need is installed; empty when all is there
  *
  * @typedef {null | string | number | boolean | Json[] | {[key: string]: Json}} Json
  *
