@@ -23,6 +23,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import full_disk
 from config.installation import CODE
+from config.operations.shared_parts import refuse_strangers
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
@@ -288,6 +289,7 @@ class Supervisor:
             try_database()
             try_redis()
             try_media()
+            refuse_strangers("")
             self.import_pages(early=as_left)
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()
