@@ -23,7 +23,7 @@ class Lease:
     """The right to send jobs, which the clocks of all hosts ask Valkey for; one of them has it."""
 
     def __init__(self) -> None:
-        cache = settings.CACHES["default"]
+        cache: dict[str, Any] = settings.CACHES["default"]
         self.server = redis.Redis.from_url(cache["LOCATION"], **cache["OPTIONS"])
         self.name = f"{cache['KEY_PREFIX']}-clock"
         # A clock that is started again after a kill is known by its address.
@@ -63,7 +63,7 @@ class Scheduler(beat.Scheduler):
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         if not self.lease.is_ours():
-            return min(STANDBY_S, self.max_interval)
+            return min(STANDBY_S, float(self.max_interval or STANDBY_S))
         now = time.time()
         if age_s(self.ticked_at, now) == math.inf:
             for entry in self.schedule.values():

@@ -69,7 +69,7 @@ def _valkey() -> str:
     """A name that the first who asks gives the server; empty while it is away."""
     if VALKEY in settings.EMBEDDED:
         return kept_secret(settings.EARNEST_VAR / FOLDER_ID)
-    cache = settings.CACHES["default"]
+    cache: dict[str, Any] = settings.CACHES["default"]
     name = f"{cache['KEY_PREFIX']}-server-id"
     try:
         with redis.Redis.from_url(cache["LOCATION"], **cache["OPTIONS"]) as client:
