@@ -31,7 +31,8 @@ WHERE at > clock_timestamp() - make_interval(secs => %s) ORDER BY name
 REMEDIES = {
     "secret key": "Raters and researchers would lose their sessions. Mount one EARNEST_VAR on all "
     "hosts.",
-    "EARNEST_VAR": "Drafts and clips would be missing. Mount one folder on all hosts.",
+    "EARNEST_VAR": "Drafts and clips would be missing, and sessions lost. Mount one folder on all "
+    "hosts.",
     "MEDIA_STORE": "Clips would be missing. Set the same MEDIA_STORE on all hosts.",
     "REDIS_URL": "Limits and jobs would be counted twice. Set the same REDIS_URL on all hosts.",
 }
@@ -109,6 +110,8 @@ def problems(roles: str = "") -> list[str]:
     except (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable):
         return []  # nothing runs on a database that is not prepared
     found = dict(differing(shared_parts(roles), others))
+    if "EARNEST_VAR" in found:  # the others are in it, or read from it
+        found = {part: name for part, name in found.items() if part in ("EARNEST_VAR", "REDIS_URL")}
     return [
         f"This host and {name} do not have the same {part}. {REMEDIES[part]}"
         for part, name in found.items()
