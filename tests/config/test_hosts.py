@@ -51,6 +51,7 @@ def reads_this_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psycopg, "connect", lambda **params: Session())
 
 
+@pytest.mark.medium
 @pytest.mark.django_db
 @pytest.mark.parametrize("part", ["secret key", "EARNEST_VAR", "MEDIA_STORE", "REDIS_URL"])
 def test_a_host_that_does_not_share_a_part_does_not_start(
