@@ -108,7 +108,7 @@ def main() -> None:
                 ends = [f"{percentile(tally.clip_ms, share):.1f} ms" for share in (0.5, 0.99)]
                 print(
                     f"{len(tally.clip_ms)} clips, {tally.clip_bytes / 1024**2:.0f} MB: "
-                    f"p50 {ends[0]}, p99 {ends[1]}; {tally.again} answers were sent again"
+                    f"p50 {ends[0]}, p99 {ends[1]}; {tally.again.total()} requests were sent again"
                 )
         print(f"\n{facts}; load average at the end {os.getloadavg()[0]:.1f}")
         print_table((*HEAD, *CPU_HEAD), rows)

@@ -92,8 +92,8 @@ class _Wire(asyncio.Protocol):
 class Browser:
     """One rater's connection, kept alive, opened again when the server has closed it."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.host, self.port = host, port
         self.wire: _Wire | None = None
         self.reconnects = -1
 
@@ -102,11 +102,11 @@ class Browser:
     ) -> Reply:
         """`headers`: whole lines, each with its line end."""
         length = "" if body is None else f"Content-Length: {len(body)}\r\n"
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{headers}{length}\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n{headers}{length}\r\n"
         wire = self.wire
         if wire is None or wire.lost:
             loop = asyncio.get_running_loop()
-            _, wire = await loop.create_connection(_Wire, "127.0.0.1", self.port)
+            _, wire = await loop.create_connection(_Wire, self.host, self.port)
             self.wire = wire
             self.reconnects += 1
         wire.waiter = asyncio.get_running_loop().create_future()
@@ -116,3 +116,4 @@ class Browser:
     def close(self) -> None:
         if self.wire and not self.wire.lost:
             self.wire.transport.close()
+        self.wire = None

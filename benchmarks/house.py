@@ -22,24 +22,26 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 @contextmanager
-def own_house(port: int, workers: int) -> Iterator[Path]:
+def own_house(port: int, workers: int, **variables: str) -> Iterator[Path]:
     """Sets EARNEST_VAR to a new folder, starts PostgreSQL and Valkey, migrates, sets Django up.
 
+    `variables` are further settings; DATABASE_URL and REDIS_URL name servers that run already.
     Must come before anything imports the settings; the folder is gone afterwards.
     """
     var = Path(tempfile.mkdtemp(prefix="earnest-bench-"))
     var.chmod(0o755)
     for name in [name for name in os.environ if name.startswith(("EARNEST_", "DJANGO_"))]:
         del os.environ[name]
+    for name in ("DATABASE_URL", "REDIS_URL", "MEDIA_STORE"):
+        os.environ.pop(name, None)
     os.environ |= {
         "EARNEST_VAR": str(var),
         "EARNEST_PORT": str(port),
         "EARNEST_DEMO": "0",
         "EARNEST_WEB_WORKERS": str(workers),
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        **variables,
     }
-    for name in ("DATABASE_URL", "REDIS_URL", "MEDIA_STORE"):
-        os.environ.pop(name, None)
     import django
     from django.conf import settings
     from django.core.management import call_command
@@ -86,11 +88,16 @@ def web_process() -> Iterator[psutil.Process]:
 
 
 def wait_until_answers(
-    port: int, path: str, child: subprocess.Popen[bytes], log: Path, limit_s: float = 600
+    port: int,
+    path: str,
+    child: subprocess.Popen[bytes],
+    log: Path,
+    limit_s: float = 600,
+    host: str = "127.0.0.1",
 ) -> None:
     deadline = time.monotonic() + limit_s
     while True:
-        client = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        client = http.client.HTTPConnection(host, port, timeout=5)
         with suppress(OSError, http.client.HTTPException):
             client.request("GET", path, headers={"Host": "localhost"})
             if client.getresponse().status < 400:

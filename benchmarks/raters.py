@@ -21,6 +21,7 @@ REASON = {
     "pasted_chars": 0,
     "typing_ms": 9000,
 }
+TRIES, TIME_LIMIT_S = 30, 15.0
 
 
 @dataclass
@@ -28,18 +29,22 @@ class Tally:
     """What was measured: milliseconds per kind of request, and whatever went wrong."""
 
     submit_ms: list[float] = field(default_factory=list)
+    submit_at: list[float] = field(default_factory=list)  # when each was acknowledged, perf_counter
+    acknowledged: dict[str, dict[str, str]] = field(default_factory=dict)  # trial: its labels
     clip_ms: list[float] = field(default_factory=list)
     clip_bytes: int = 0
-    again: int = 0  # answers sent twice, because the connection closed
+    again: Counter[str] = field(default_factory=Counter)  # requests sent again, by the reason
     errors: Counter[str] = field(default_factory=Counter)
 
 
 class ScriptedRater:
     """One session in one browser: it knows its code, its cookies, and the state it was given."""
 
-    def __init__(self, port: int, code: str, clip_cookie: tuple[str, str], tally: Tally) -> None:
+    def __init__(
+        self, browser: Browser, code: str, clip_cookie: tuple[str, str], tally: Tally
+    ) -> None:
         self.code, self.tally = code, tally
-        self.browser = Browser(port)
+        self.browser = browser
         token = secrets.token_hex(16)
         shared = f"Cookie: csrftoken={token}\r\nX-CSRFToken: {token}\r\n"
         self.headers = f"{shared}Accept: application/json\r\nContent-Type: application/json\r\n"
@@ -61,19 +66,37 @@ class ScriptedRater:
 
     async def answer(self, due: float | None = None) -> None:
         """Answer the current trial; the time counts from when the answer was due."""
-        body = json.dumps(self._answer()).encode()
+        given = self._answer()
+        body = json.dumps(given).encode()
         began = time.perf_counter() if due is None else due
         path = f"/api/s/{self.code}/answers/"
-        try:
-            reply = await self.browser.request("POST", path, self.headers, body)
-        except Gone:  # an idle connection may close while one writes; the page sends it again, too
-            self.tally.again += 1
-            reply = await self.browser.request("POST", path, self.headers, body)
-        self.tally.submit_ms.append(1000 * (time.perf_counter() - began))
-        if reply.status not in (200, 201):
+        reply = await self.ask("POST", path, self.headers, body)
+        now = time.perf_counter()
+        self.tally.submit_ms.append(1000 * (now - began))
+        self.tally.submit_at.append(now)
+        if reply.status in (200, 201):
+            self.tally.acknowledged[given["trial"]] = given["answers"]
+        else:
             self.tally.errors[_named(reply)] += 1
         if answer := json.loads(reply.body).get("state"):
             self.state = answer
+
+    async def ask(self, method: str, path: str, headers: str, body: bytes | None = None) -> Reply:
+        """Ask until the server replies, as the page does (`static/js/rater/api.js`)."""
+        for tries in range(TRIES):
+            if tries:
+                await asyncio.sleep(min(2**tries / 4, 8) * self.rng.uniform(0.5, 1))
+            try:
+                async with asyncio.timeout(TIME_LIMIT_S):
+                    reply = await self.browser.request(method, path, headers, body)
+            except (Gone, OSError, TimeoutError) as error:
+                self.browser.close()
+                self.tally.again[type(error).__name__] += 1
+                continue
+            if reply.status < 500:
+                return reply
+            self.tally.again[str(reply.status)] += 1
+        raise RuntimeError(f"{method} {path}: no reply after {TRIES} tries")
 
     def _answer(self) -> dict[str, Any]:
         trial = self.state["trials"][0]
@@ -97,7 +120,7 @@ class ScriptedRater:
                 continue
             self.clips.add(clip)
             began = time.perf_counter()
-            reply = await self.browser.request("GET", clip, self.clip_headers)
+            reply = await self.ask("GET", clip, self.clip_headers)
             self.tally.clip_ms.append(1000 * (time.perf_counter() - began))
             self.tally.clip_bytes += len(reply.body)
             if reply.status != 200:
@@ -111,11 +134,14 @@ def _named(reply: Reply) -> str:
         return f"submit: {reply.status}"
 
 
-def scripted(port: int, sessions: Iterable[Any], tally: Tally) -> Iterator[ScriptedRater]:
+def scripted(
+    port: int, sessions: Iterable[Any], tally: Tally, host: str = "127.0.0.1"
+) -> Iterator[ScriptedRater]:
     from listening import audio
 
     for session in sessions:
-        yield ScriptedRater(port, session.code, audio.clip_cookie(session), tally)
+        cookie = audio.clip_cookie(session)
+        yield ScriptedRater(Browser(port, host), session.code, cookie, tally)
 
 
 def run_quietly(main: Any) -> None:

@@ -223,12 +223,21 @@ WATCHED = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+# What PostgreSQL watches: a host that vanished holds the locks of its transactions no longer.
+WATCHING = {
+    "tcp_keepalives_idle": 5,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 def _database() -> dict[str, Any]:
     if _variables["DATABASE_URL"]:
         database: dict[str, Any] = {**dj_database_url.parse(_env.text("DATABASE_URL"))}
-        database["OPTIONS"] = WATCHED | database.get("OPTIONS", {})
+        watching = " ".join(f"-c {name}={value}" for name, value in WATCHING.items())
+        own = {} if EARNEST_POOLER else {"options": watching}  # PgBouncer refuses these
+        database["OPTIONS"] = WATCHED | own | database.get("OPTIONS", {})
     else:
         EMBEDDED.append(POSTGRES)
         socket = str(socket_folder(EARNEST_VAR))

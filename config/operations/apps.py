@@ -10,11 +10,12 @@ class OperationsConfig(AppConfig):
 
     def ready(self) -> None:
         import config.celery  # noqa: F401  # so that shared jobs find their application
-        from config.operations import (  # noqa: F401  # plugins: its check registers itself
+        from config.operations import (  # noqa: F401  # their checks register themselves
             error_reports,
             heartbeats,
             plugins,
             shared_counters,
+            shared_parts,
         )
 
         error_reports.start()

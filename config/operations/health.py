@@ -7,6 +7,7 @@ notice yet, and somebody should look.
 from __future__ import annotations
 
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError, ResponseError
 
-from config.operations import heartbeats
+from config.operations import heartbeats, shared_parts
 from listening.common.command_name import command
 from listening.common.job_queues import queue_states
 
@@ -40,6 +41,7 @@ REMEDIES = {  # check -> what people notice, and what somebody should do, while 
     "workers": "Raters are not affected. Jobs of these kinds wait. Check the worker logs and "
     "restart workers that hang.",
     "queues": "Raters are not affected. Jobs wait. Check the worker logs or start more workers.",
+    "hosts": "Raters, researchers and jobs fail on some hosts. Give all hosts the same settings.",
 }
 EXPECTED_ROLES = ("default", "analysis", "gpu", "beat")
 
@@ -64,7 +66,7 @@ class Health:
 def database() -> Check:
     """Writes one row: a full or read-only disk answers questions and refuses every answer."""
     try:
-        heartbeats.write("pages", "pages")
+        heartbeats.write(f"pages@{socket.gethostname()}", "pages")
     except Error as error:
         connection.close()
         return Check("unavailable", reason_of(error))
@@ -116,6 +118,11 @@ def workers() -> Check:
     return Check("degraded", f"no heartbeat: {', '.join(missing)}") if missing else Check()
 
 
+def hosts() -> Check:
+    found = shared_parts.problems("pages")
+    return Check("degraded", " ".join(found)) if found else Check()
+
+
 def queues() -> Check:
     late = [q.name for q in queue_states() if q.oldest_s is not None and q.oldest_s > OLDEST_JOB_S]
     return Check("degraded", f"long waiting times: {', '.join(late)}") if late else Check()
@@ -128,8 +135,9 @@ LOOKS: dict[str, Callable[[], Check]] = {
     "cache": shared_cache,
     "workers": workers,
     "queues": queues,
+    "hosts": hosts,
 }
-OF_DATABASE = ("migrations", "workers")
+OF_DATABASE = ("migrations", "workers", "hosts")
 
 
 def look() -> Health:

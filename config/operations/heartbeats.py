@@ -16,15 +16,17 @@ from celery.signals import beat_init, worker_ready
 from django.conf import settings
 from django.db import Error, connection
 
+from config.operations import shared_parts
+from config.operations.shared_parts import STALE_S
 from config.run.on_demand_worker import resting
 from listening.common.ages import age_s
 
 EVERY_S = 10.0
-STALE_S = 45.0  # four are missed
 FORGOTTEN_S = 86_400  # a process of another name took its place
 WRITE = """
-INSERT INTO operations_heartbeat (name, roles, at) VALUES (%s, %s, clock_timestamp())
-ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, at = excluded.at
+INSERT INTO operations_heartbeat (name, roles, shares, at) VALUES (%s, %s, %s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE
+    SET roles = excluded.roles, shares = excluded.shares, at = excluded.at
 """
 log = logging.getLogger(__name__)
 _ending = threading.Event()
@@ -46,7 +48,7 @@ class Beat(NamedTuple):
 def write(name: str, roles: str) -> None:
     """One row per name: it is updated in place, so the table does not grow."""
     with connection.cursor() as cursor:
-        cursor.execute(WRITE, [name, roles])
+        cursor.execute(WRITE, [name, roles, shared_parts.written(roles)])
 
 
 def read() -> list[Beat]:

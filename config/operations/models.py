@@ -8,6 +8,9 @@ class Heartbeat(models.Model):
 
     name = models.CharField(max_length=200, primary_key=True)  # jobs@host
     roles = models.CharField(max_length=200)  # its queues with commas between, or "beat", "pages"
+    shares = models.TextField(
+        db_default=""
+    )  # `shared_parts.py`: what this process shares with others
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from config.installation import CODE
 from listening.common.whole_files import write_private
 
 LOOK_EVERY_S = 0.02
+LOCK = 0x70726570  # of PostgreSQL's advisory locks: this module's own
 RESEARCHER = "researcher"
 ROOMS = ("config", "listening", "metrics", "analysis", "rest", "earnest")
 MADE = ("staticfiles.json", ".fingerprint")  # in the folder of static files
@@ -179,13 +180,16 @@ def _kept_password(path: Path) -> str:
 
 
 def static_fingerprint() -> str:
-    """Changes when a static file, ours or an installed package's, or their making may have."""
+    """Changes when a static file, ours or an installed package's, or their making may have.
+
+    It is the same on every host: files by content, not by when they were installed where.
+    """
     parts = [f"{d.metadata['Name']} {d.version}" for d in distributions()]
     parts.append((CODE / "config" / "static.py").read_text())
     for folder in _static_folders():
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            stat = path.stat()
-            parts.append(f"{path} {stat.st_size} {stat.st_mtime_ns}")
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            parts.append(f"{path.relative_to(folder)} {content}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
@@ -266,15 +270,27 @@ def prepare(result: Path, prepared_for: str) -> None:
     django.setup()
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     call_command("check")  # a mistake in the code is said here, once, and not by every process
-    call_command("migrate", interactive=False, verbosity=1)
-    ensure_researcher()
-    if settings.EARNEST_DEMO and "ensure_demo" in get_commands():
-        call_command("ensure_demo")
-    collect_static()
-    landing = reverse("landing", args=[LINK])
-    with connection.cursor() as cursor:
-        write_stamp(prepared_for, applied_migrations(cursor), landing)
-    result.write_text(json.dumps(rater_entry()))
+    with one_at_a_time():
+        call_command("migrate", interactive=False, verbosity=1)
+        ensure_researcher()
+        if settings.EARNEST_DEMO and "ensure_demo" in get_commands():
+            call_command("ensure_demo")
+        collect_static()
+        landing = reverse("landing", args=[LINK])
+        with connection.cursor() as cursor:
+            write_stamp(prepared_for, applied_migrations(cursor), landing)
+        result.write_text(json.dumps(rater_entry()))
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait until no other host prepares the same database; the server frees a dead host's lock."""
+    import psycopg
+    from django.db import connection
+
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as session:
+        session.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        yield
 
 
 if __name__ == "__main__":

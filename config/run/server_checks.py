@@ -75,6 +75,7 @@ def try_database(*, pages: bool = False) -> None:
     place = host if host.startswith("/") else f"{host}:{database['PORT'] or 5432}"
     try:
         wanted = {**connection.get_connection_params(), "connect_timeout": PATIENCE_S}
+        wanted.pop("options", None)  # a pooler that is not declared yet refuses them
         with psycopg.connect(**wanted) as session:
             encoding = session.info.parameter_status("server_encoding")
         pooler = Pooler.NONE if encoding != "UTF8" else pooler_at(wanted)

@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.operations.shared_parts import refuse_strangers
 from config.run.interrupted_restore import check_restored
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.supervisor import LONE_COMMANDS, MOST_CONNECTIONS, StartError, allow_open_files
@@ -37,6 +38,7 @@ def main() -> int:
         try_redis()
         if sys.argv[1:] == ["prepare"]:  # others start without a bucket: answers need none
             try_media()
+        refuse_strangers(sys.argv[1])
         allow_open_files(2 * MOST_CONNECTIONS)
     except (ImproperlyConfigured, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)

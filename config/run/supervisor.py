@@ -24,6 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import full_disk
 from config.installation import CODE
+from config.operations.shared_parts import refuse_strangers
 from config.run.background_installation import COMMAND as INSTALL
 from config.run.background_installation import BackgroundInstallation
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
@@ -314,6 +315,7 @@ class Supervisor:
             try_database()
             try_redis()
             try_media()
+            refuse_strangers("")
             self.import_pages(early=as_left)
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()

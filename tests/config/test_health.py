@@ -59,7 +59,7 @@ def test_readiness_is_ok_when_all_servers_answer_and_all_workers_live(
 def test_each_look_writes_the_same_row(client: Client):
     for _ in range(3):
         assert health.database() == Check()
-    assert Heartbeat.objects.filter(name="pages").count() == 1
+    assert Heartbeat.objects.filter(roles="pages").count() == 1
 
 
 @pytest.mark.django_db

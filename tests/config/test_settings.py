@@ -244,6 +244,7 @@ def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     options = database["OPTIONS"]  # who waits for a server that vanished hears of it
     assert (options["sslmode"], int(options["connect_timeout"])) == ("require", 3)
     assert options["tcp_user_timeout"] <= 20_000
+    assert "-c tcp_keepalives_idle=5" in options["options"]  # nor are locks of lost hosts held
     assert found["CELERY_BROKER_URL"].endswith("/4")
     assert found["CACHES"]["default"]["LOCATION"].endswith("/5")
     assert found["CHANNEL_LAYERS"]["default"]["CONFIG"]["hosts"][0].endswith("/6")
