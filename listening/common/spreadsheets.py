@@ -28,6 +28,7 @@ SAMPLE_ROWS = 100
 SAMPLE_SHOWN = 20
 MOST_NAMED = 3  # rows or names in a sentence
 SAVE = "save it as CSV UTF-8"
+PARQUET = b"PAR1"  # begins each Parquet file
 NO_TEXT = "holds characters that are no text (a NUL, or half of a pair)"
 IMPORT_ID = '{"ImportId"'  # begins each cell of the last of Qualtrics' three header rows
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -44,7 +45,7 @@ _OTHER_FILES = (
     ((b"%PDF",), "is a PDF; export the table itself, and"),
     ((b"RDX", b"\x1f\x8b\x08\x00RDX"), "is a file of R; write it by write.csv, or"),
     ((b"$FL2", b"$FL3"), "is a file of SPSS; open it there and"),
-    ((b"PAR1",), "is a Parquet file; write it by to_csv, or"),
+    ((PARQUET,), "is a Parquet file; write it by to_csv, or"),
 )
 _NOT_FINITE = re.compile(r"(?<=: )(-?inf|nan)(?=[,}\]])")
 
@@ -368,7 +369,10 @@ def separated(text: str, whole: bool = True) -> tuple[str, str, bool]:
 
 
 def layout_of_file(path: Path, encoding: str = "") -> Layout:
-    """The layout of a file, of which only the beginning is read; TableError where it has none."""
+    """The layout of a file, of which only the beginning is read; TableError where it has none.
+
+    Of a Parquet file, the columns that it names.
+    """
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -379,6 +383,10 @@ def layout_of_file(path: Path, encoding: str = "") -> Layout:
         raise TableError("there is no such file; check the path") from None
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(_unreadable(error)) from None
+    if head.startswith(PARQUET):
+        from listening.common.parquet_tables import parquet_layout  # and with it pyarrow
+
+        return parquet_layout(path)
     whole = len(head) < SAMPLE_BYTES
     if not whole:
         head = head[: head.rfind(b"\n")] if b"\n" in head else head

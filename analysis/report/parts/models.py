@@ -22,6 +22,7 @@ from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.family_model import (
     MOST_CELLS,
+    NO_DRAWS,
     Modelled,
     comparable,
     family_posterior,
@@ -29,6 +30,7 @@ from analysis.statistics.mixed.family_model import (
     model_effects,
     modelled,
 )
+from analysis.statistics.mixed.large_fit import BY_MOMENTS
 from analysis.statistics.mixed.linear_model import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pair_matrix, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
@@ -220,6 +222,8 @@ def standing_of(
 def _posterior(
     modelled: Modelled, options: Options, effects: Effects, fit: RemlFit | None
 ) -> Posterior:
+    if effects.by_moments:
+        raise NotEstimable(*NO_DRAWS)
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
     large = size > MOST_CELLS and (has_own_spreads(modelled) or not effects.of_texts)
@@ -735,10 +739,11 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
     for fits in fitted:
         if fits.reml is not None:
             effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
+            how = BY_MOMENTS if BY_MOMENTS in fits.reml.notes else "by REML"
             yield (
                 f"{family_prefix(fits.modelled.title)}a linear mixed model with a mean per "
                 "condition and random "
-                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
+                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted {how}; t intervals "
                 "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
                 "all pairs by Holm's method."
             )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from analysis.ratings.large_tables import LARGE
 from analysis.statistics.mixed.crossed import Crossed, Side, crossing, least
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.reml import REST, RemlFit, reml
@@ -22,13 +23,15 @@ class Effects:
 
     Levels of those ``inside`` (rater:condition, stimulus) occur in one condition only; those
     ``across`` are rater and item. ``left_out`` gives the reason by name, in words; ``too_large``
-    are those that the design would tell, but whose fit is too much work.
+    are those that the design would tell, but whose fit is too much work. ``by_moments``: there are
+    too many ratings for REML, and `large_fit` has all effects.
     """
 
     inside: Mapping[str, Codes]
     across: Mapping[str, Codes]
     left_out: Mapping[str, str] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
+    by_moments: bool = False
 
     @property
     def codes(self) -> dict[str, Codes]:
@@ -85,8 +88,11 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
 def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:
     """The effects without stimulus, or without stimulus and item, where their fit is too much work.
 
-    ``most`` is what `work` may be. Without them intervals are too narrow.
+    ``most`` is what `work` may be. Without them intervals are too narrow. Of more than `LARGE`
+    ratings all stay, to be fitted by moments.
     """
+    if len(condition) > LARGE and {RATER, ITEM} <= set(effects.codes):
+        return replace(effects, by_moments=True)
     why = "this design is too large" + " for a quick fit" * (most <= QUICK)
     for dropped in ((), (STIMULUS,), (STIMULUS, ITEM)):
         fewer = effects.without(*dropped, why=why)
