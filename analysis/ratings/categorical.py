@@ -112,7 +112,9 @@ def columns_of(path: Path, layout: Layout, encoding: str = "") -> Columns:
     """
     try:
         if is_parquet(path):
-            columns = {name: Categorical(*cells) for name, *cells in parquet_columns(path)}
+            columns = {
+                name: Categorical(codes, texts) for name, codes, texts in parquet_columns(path)
+            }
             return _rows_of_data(columns, [], layout.header_row)
         try:
             return _quickly(path, layout, encoding)

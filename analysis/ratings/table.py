@@ -1003,7 +1003,7 @@ def read_csv(
     ignore: Collection[str] = (),
     **rules: Any,
 ) -> Reading:
-    """The table of a CSV file with a header row, in any layout of `listening.common.spreadsheets`.
+    """The table of a Parquet file, or of a CSV file in any layout of `spreadsheets`.
 
     ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
     to every row, ``ignore`` names columns of the file that are not to be used, and ``rules`` answer
@@ -1011,8 +1011,8 @@ def read_csv(
     labels are numbers or words of the method's scale) and one of item and stimulus; the rest may
     be absent: without stimuli, a stimulus is an item of a condition (and voice). The method tells
     the estimand, or the estimand the method; without both, scores of 1 to 5 are taken for MOS.
-    Raises RatingsError with all that is wrong, and with each question that only a person can
-    answer.
+    Of more than `LARGE` rows texts are categories. Raises RatingsError with all that is wrong, and
+    with each question that only a person can answer.
     """
     path = Path(path)
     mapping = column_mapping(path, columns, constants, ignore, **rules)

@@ -123,13 +123,21 @@ def test_the_hash_of_many_rows_does_not_hang_on_their_order(
 def test_parts_of_many_ratings_say_which_raters_they_are_made_of(
     both: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.ratings.table.LARGE", 10)
-    monkeypatch.setattr("analysis.report.pipeline.LARGE", 10)
+    for module in (
+        *("ratings.table", "report.pipeline", "report.parts.answer", "report.parts.models"),
+        *("report.parts.comparisons", "report.parts.robustness", "statistics.robustness"),
+        "statistics.mixed.linear_model",
+    ):
+        monkeypatch.setattr(f"analysis.{module}.LARGE", 10)
     monkeypatch.setattr("analysis.ratings.large_tables.SAMPLED", 24)
     reading = read_csv(both[1], ignore=["passed"])
     report = report_of(reading.table)
     (agreement,) = [part for part in report["parts"] if part["key"] == "agreement"]
     assert "4 of 8 raters, drawn at random (seed 0): 24 of 48 ratings" in agreement["warnings"][0]
+    (models,) = [part for part in report["parts"] if part["key"] == "models"]
+    assert BY_MOMENTS in " ".join(models["methods"])
+    assert "too many ratings for draws" in " ".join(models["warnings"])
+    assert not [part["problem"] for part in report["parts"] if part["problem"]]
     (answer,) = [part for part in report["parts"] if part["key"] == "answer"]
     assert not any("drawn at random" in text for text in answer["warnings"])
 

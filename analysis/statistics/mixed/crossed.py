@@ -104,6 +104,10 @@ def cells_inside(side: Side, condition: Codes) -> Cells:
 
 def crossing(first: Codes, second: Codes) -> Codes:
     """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
+    parent = np.zeros(int(first.max(initial=-1)) + 1, dtype=np.int64)
+    parent[first] = second
+    if (parent[first] == second).all():  # the first tells the second, and nothing is sorted
+        return distinct_codes(first)[1]
     return distinct_codes(first * (int(second.max(initial=0)) + 1) + second)[1]
 
 

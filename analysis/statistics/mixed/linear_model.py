@@ -75,7 +75,7 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
     for name, codes in {**inside, **across}.items():
         if name != RATER and int(codes.max(initial=0)) + 1 in (1, n):
             left_out[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
-    if ITEM not in left_out and int(crossing(item, stimulus).max()) == int(item.max()):
+    if ITEM not in left_out and int(crossing(stimulus, item).max()) == int(item.max()):
         left_out[ITEM] = "every item has one stimulus"
     left_out = {name: why for name, why in left_out.items() if why}
     return Effects(
@@ -131,6 +131,8 @@ class ComponentVariance:
         rater, item = (np.unique(x, return_inverse=True)[1].astype(np.int64) for x in (rater, item))
         effects = effects_of(rater, condition, item, crossing(item, condition))
         effects = affordable(effects, condition, QUICK)
+        if effects.by_moments:
+            raise NotEstimable("there are too many ratings for REML", "use the part models")
         if effects.of_texts:
             design = np.eye(int(condition.max()) + 1)[condition]
             fit = crossed_reml(y, design, condition, effects.codes)

@@ -118,8 +118,10 @@ def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ..
     if not len(use):
         raise NotEstimable("there are no ratings", "collect some first")
     codes, values = zip(*(coded_column(use[name]) for name in (compare, *by)), strict=True)
-    joined = np.ravel_multi_index(codes, [len(value) for value in values])
-    combinations, cell = distinct_codes(joined)
+    combinations, cell = np.arange(len(values[0])), codes[0]
+    if by:
+        joined = np.ravel_multi_index(codes, [len(value) for value in values])
+        combinations, cell = distinct_codes(joined)
     places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
     item = coded_column(items_of(use))[0]
