@@ -369,10 +369,7 @@ def separated(text: str, whole: bool = True) -> tuple[str, str, bool]:
 
 
 def layout_of_file(path: Path, encoding: str = "") -> Layout:
-    """The layout of a file, of which only the beginning is read; TableError where it has none.
-
-    Of a Parquet file, the columns that it names.
-    """
+    """The layout of a file, of which only the beginning is read; TableError where it has none."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -383,10 +380,6 @@ def layout_of_file(path: Path, encoding: str = "") -> Layout:
         raise TableError("there is no such file; check the path") from None
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(_unreadable(error)) from None
-    if head.startswith(PARQUET):
-        from listening.common.parquet_tables import parquet_layout  # and with it pyarrow
-
-        return parquet_layout(path)
     whole = len(head) < SAMPLE_BYTES
     if not whole:
         head = head[: head.rfind(b"\n")] if b"\n" in head else head
