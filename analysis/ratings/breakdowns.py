@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Bools, Codes, Floats
 from analysis.ratings.estimands import estimand_of, family_title, keys_where
 from analysis.ratings.grouping import UNASKED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
@@ -196,7 +196,7 @@ def countable(answers: Iterable[str]) -> bool:
     return len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL for label in labels)
 
 
-def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, list[bool]]]:
+def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, Bools]]:
     """(label, whether each answer of the cell holds it), the highest score or most chosen first.
 
     For comparisons the labels are the scores: raters label the second clip against the first, and
@@ -210,17 +210,19 @@ def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, list[bool]]]:
     if "versus_condition" in cell.group:
         words = estimand_of(estimand).answers
         answers = [words.get(y, f"{y + 0.0:g}") for y in cell.y.tolist()]  # no label says -0
-    steps = sorted(set(zip(answers, cell.y.tolist(), strict=True)), key=lambda step: -step[1])
-    labels = list(dict.fromkeys(label for label, _ in steps))
+    code, names = pd.factorize(np.asarray(answers, dtype=object), use_na_sentinel=False)
+    highest = np.full(len(names), -np.inf)
+    np.maximum.at(highest, code, cell.y)
+    labels = np.argsort(-highest, kind="stable").tolist()
     if len(labels) > MOST_LABELS:
         return []
-    return [(label, [answer == label for answer in answers]) for label in labels]
+    return [(str(names[label]), code == label) for label in labels]
 
 
-def _chosen(answers: list[str]) -> list[tuple[str, list[bool]]]:
+def _chosen(answers: list[str]) -> list[tuple[str, Bools]]:
     if not countable(answers):
         return []
     sets = [frozenset(answer.split(JOINT)) for answer in answers]
     counts = Counter(label for chosen in sets for label in chosen)
     labels = sorted(counts, key=lambda label: (-counts[label], label))
-    return [(label, [label in chosen for chosen in sets]) for label in labels]
+    return [(label, np.array([label in chosen for chosen in sets])) for label in labels]

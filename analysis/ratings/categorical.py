@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
+from analysis.arrays import distinct_codes
 from analysis.ratings.problems import RatingsError
+from listening.common.parquet_tables import is_parquet, parquet_columns
 from listening.common.spreadsheets import (
     SAMPLE_BYTES,
     Layout,
@@ -69,9 +72,7 @@ def distinct_pairs(
 ) -> tuple[list[tuple[Any, Any]], NDArray[np.int32]]:
     """The different pairs of values that stand side by side, and which each row has (n,)."""
     count = len(second.values)
-    both, codes = np.unique(
-        first.codes.astype(np.int64) * count + second.codes, return_inverse=True
-    )
+    both, codes = distinct_codes(first.codes.astype(np.int64) * count + second.codes)
     places = (divmod(each, count) for each in both.tolist())
     return [(first.values[a], second.values[b]) for a, b in places], codes.astype(np.int32)
 
@@ -105,32 +106,51 @@ class Columns:
 
 
 def columns_of(path: Path, layout: Layout, encoding: str = "") -> Columns:
-    """The columns of a CSV file in the layout that its first rows have.
+    """The columns of a CSV or Parquet file in the layout that its first rows have.
 
     Raises RatingsError with the rows and a remedy.
     """
     try:
-        data = raw_bytes(path)
+        if is_parquet(path):
+            columns = {
+                name: Categorical(codes, texts) for name, codes, texts in parquet_columns(path)
+            }
+            return _rows_of_data(columns, [], layout.header_row)
         try:
-            return _quickly(data, layout, encoding)
+            return _quickly(path, layout, encoding)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
-            text, note = decoded(data, encoding)
+            text, note = decoded(raw_bytes(path), encoding)
             table = read_table(text, layout=layout)
-            columns = categoricals(layout.names, table.rows)
+            cells = categoricals(layout.names, table.rows)
             notes = [note] * bool(note) + [n for n in table.notes if n not in layout.notes()]
-            return Columns(columns, np.asarray(table.numbers, dtype=np.int64), tuple(notes))
+            return Columns(cells, np.asarray(table.numbers, dtype=np.int64), tuple(notes))
     except TableError as error:
         raise RatingsError([located(path.name, line) for line in error.problems]) from None
 
 
-def _quickly(data: bytes, layout: Layout, encoding: str) -> Columns:
-    """As `columns_of`, by Arrow; raises ArrowInvalid where the file is not plain rows of UTF-8."""
-    quotes = data.count(b'"')
+def _quickly(path: Path, layout: Layout, encoding: str) -> Columns:
+    """As `columns_of`, by Arrow; raises ArrowInvalid where the file is not plain rows of UTF-8.
+
+    A file that is not packed is never in memory as a whole.
+    """
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    source: Any = io.BytesIO(raw_bytes(path)) if packed else path.open("rb")
+    with source:
+        quotes = sum(block.count(b'"') for block in iter(partial(source.read, BLOCK_BYTES), b""))
+        source.seek(0)
+        data = source.read(SAMPLE_BYTES)
+        source.seek(0)
+        return _by_arrow(source, data, quotes, layout, encoding)
+
+
+def _by_arrow(source: Any, data: bytes, quotes: int, layout: Layout, encoding: str) -> Columns:
+    """As `_quickly`; ``data`` are the first bytes, ``quotes`` those of the whole file."""
     if not layout.plain or layout.delimiter == " " or encoding or quotes % 2:
         raise pa.ArrowInvalid("laid out otherwise")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:SAMPLE_BYTES]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
         raise pa.ArrowInvalid("not UTF-8")
-    lines = data[:SAMPLE_BYTES].removeprefix(b"\xef\xbb\xbf").splitlines()
+    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
     header = lines[int(layout.separator_line)].decode()
     if header.count('"') % 2:
         raise pa.ArrowInvalid("the header has several lines")
@@ -138,7 +158,7 @@ def _quickly(data: bytes, layout: Layout, encoding: str) -> Columns:
     places = [str(place) for place in range(width)]
     text = pa.dictionary(pa.int32(), pa.string())
     table = arrow_csv.read_csv(
-        pa.py_buffer(data),
+        pa.PythonFile(source, mode="r"),
         read_options=arrow_csv.ReadOptions(
             block_size=BLOCK_BYTES, skip_rows=1 + layout.separator_line, column_names=places
         ),
@@ -151,8 +171,8 @@ def _quickly(data: bytes, layout: Layout, encoding: str) -> Columns:
     )
     columns = {}
     for place in places:
-        column = table[place].unify_dictionaries().combine_chunks()
-        pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        column = table[place].unify_dictionaries()
+        pieces = column.chunks
         codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
         values = pieces[0].dictionary.to_pylist() if pieces else []
         all_codes = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)

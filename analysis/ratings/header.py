@@ -16,6 +16,7 @@ from analysis.ratings.covariate_columns import is_covariate
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
+from listening.common.parquet_tables import is_parquet, parquet_layout
 from listening.common.spreadsheets import (
     DELIMITERS,
     Layout,
@@ -425,7 +426,8 @@ def column_mapping(
     """
     path, reading_rules = Path(path), ReadingRules(**rules)
     try:
-        layout = layout_of_file(path, reading_rules.encoding)
+        parquet = is_parquet(path)
+        layout = parquet_layout(path) if parquet else layout_of_file(path, reading_rules.encoding)
     except TableError as error:
         raise RatingsError([located(path.name, line) for line in error.problems]) from None
     constants, names = dict(constants or {}), layout.names

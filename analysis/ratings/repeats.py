@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import distinct_codes, first_places
 from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical, Columns
 from analysis.ratings.estimands import estimand_of, keys_where
@@ -91,7 +92,7 @@ def resolve_repeats(
         cells = {name: column.taken(keep) for name, column in cells.items()}
         places = np.cumsum(keep) - 1
         use, resolved.table = places[use], table[keep].reset_index(drop=True)
-    _, question = np.unique(question, return_inverse=True)
+    question = distinct_codes(question)[1]
     times = np.bincount(question)
     if len(times) and times.max() > 1 and not resolved.questions:
         _decide(resolved, columns, cells, mapping, use, question)
@@ -100,12 +101,16 @@ def resolve_repeats(
 
 def codes_of(columns: Iterable[Categorical], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """One code (m,) for each different combination of the columns' values in these rows."""
-    codes = np.zeros(len(rows), dtype=np.int64)
+    codes, most = np.zeros(len(rows), dtype=np.int64), 1
     for column in columns:
         if len(column.values) > 1:
-            both = codes * len(column.values) + column.codes[rows]
-            _, codes = np.unique(both, return_inverse=True)
-    return np.asarray(codes, dtype=np.int64).reshape(-1)
+            if most > _MOST_CODES // len(column.values):
+                codes, most = distinct_codes(codes)[1], len(rows)
+            codes, most = codes * len(column.values) + column.codes[rows], most * len(column.values)
+    return distinct_codes(codes)[1]
+
+
+_MOST_CODES = 2**62
 
 
 # --- Rows that stand twice ------------------------------------------------------------------------
@@ -122,7 +127,7 @@ def _duplicates(
     """Which of these rows (m,) repeat an earlier one in every column, and count once."""
     whole = codes_of(columns.cells.values(), use)
     first = np.zeros(len(use), dtype=bool)
-    first[np.unique(whole, return_index=True)[1]] = True
+    first[first_places(whole, int(whole.max()) + 1)] = True
     again = ~first
     if not again.any():
         return again
@@ -154,10 +159,10 @@ def _tells_ratings_apart(columns: Columns, mapping: ColumnMapping, rows: NDArray
     if rater is None:
         return False
     for name, column in columns.cells.items():
-        if name not in answers and len(column.values) > 1:
-            both = codes_of((rater, column), rows)
-            if len(np.unique(both)) == len(rows):
-                return True
+        if name in answers or len(column.values) < 2:
+            continue
+        if codes_of((rater, column), rows).max() + 1 == len(rows):
+            return True
     return False
 
 
@@ -199,9 +204,9 @@ def _decide(
     later = _later(order, question)
     if rule == FIRST:
         resolved.ordered_by = ordered_by
-        table = resolved.table.copy()
-        table.loc[use[later], "counts"] = False
-        resolved.table = table
+        counts = resolved.table["counts"].copy()
+        counts.iloc[use[later]] = False
+        resolved.table = resolved.table.assign(counts=counts)
         resolved.notes.append(f"{finding}: the first of each counts, {how} ({by_option}).")
         return
     _average(resolved, use, question, later, finding, by_option)
@@ -247,8 +252,7 @@ def _most(times: NDArray[np.int64]) -> str:
 def _later(order: NDArray[np.int64], question: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which ratings (m,) are not the first of their question in this order."""
     later = np.ones(len(question), dtype=bool)
-    _, first = np.unique(question[order], return_index=True)
-    later[order[first]] = False
+    later[order[first_places(question[order], int(question.max()) + 1)]] = False
     return later
 
 
@@ -271,11 +275,11 @@ def _in_order(
             how = f"by the time in {'rated_at' if name is None else f'the column {name}'}"
             return np.lexsort((rows, times)), how, name
     position = table["position"].iloc[use]
-    session = table["session"].iloc[use].to_numpy()
-    one_session = pd.Series(session).groupby(question).nunique().max() == 1
-    if position.notna().all() and one_session:
+    if position.notna().all():
         places = position.to_numpy(dtype=np.float64)
-        if _all_differ(places, question, repeated):
+        session = table["session"].iloc[use[repeated]].reset_index(drop=True)
+        one_session = session.groupby(question[repeated]).nunique().max() == 1
+        if one_session and _all_differ(places, question, repeated):
             return np.lexsort((rows, places)), "by the column position", None
     return rows, "by the order of the rows, as no column says the time", None
 
@@ -391,7 +395,8 @@ def turn_pairs(table: pd.DataFrame, own: NDArray[np.bool_]) -> tuple[pd.DataFram
 
 
 def _turn_rows(table: pd.DataFrame, hit: NDArray[np.bool_]) -> pd.DataFrame:
-    result = table.copy()
+    texts = ("condition", "stimulus", "versus_condition", "versus_stimulus", "presented_first")
+    result = table.astype(dict.fromkeys((*texts, *OF_CONDITION), "str"))
     for name in ("condition", "stimulus"):
         result.loc[hit, name] = table.loc[hit, f"versus_{name}"]
         result.loc[hit, f"versus_{name}"] = table.loc[hit, name]

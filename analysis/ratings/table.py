@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import first_places
 from analysis.formatting import enumerated
 from analysis.ratings.categorical import (
     Categorical,
@@ -61,9 +62,16 @@ from analysis.ratings.estimands import (
 )
 from analysis.ratings.header import ColumnMapping, Trap, column_mapping
 from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels, words_on_scale
+from analysis.ratings.large_tables import (
+    LARGE,
+    empty_column,
+    row_digests,
+    share_texts,
+    text_column,
+)
 from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, some
 from analysis.ratings.reading_rules import ReadingRules, fold_cell
-from analysis.ratings.repeats import resolve_repeats, turn_pairs
+from analysis.ratings.repeats import codes_of, resolve_repeats, turn_pairs
 from listening.common.spreadsheets import (
     TableError,
     clean_name,
@@ -461,7 +469,8 @@ class _RatingsSeen:
         self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
         self.any = bool(self.rated.any())
         self.numbers = np.array([cell_number(each) for each in cells["score"].values], dtype=float)
-        self.scores = sorted({float(x) for x in self._rows() if np.isfinite(x)})
+        held = self.numbers[self._codes("score")]
+        self.scores = sorted({float(x) for x in held if np.isfinite(x)})
 
     def _rows(self) -> NDArray[np.float64]:
         rows: NDArray[np.float64] = self.numbers[self.cells["score"].codes[self.rated]]
@@ -503,7 +512,8 @@ class _RatingsSeen:
         return {word.casefold() for word in words} if plain else words
 
     def _codes(self, name: str) -> list[int]:
-        codes: list[int] = np.unique(self.cells[name].codes[self.rated]).tolist()
+        counts = np.bincount(self.cells[name].codes[self.rated])
+        codes: list[int] = np.flatnonzero(counts).tolist()
         return codes
 
     def _compared(self) -> bool:
@@ -529,8 +539,10 @@ class _RatingsSeen:
     def _ranked(self) -> bool:
         """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
         rows = self._rows()
-        groups = join_texts([self.cells[name] for name in _ORDERED]).codes[self.rated]
         if np.isnan(rows).any() or len(rows) < 2 * FEWEST_ORDERS:
+            return False
+        groups = codes_of((self.cells[name] for name in _ORDERED), np.flatnonzero(self.rated))
+        if np.count_nonzero(rows == 1) != groups.max() + 1:
             return False
         order = np.lexsort((rows, groups))
         first = np.r_[True, np.diff(groups[order]) != 0]
@@ -804,6 +816,8 @@ def check_table(
             named_rows = rows_text(numbers[rows].tolist())
             problems.append(f"{source}, {named_rows}, column {name}: {text}")
         wrong[name] = np.concatenate([np.zeros(0, np.intp), *(rows for rows, _ in mistakes)])
+    if len(numbers) > LARGE:
+        share_texts(typed)
     table = pd.DataFrame(typed, columns=list(COLUMNS))
     for mask, name, text in [*_mistakes(table), *(_half_pairs(table) if whole_pairs else ())]:
         rows = np.setdiff1d(np.flatnonzero(np.asarray(mask, dtype=bool)), wrong[name])
@@ -826,7 +840,6 @@ def _type_column(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[R
         except ValueError as error:
             values.append(read(None))
             unread.setdefault(str(error), []).append(code)
-    different: pd.Series = pd.Series(values, dtype=dtype_of(name))
     mistakes = []
     for text, codes in unread.items():
         rows = np.flatnonzero(np.isin(cells.codes, codes))
@@ -834,7 +847,17 @@ def _type_column(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[R
         likewise = f" (likewise {some(others)})" if others else ""
         if len(rows):
             mistakes.append((rows, f"{first} {text}{likewise}"))
-    return different.take(cells.codes).reset_index(drop=True), mistakes
+    return _as_series(values, cells.codes, dtype_of(name)), mistakes
+
+
+def _as_series(values: list[Any], codes: NDArray[Any], dtype: str) -> pd.Series:
+    """The value of each code (n,): of many rows, texts as categories."""
+    if len(codes) > LARGE and dtype == "str":
+        return text_column(codes, values)
+    different: pd.Series = pd.Series(values, dtype=dtype)
+    if len(codes) > LARGE and different.isna().all():
+        return empty_column(len(codes), dtype)
+    return different.take(codes).reset_index(drop=True)
 
 
 def _mistakes(table: pd.DataFrame) -> Iterator[Mistake]:
@@ -980,7 +1003,7 @@ def read_csv(
     ignore: Collection[str] = (),
     **rules: Any,
 ) -> Reading:
-    """The table of a CSV file with a header row, in any layout of `listening.common.spreadsheets`.
+    """The table of a Parquet file, or of a CSV file in any layout of `spreadsheets`.
 
     ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
     to every row, ``ignore`` names columns of the file that are not to be used, and ``rules`` answer
@@ -988,8 +1011,8 @@ def read_csv(
     labels are numbers or words of the method's scale) and one of item and stimulus; the rest may
     be absent: without stimuli, a stimulus is an item of a condition (and voice). The method tells
     the estimand, or the estimand the method; without both, scores of 1 to 5 are taken for MOS.
-    Raises RatingsError with all that is wrong, and with each question that only a person can
-    answer.
+    Of more than `LARGE` rows texts are categories. Raises RatingsError with all that is wrong, and
+    with each question that only a person can answer.
     """
     path = Path(path)
     mapping = column_mapping(path, columns, constants, ignore, **rules)
@@ -1124,8 +1147,9 @@ def _resolve_ratings(
 
 def _as_they_appear(column: Categorical) -> list[str]:
     """The different texts of a column, the first one in the file first; the empty one left out."""
-    places, first = np.unique(column.codes, return_index=True)
-    names = (str(column.values[place]).strip() for place in places[np.argsort(first)])
+    first = first_places(column.codes, len(column.values))
+    places = np.argsort(first)[: np.count_nonzero(first < len(column))]
+    names = (str(column.values[place]).strip() for place in places)
     return [name for name in dict.fromkeys(names) if name]
 
 
@@ -1206,10 +1230,14 @@ def table_hash(table: pd.DataFrame) -> str:
     """SHA-256 (hex) of the table's canonical form: the same for the same ratings in any order.
 
     Columns of `HASHED_WHERE_FILLED` count only where a row has something in them, so that a table
-    keeps its hash when Earnest learns a column.
+    keeps its hash when Earnest learns a column. Of more than `LARGE` rows it is made of their
+    digests (`row_digests`), and is another one.
     """
     columns = [n for n in COLUMNS if n not in HASHED_WHERE_FILLED or _is_filled(table[n])]
     digest = hashlib.sha256("\x1f".join(columns).encode())
+    if len(table) > LARGE:
+        digest.update(np.sort(_digests(table, columns)).astype("<u8").tobytes())
+        return digest.hexdigest()
     lines = _canonical_lines(table, columns)
     for line in in_order(lines):
         digest.update(b"\x1e" + line.encode())
@@ -1218,15 +1246,26 @@ def table_hash(table: pd.DataFrame) -> str:
 
 def _is_filled(column: pd.Series) -> bool:
     """Whether a row of a column of texts or numbers has something in it."""
-    return bool((column.notna() & (column.astype(str) != "")).any())
+    return any(not pd.isna(value) and str(value) != "" for value in column.unique())
 
 
 def rated(table: pd.DataFrame) -> pd.DataFrame:
     """The rows that may enter an estimate: not a trap, and with a score."""
-    return table[(table["trap"] == "") & table["score"].notna()]
+    return rows_where(table, (table["trap"] == "") & table["score"].notna())
+
+
+def rows_where(table: pd.DataFrame, mask: Any) -> pd.DataFrame:
+    """The rows where the mask (n,) holds; the very table, and no copy, where it holds in all."""
+    keep = np.asarray(mask, dtype=bool)
+    return table if keep.all() else table[keep]
 
 
 def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
+    if len(table) > LARGE:
+        position = table["position"].fillna(-1).to_numpy(dtype=np.int32)
+        first = [table[name].cat.codes.to_numpy() for name in ("session", "task")]
+        order = np.lexsort([_digests(table, COLUMNS), position, *first])
+        return table.take(order).reset_index(drop=True)
     keys = {
         "task": arrow_text(_canonical(table, "task")),
         "session": arrow_text(_canonical(table, "session")),
@@ -1242,9 +1281,19 @@ def _canonical_lines(table: pd.DataFrame, columns: Sequence[str]) -> Any:
 
 
 def _canonical(table: pd.DataFrame, name: str) -> Categorical:
+    codes, plain = _distinct_cells(table, name)
+    return Categorical(codes, [canonical_cell(value) for value in plain])
+
+
+def _digests(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.uint64]:
+    """A digest (n,) of each row: equal rows have equal ones, whatever their order."""
+    return row_digests(_distinct_cells(table, name) for name in columns)
+
+
+def _distinct_cells(table: pd.DataFrame, name: str) -> tuple[NDArray[np.int32], list[Any]]:
+    """Codes (n,) of a column's cells, and the plain values behind them."""
     codes, values = pd.factorize(table[name], use_na_sentinel=False)
-    plain = _plain_cells(pd.Series(values, dtype=dtype_of(name)), name)
-    return Categorical(codes.astype(np.int32), [canonical_cell(value) for value in plain])
+    return codes.astype(np.int32), _plain_cells(pd.Series(values, dtype=dtype_of(name)), name)
 
 
 def _plain_cells(column: pd.Series, name: str) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +26,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import TITLE, metric_titles
 from analysis.ratings.repeats import turn_pairs
-from analysis.ratings.table import table_hash
+from analysis.ratings.table import rows_where, table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.exclusions import exclusions_of
 from analysis.report.minimum_raters import short_of_raters
@@ -103,7 +102,9 @@ def report_of(
     notes = [*notes, *notes_of_pairs]
     screened = replace(screened, table=turned)
     ratings = screened.kept(options.rules)
-    known = ratings if maker.methods is None else ratings[ratings["method"].isin(maker.methods)]
+    known = ratings
+    if maker.methods is not None:
+        known = rows_where(ratings, ratings["method"].isin(maker.methods))
     breakdowns = options.compared or default_breakdowns(known)
     if Breakdown() not in breakdowns:
         breakdowns.insert(0, Breakdown())
@@ -244,7 +245,7 @@ def _provenance(
 ) -> Provenance:
     parameters = {k: v for k, v in options.parameters().items() if k not in ("estimator", "by")}
     origin = {
-        "studies": sorted({str(study) for study in table["study"] if study}),
+        "studies": sorted({str(study) for study in table["study"].unique() if study}),
         "ratings_until": max((str(at) for at in table["rated_at"].unique() if at), default=""),
         "table_hash": table_hash(table),
         "scores_hash": scores_hash(scores),
@@ -350,8 +351,8 @@ def task_designs(known: pd.DataFrame, table: pd.DataFrame) -> list[TaskDesign]:
     rater are medians; of these, a pair that was compared, or a clip after another context, counts
     as a clip of its own.
     """
-    rated = table[table["trap"] == ""]
-    of_family = Counter(rated[_FAMILY].itertuples(index=False, name=None))
+    sizes = rows_where(table, table["trap"] == "").groupby(_FAMILY, sort=False).size()
+    of_family = {tuple(map(str, key)): int(size) for key, size in sizes.items()}
     return [_design(family, of_family) for family in (*families(known), *labelled_families(known))]
 
 
@@ -368,7 +369,7 @@ def _design(family: Family, given_counts: Mapping[tuple[Any, ...], int]) -> Task
         "method": str(table["method"].iloc[0]),
         "in_pairs": family.in_pairs,
         "ratings": len(table),
-        "ratings_given": given_counts[tuple(table[_FAMILY].iloc[0])],
+        "ratings_given": given_counts[tuple(map(str, table[_FAMILY].iloc[0]))],
         "raters": family.n_raters,
         "clips": len(names_rated(table, "stimulus")),
         "items": family.n_items,

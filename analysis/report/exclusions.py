@@ -34,15 +34,21 @@ def exclusions_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]
 
     ``table`` holds the ratings as they were read, row for row those of ``screened``.
     """
+    import numpy as np
+
     from analysis.statistics.screening import STRUCTURAL, rule_text
 
     rated = (table["trap"] == "").to_numpy(dtype=bool)
-    rows = table.loc[rated, list(RATING)].reset_index(drop=True)
+    hits = {rule: hit[rated] for rule, hit in screened.hits((*STRUCTURAL, *rules)).items()}
+    touched = np.logical_or.reduce([np.zeros(int(rated.sum()), dtype=bool), *hits.values()])
+    sessions = table.loc[rated, "session"]
+    near = sessions.isin(sessions[touched].unique()).to_numpy(dtype=bool)  # whole sessions
+    rows = table.loc[rated, list(RATING)][near].reset_index(drop=True)
     rows["position"] = rows["position"].astype(object).where(rows["position"].notna(), None)
     nth = rows.groupby(list(RATING), sort=False, dropna=False).cumcount()
     places_of: Places = {}
-    for rule in dict.fromkeys((*STRUCTURAL, *rules)):
-        hit = (screened.reasons[rule] != "")[rated]
+    for rule, every in hits.items():
+        hit = every[near]
         if not hit.any():
             continue
         places: list[list[Any]] = []

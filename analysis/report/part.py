@@ -97,6 +97,7 @@ class Part:
     always: ClassVar[bool] = True
     presets: ClassVar[frozenset[str]] = frozenset()  # reports that have it, beside `always`
     late: ClassVar[bool] = False  # takes long: made after the others, its place on the page stays
+    sampled: ClassVar[bool] = False  # of millions of ratings: made of those of a sample of raters
     apart: ClassVar[bool] = False  # reads no `report`: a second process may make it meanwhile
     cost: ClassVar[str] = ""  # in words, of parts that take long: what a form says beside them
     registry: ClassVar[Registry[Part]] = Registry(

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
+from analysis.ratings.large_tables import LARGE, as_texts, raters_sampled
 from analysis.report.part import Cancelled, Part, PartInput, silent
 from analysis.report.report_schema import PartRecord
 from analysis.report.second_process import Result, has_two_cores, second_process
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
+from analysis.statistics.screening import Screened
 from listening.common.plugins import left_out, origin_of
 
 log = logging.getLogger(__name__)
@@ -44,10 +46,41 @@ def parts_to_make(inputs: PartInput) -> list[type[Part]]:
 def _applies(kind: type[Part], inputs: PartInput) -> bool:
     """Whether a part applies; True where it breaks, so that the report shows why."""
     try:
-        return kind().applies(inputs)
+        return kind().applies(sampled_input(inputs)[0] if kind.sampled else inputs)
     except Exception:
         log.exception("The part %s cannot say whether it applies", kind.key)
         return True
+
+
+def sampled_input(inputs: PartInput) -> tuple[PartInput, list[str]]:
+    """The input of a part that is made of a sample of raters, and a note that says so.
+
+    The very input, and nothing to say, where the ratings are not millions.
+    """
+    if len(inputs.table) <= LARGE:
+        return inputs, []
+    key = "a sample of raters"
+    if key not in inputs.shared:
+        inputs.shared[key] = _sampled(inputs)
+    given, notes = inputs.shared[key]
+    return replace(inputs, ratings=given[0], screened=given[1], shared=given[2]), notes
+
+
+def _sampled(inputs: PartInput) -> tuple[tuple[Any, Screened, dict[Any, Any]], list[str]]:
+    table = inputs.table
+    sample = raters_sampled(table["rater"], inputs.options.seed)
+    rows, count, raters = sample
+    own = as_texts(table[rows]).reset_index(drop=True)
+    reasons = {rule: why[rows] for rule, why in inputs.screened.reasons.items()}
+    screened = replace(inputs.screened, table=own, reasons=reasons)
+    methods = inputs.ratings["method"].unique()
+    ratings = screened.kept(inputs.options.rules)
+    ratings = ratings[ratings["method"].isin(methods)]
+    note = (
+        f"Made of the ratings of {count:,} of {raters:,} raters, drawn at random (seed "
+        f"{inputs.options.seed}): {len(ratings):,} of {len(inputs.ratings):,} ratings."
+    )
+    return (ratings, screened, {}), [note]
 
 
 @contextmanager
@@ -85,10 +118,12 @@ def made_parts(
     """Each of these parts as plain values; ``problem`` where it could not be made."""
     for place, kind in enumerate(chosen):
         say(place / len(chosen), kind.title)
-        inside = replace(inputs, progress=_scaled_progress(say, place, len(chosen), kind.title))
+        given, notes = sampled_input(inputs) if kind.sampled else (inputs, [])
+        inside = replace(given, progress=_scaled_progress(say, place, len(chosen), kind.title))
         content, problem = {}, ""
         try:
-            content = plain_of(kind().make(inside).plain())
+            made = kind().make(inside)
+            content = plain_of(replace(made, warnings=[*notes, *made.warnings]).plain())
         except ValueError as error:
             problem = str(error)
         except Cancelled:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Bools, Codes, Floats, distinct_codes
 
 NAIVE = "naive t over ratings, as if independent"
 NAIVE_RATERS = "naive t over rater means, items as if fixed"
@@ -23,9 +23,11 @@ NAIVE_WELCH = "naive Welch t over ratings, as if independent"
 NAIVE_WELCH_RATERS = "naive Welch t over rater means, as if independent"
 TWO_WAY = "two-way clustered (raters, items), Korn-Graubard"
 THESE_ITEMS = "clustered by raters, for these items only, Korn-Graubard"
+MOST_DRAWN = 4e9  # ratings times replicates of a bootstrap
 BOOTSTRAP = "cluster bootstrap over raters and items, percentile (conservative)"
 
 _MANY_ITEMS = 1e-12
+_MANY = 500_000  # ratings from which on sums are dense: another order of adding, the same to 1e-15
 _CHUNK = 250
 _LEAST_FILLED = 0.9
 _NO_WIDTH = 1e-12
@@ -108,10 +110,9 @@ def rating_weights(condition: Codes, n_conditions: int) -> Floats:
 
 def rater_weights(condition: Codes, rater: Codes, n_conditions: int) -> Floats:
     """Weights (n,) that make each condition's mean the mean over its raters' own means."""
-    pairs = _pair_codes(condition, rater)
-    _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    _, pairs = distinct_codes(_pair_codes(condition, rater))
     raters = _distinct(condition, rater, n_conditions)
-    return np.asarray(1.0 / (counts[inverse] * raters[condition]), dtype=np.float64)
+    return np.asarray(1.0 / (np.bincount(pairs)[pairs] * raters[condition]), dtype=np.float64)
 
 
 def clustered(
@@ -135,15 +136,15 @@ def clustered(
     value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
     apart = y - value[condition]
     contribution = w * apart
-    both = np.unique(_pair_codes(rater, item), return_inverse=True)[1]
+    once, both = _shared_cells(rater, item)
     return Clustered(
         value=value,
         by_rater=_cross_products(contribution, condition, rater, n_conditions),
         by_item=_cross_products(contribution, condition, item, n_conditions),
-        by_both=_cross_products(contribution, condition, both, n_conditions),
+        by_both=_of_cells(contribution, condition, once, both, n_conditions),
         of_raters=_cross_products(w, condition, rater, n_conditions),
         of_items=_cross_products(w, condition, item, n_conditions),
-        of_both=_cross_products(w, condition, both, n_conditions),
+        of_both=_of_cells(w, condition, once, both, n_conditions),
         squared_weights=_sums(condition, w**2, n_conditions),
         within=_sums(condition, contribution * apart, n_conditions),
         n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
@@ -151,7 +152,7 @@ def clustered(
         n_items=_distinct(condition, item, n_conditions),
         shared_raters=_shared_groups(condition, rater, n_conditions),
         shared_items=_shared_groups(condition, item, n_conditions),
-        groups=(len(np.unique(rater)), len(np.unique(item))),
+        groups=(np.count_nonzero(np.bincount(rater)), np.count_nonzero(np.bincount(item))),
         ends=ends,
     )
 
@@ -236,8 +237,7 @@ class PigeonholeWeights:
 
         ``by_rater`` takes the mean over raters of their own means instead of over ratings.
         """
-        raters, r = np.unique(rater, return_inverse=True)
-        items, t = np.unique(item, return_inverse=True)
+        (raters, r), (items, t) = distinct_codes(rater), distinct_codes(item)
         shape = (len(raters), len(items))
         total = sparse.csr_array((y, (r, t)), shape=shape)
         count = sparse.csr_array((np.ones_like(y), (r, t)), shape=shape)
@@ -299,8 +299,37 @@ def _sums(condition: Codes, values: Floats, n: int) -> Floats:
 
 def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int) -> Floats:
     width = int(group.max(initial=-1)) + 1
+    if n * width < len(group) > _MANY:
+        by_cell = np.bincount(condition * width + group, contribution, minlength=n * width)
+        return np.asarray(by_cell.reshape(n, width) @ by_cell.reshape(n, width).T)
     sums = sparse.csr_array((contribution, (condition, group)), shape=(n, width))
     return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
+
+
+def _shared_cells(rater: Codes, item: Codes) -> tuple[Bools, Codes]:
+    """Which ratings (n,) are alone in their cell of rater and item, and the cells of the others.
+
+    Of few ratings none is told to be alone.
+    """
+    cell = _pair_codes(rater, item)
+    if len(cell) <= _MANY:
+        return np.zeros(len(cell), dtype=bool), np.unique(cell, return_inverse=True)[1]
+    ordered = np.sort(cell)
+    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(again):
+        return np.ones(len(cell), dtype=bool), cell[:0]
+    place = np.minimum(np.searchsorted(again, cell), len(again) - 1)
+    once = again[place] != cell
+    return once, place[~once]
+
+
+def _of_cells(contribution: Floats, condition: Codes, once: Bools, both: Codes, n: int) -> Floats:
+    """As `_cross_products` by the cells of `_shared_cells`."""
+    if not once.any():
+        return _cross_products(contribution, condition, both, n)
+    alone = np.bincount(condition[once], contribution[once] ** 2, minlength=n)
+    rest = ~once
+    return np.diag(alone) + _cross_products(contribution[rest], condition[rest], both, n)
 
 
 def _inverse(values: Floats) -> Floats:
@@ -308,9 +337,9 @@ def _inverse(values: Floats) -> Floats:
 
 
 def _shared_groups(condition: Codes, group: Codes, n: int) -> Codes:
-    first = np.unique(_pair_codes(condition, group), return_index=True)[1]
-    once = np.ones(len(first))
-    return np.rint(_cross_products(once, condition[first], group[first], n)).astype(np.int64)
+    cells, _ = distinct_codes(_pair_codes(condition, group))
+    place, own = np.divmod(cells, int(group.max(initial=0)) + 1)
+    return np.rint(_cross_products(np.ones(len(cells)), place, own, n)).astype(np.int64)
 
 
 def _quadratic(gram: Floats, a: int, b: int | None) -> float:
@@ -324,5 +353,6 @@ def _pair_codes(first: Codes, second: Codes) -> Codes:
 
 
 def _distinct(condition: Codes, group: Codes, n_conditions: int) -> Codes:
-    first = np.unique(_pair_codes(condition, group), return_index=True)[1]
-    return np.bincount(condition[first], minlength=n_conditions).astype(np.int64)
+    cells, _ = distinct_codes(_pair_codes(condition, group))
+    place = cells // (int(group.max(initial=0)) + 1)
+    return np.bincount(place, minlength=n_conditions).astype(np.int64)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse, stats
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Codes, Floats, distinct_codes
 from analysis.ratings.breakdowns import Cell
 from analysis.ratings.estimands import family_title
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.large_tables import LARGE
 from analysis.statistics.agreement.rater_bias import subject_model
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.pairwise_contrasts import declared_families
@@ -340,25 +341,28 @@ def _product(a: sparse.csr_array, b: sparse.csr_array) -> Floats:
     return np.asarray((a.T @ b).toarray(), dtype=np.float64)
 
 
-def fewest_to_turn(
-    y: Floats, condition: Codes, group: Codes, pair: tuple[int, int]
-) -> tuple[int | None, int]:
-    """So many raters (or items, by ``group``) without whom mean a - mean b has the other sign.
+GroupSums = tuple[Floats, Floats]  # sums and counts (C, G) of the ratings of each group
 
-    Those who pull the difference most in its direction go first, by their first-order influence;
-    the difference is computed exactly after each (Broderick, Giordano and Meager 2020, who call it
-    the maximum influence perturbation). Another choice of raters might need fewer, so the number is
-    an upper bound. None where it never turns while both conditions have ratings; and how many there
-    are.
+
+def group_sums(y: Floats, condition: Codes, group: Codes) -> GroupSums:
+    """The sums and counts of scores by condition and group, of codes (n,)."""
+    shape = int(condition.max(initial=-1)) + 1, int(group.max(initial=-1)) + 1
+    cell = condition * shape[1] + group
+    size = shape[0] * shape[1]
+    sums, counts = (np.bincount(cell, weights, minlength=size) for weights in (y, None))
+    return sums.reshape(shape), counts.reshape(shape).astype(np.float64)
+
+
+def fewest_to_turn(sums: GroupSums, pair: tuple[int, int]) -> tuple[int | None, int]:
+    """So many raters (or items) without whom mean a - mean b of a pair has the other sign.
+
+    ``sums`` are `group_sums` by rater, or by item. Those who pull the difference most in its
+    direction go first, by their first-order influence; the difference is computed exactly after
+    each (Broderick, Giordano and Meager 2020: the maximum influence perturbation). Another choice
+    of raters might need fewer, so the number is an upper bound. None where it never turns while
+    both conditions have ratings; and how many there are.
     """
-    a, b = pair
-    groups = int(group.max(initial=-1)) + 1
-    s = np.zeros((2, groups))
-    n = np.zeros((2, groups))
-    for place, code in enumerate((a, b)):
-        rows = condition == code
-        s[place] = np.bincount(group[rows], weights=y[rows], minlength=groups)
-        n[place] = np.bincount(group[rows], minlength=groups)
+    s, n = (each[list(pair)] for each in sums)
     there = int(((n > 0).any(axis=0)).sum())
     count, total = n.sum(axis=1), s.sum(axis=1)
     if not count.all():
@@ -446,7 +450,7 @@ def _own_scale(y: Floats, rater: Codes) -> Floats:
 def unit_of(cell: Cell) -> Codes:
     """Codes (n,) of what was rated: a condition's clip of an item."""
     width = int(cell.item.max(initial=0)) + 1
-    return np.asarray(np.unique(cell.condition * width + cell.item, return_inverse=True)[1])
+    return distinct_codes(cell.condition * width + cell.item)[1]
 
 
 def _severity(cell: Cell) -> tuple[Floats, Floats]:
@@ -516,9 +520,12 @@ def left_out(
 ) -> Iterator[Variant]:
     """The comparison without each rater, then without each item (of many, some drawn by seed).
 
-    ``names`` are those of the codes of ``rater`` and ``item``.
+    ``names`` are those of the codes of ``rater`` and ``item``. Of more than `LARGE` ratings nothing
+    is left out.
     """
     cell = comparison.cell
+    if len(cell.y) > LARGE:
+        return  # none of so many raters moves a mean
     sides = (RATER, "rater", cell.rater, cell.item), (ITEM, "item", cell.item, cell.rater)
     for half, (kind, column, own, other) in enumerate(sides):
         chosen = chosen_codes(own, seed)

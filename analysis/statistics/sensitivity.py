@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.ratings.estimands import bare_title, estimand_of
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.table import rows_where
 from analysis.statistics.estimator import estimator
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule, Screened, optional_rules, rule_text
@@ -61,11 +62,16 @@ def sensitivity(
         replicates=options.replicates,
     )
     rows = []
+    known: dict[bytes, list[dict[str, Any]]] = {}  # of schemes that keep the same ratings
     for name, rules in schemes(options.rules) if under is None else under:
-        ratings = screened.kept(rules)
-        ratings = ratings if kind.methods is None else ratings[ratings["method"].isin(kind.methods)]
-        lines = overall.fit(ratings, level=options.level, seed=options.seed)
-        rows += [{"screening": name, **line.row()} for line in lines]
+        mark = screened.mark(rules)
+        if mark not in known:
+            ratings = screened.kept(rules)
+            if kind.methods is not None:
+                ratings = rows_where(ratings, ratings["method"].isin(kind.methods))
+            lines = overall.fit(ratings, level=options.level, seed=options.seed)
+            known[mark] = [line.row() for line in lines]
+        rows += [{"screening": name, **row} for row in known[mark]]
     return rows
 
 

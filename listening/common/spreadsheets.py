@@ -28,6 +28,7 @@ SAMPLE_ROWS = 100
 SAMPLE_SHOWN = 20
 MOST_NAMED = 3  # rows or names in a sentence
 SAVE = "save it as CSV UTF-8"
+PARQUET = b"PAR1"  # begins each Parquet file
 NO_TEXT = "holds characters that are no text (a NUL, or half of a pair)"
 IMPORT_ID = '{"ImportId"'  # begins each cell of the last of Qualtrics' three header rows
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -44,7 +45,7 @@ _OTHER_FILES = (
     ((b"%PDF",), "is a PDF; export the table itself, and"),
     ((b"RDX", b"\x1f\x8b\x08\x00RDX"), "is a file of R; write it by write.csv, or"),
     ((b"$FL2", b"$FL3"), "is a file of SPSS; open it there and"),
-    ((b"PAR1",), "is a Parquet file; write it by to_csv, or"),
+    ((PARQUET,), "is a Parquet file; write it by to_csv, or"),
 )
 _NOT_FINITE = re.compile(r"(?<=: )(-?inf|nan)(?=[,}\]])")
 

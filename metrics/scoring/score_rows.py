@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from listening.common.parquet_tables import is_parquet, parquet_table
 from listening.common.spreadsheets import (
     TableError,
     decimal_points,
@@ -132,20 +133,21 @@ class ScoreTable:
 
 
 def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
-    """All scores of a file; TableError where it cannot be read at all.
+    """All scores of a CSV, JSON or Parquet file; TableError where it cannot be read at all.
 
     Long rows have the columns metric and value, wide ones a column for each metric. Rows with
     mistakes are left out and stand in ``problems``.
     """
-    text, note = decoded(raw_bytes(path), encoding)
+    parquet = is_parquet(path)
+    text, note = ("", "") if parquet else decoded(raw_bytes(path), encoding)
     score_table = ScoreTable(Problems(str(path)), notes=[note] * bool(note))
-    if holds_json(text) or path.suffix.lower() in (".jsonl", ".json"):
+    if not parquet and (holds_json(text) or path.suffix.lower() in (".jsonl", ".json")):
         score_table.problems.unit = "line"
         records = list(_json_rows(text, score_table.problems))
     elif espnet := ESPNET.fullmatch(path.name):
         records = list(_espnet_rows(text, espnet[1], score_table.problems))
     else:
-        table = read_table(text, short_rows=True)
+        table = parquet_table(path) if parquet else read_table(text, short_rows=True)
         score_table.notes += table.notes
         records, names = list(table.records()), table.layout.names
         _without_decimal_commas(score_table, records, names)

@@ -17,6 +17,7 @@ from analysis.statistics.robustness import (
     VariantDifference,
     comparison_of,
     fewest_to_turn,
+    group_sums,
     outcome,
     sides_turned,
     without_each,
@@ -91,9 +92,10 @@ def test_the_fewest_raters_to_turn_a_difference_turn_it_and_one_less_does_not():
     table = rated({"a": 0.3, "b": 0.0}, odd=(0, 1))
     cell = the_cell(table)
     high, low = np.argsort(-clustered_of(cell).value)
-    count, raters = fewest_to_turn(cell.y, cell.condition, cell.rater, (int(high), int(low)))
-    assert (count, raters) == (2, 8)
-    assert fewest_to_turn(cell.y, cell.condition, cell.item, (int(high), int(low)))[0] is None
+    pair = int(high), int(low)
+    by_rater, by_item = (group_sums(cell.y, cell.condition, x) for x in (cell.rater, cell.item))
+    assert fewest_to_turn(by_rater, pair) == (2, 8)
+    assert fewest_to_turn(by_item, pair)[0] is None
 
 
 def test_each_outcome_is_told_apart():

@@ -1,4 +1,4 @@
-"""manage.py analyse RATINGS.csv: estimates with intervals from a CSV file, without a database."""
+"""manage.py analyse RATINGS: estimates with intervals from a CSV or Parquet file, no database."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ NOT_USED = f"The column {LEFT_OUT_BY} is not used, since rules were named."
 
 
 class Command(BaseCommand):
-    """Analyse ratings from a CSV file."""
+    """Analyse ratings from a CSV or Parquet file."""
 
     help = (
-        "Estimate MOS, CMOS or HLS from a CSV file of ratings. Prints the answer, its "
+        "Estimate MOS, CMOS or HLS from a CSV or Parquet file of ratings. Prints the answer, its "
         "limitations, what was not used, and the estimates. With --out, also writes files."
     )
     requires_system_checks = []
@@ -49,14 +49,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "ratings", help="CSV file of ratings; docs/other-tools.md describes the layouts."
+            "ratings", help="CSV or Parquet file of ratings; docs/other-tools.md has the layouts."
         )
         parser.add_argument(
             "--scores",
             metavar="FILE",
             help=(
-                "Metric scores: a CSV file (stimulus,metric,version,value; or one column per "
-                "metric), JSON lines from score_files, or a table from NISQA, DNSMOS or VERSA."
+                "Metric scores: a CSV or Parquet file (stimulus,metric,version,value; or a column "
+                "per metric), JSON lines from score_files, or a table from NISQA, DNSMOS or VERSA."
             ),
         )
         parser.add_argument(

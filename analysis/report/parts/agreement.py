@@ -83,6 +83,7 @@ class AgreementPart(Part):
     version = "2"
     title = "Agreement between raters"
     order = 70
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.ratings) > 0

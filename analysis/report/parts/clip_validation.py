@@ -70,6 +70,7 @@ class ClipValidation(Part):
     version = "2"
     title = "Clips validated by experts"
     order = 64
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         facts = inputs.facts

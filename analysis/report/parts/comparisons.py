@@ -6,18 +6,20 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.citations import citation, cite
 from analysis.formatting import number
 from analysis.name_spans import condition_span, family_prefix, family_span
-from analysis.ratings.breakdowns import families
+from analysis.ratings.breakdowns import Cell, families
 from analysis.ratings.cells import csv_cell
+from analysis.ratings.large_tables import LARGE, raters_sampled
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
@@ -272,11 +274,13 @@ class _Piece:
     def _explained(self) -> str:
         """What the columns mean, once on a page."""
         if self.place > 1:
-            return ""
+            return self.numbers.note_of_sizes
         if not self.numbers.rope:
-            return SIZES
+            return SIZES + self.numbers.note_of_sizes
         note = f"Against ±{self._half()}: where the interval of the difference lies"
-        return f"{note}; practically equal if all of it is inside. {SIZES}"
+        return f"{note}; practically equal if all of it is inside. {SIZES}" + (
+            self.numbers.note_of_sizes
+        )
 
     def _sizes(self) -> list[Column]:
         sizes = [
@@ -379,18 +383,36 @@ class Numbers:
     @cached_property
     def effects(self) -> AllEffects:
         """Effect sizes of all pairs, in the order of the cell's names."""
-        cell = self.standing.cell
+        cell, _ = self._sized
         return all_effects(cell.y, cell.condition, len(cell.names))
+
+    @cached_property
+    def _sized(self) -> tuple[Cell, str]:
+        """The ratings that effect sizes are of, and a note where they are of a sample of raters."""
+        cell = self.standing.cell
+        if len(cell.y) <= LARGE:
+            return cell, ""
+        rows, count, raters = raters_sampled(pd.Series(cell.rater), self.options.seed)
+        arrays = {n: getattr(cell, n)[rows] for n in ("y", "condition", "rater", "item")}
+        return replace(cell, labels=[], **arrays), (
+            f" d and Higher are of the ratings of {count:,} of {raters:,} raters, drawn at random "
+            f"(seed {self.options.seed})."
+        )
+
+    @property
+    def note_of_sizes(self) -> str:
+        """What to say of the ratings that effect sizes are of; empty where they are of all."""
+        return self._sized[1]
 
     @cached_property
     def _ratings(self) -> list[Codes]:
         """The places of each condition's ratings."""
-        cell = self.standing.cell
+        cell, _ = self._sized
         return [np.flatnonzero(cell.condition == code) for code in range(len(cell.names))]
 
     def _sizes(self, a: int, b: int) -> dict[str, float | None]:
         """The clustered bounds of both effect sizes; of the delta also as percent higher."""
-        cell, level = self.standing.cell, self.standing.level
+        (cell, _), level = self._sized, self.standing.level
         rows = np.concatenate([self._ratings[a], self._ratings[b]])
         first = np.arange(len(rows)) < len(self._ratings[a])
         four = (cell.y[rows], first, cell.rater[rows], cell.item[rows])

@@ -75,6 +75,7 @@ class GeneralModel(Part):
     version = "2"
     title = "General model with texts and clips (MCMC)"
     order = 34
+    sampled = True
     always = False
     cost = "a minute, many for a large study"
     gaussian: ClassVar[bool] = False
@@ -111,6 +112,7 @@ class GeneralGaussian(GeneralModel):
     version = "2"
     title = "General Gaussian model with texts and clips (MCMC)"
     order = 35
+    sampled = True
     gaussian = True
 
 

@@ -58,6 +58,7 @@ class Justifications(Part):
     version = "3"
     title = "Justifications"
     order = 80
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         ratings = inputs.ratings
@@ -647,6 +648,7 @@ class ExampleReasons(FamilyPart):
     version = "1"
     title = "Reasons in raters' own words"
     order = 79  # before the statistics of words
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         return bool((inputs.ratings["justification"] != "").any())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.large_tables import LARGE
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.simultaneous import ranking_draws
@@ -22,6 +23,7 @@ from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.family_model import (
     MOST_CELLS,
+    NO_DRAWS,
     Modelled,
     comparable,
     family_posterior,
@@ -29,6 +31,7 @@ from analysis.statistics.mixed.family_model import (
     model_effects,
     modelled,
 )
+from analysis.statistics.mixed.large_fit import BY_MOMENTS
 from analysis.statistics.mixed.linear_model import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pair_matrix, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
@@ -138,15 +141,17 @@ class Fits:
         return self.comparison if isinstance(self.comparison, Comparison) else None
 
 
-def family_effects(inputs: PartInput) -> list[tuple[Modelled, Effects]]:
+def family_effects(inputs: PartInput) -> Iterable[tuple[Modelled, Effects]]:
     """The families that a mixed model compares, and the effects that it takes in, by their size.
 
-    Made once a report, for the answer and the models.
+    Made once a report, for the answer and the models; of millions of ratings one family at a time.
     """
+    most = _most(inputs.options)
+    models = ((each, model_effects(each, most)) for each in modelled(inputs.ratings))
+    if len(inputs.ratings) > LARGE:
+        return models
     if _SIZED not in inputs.shared:
-        most = _most(inputs.options)
-        models = [(each, model_effects(each, most)) for each in modelled(inputs.ratings)]
-        inputs.shared[_SIZED] = models
+        inputs.shared[_SIZED] = list(models)
     sizes_known: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
     return sizes_known
 
@@ -220,6 +225,8 @@ def standing_of(
 def _posterior(
     modelled: Modelled, options: Options, effects: Effects, fit: RemlFit | None
 ) -> Posterior:
+    if effects.by_moments:
+        raise NotEstimable(*NO_DRAWS)
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
     large = size > MOST_CELLS and (has_own_spreads(modelled) or not effects.of_texts)
@@ -616,12 +623,13 @@ class Models(Part):
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
         shown = _ModelTables()
-        models = family_effects(inputs)
-        if not models:
-            raise ValueError(NOTHING)
-        for place, (each, effects) in enumerate(models):
-            inputs.progress(place / len(models), f"mixed model of {each.title}")
+        n_families = max(1, sum(1 for _ in families(inputs.ratings)))
+        place = -1
+        for place, (each, effects) in enumerate(family_effects(inputs)):
+            inputs.progress(place / n_families, f"mixed model of {each.title}")
             shown.add(fits_of(each, effects, inputs.options), inputs)
+        if place < 0:
+            raise ValueError(NOTHING)
         return shown.shown()
 
 
@@ -735,10 +743,11 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
     for fits in fitted:
         if fits.reml is not None:
             effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
+            how = BY_MOMENTS if BY_MOMENTS in fits.reml.notes else "by REML"
             yield (
                 f"{family_prefix(fits.modelled.title)}a linear mixed model with a mean per "
                 "condition and random "
-                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
+                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted {how}; t intervals "
                 "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
                 "all pairs by Holm's method."
             )

@@ -50,6 +50,7 @@ class Ordinal(Part):
     version = "2"
     title = "Ordinal models"
     order = 32
+    sampled = True
     always = False
 
     def applies(self, inputs: PartInput) -> bool:

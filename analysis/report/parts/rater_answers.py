@@ -77,6 +77,7 @@ class RaterAnswers(FamilyPart):
     version = "1"
     title = "Scores by raters' answers"
     order = 25
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         return bool(_known(inputs))

@@ -82,6 +82,7 @@ class RaterModels(FamilyPart):
     version = "1"
     title = "Models of rater quality"
     order = 73
+    sampled = True
     always = False
     cost = "some seconds"
     nothing = "no ratings with scores: collect some, or name the column of scores"

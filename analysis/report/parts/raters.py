@@ -884,6 +884,7 @@ class Raters(FamilyPart):
     version = "2"
     title = "Raters"
     order = 72
+    sampled = True
 
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.ratings) > 0

@@ -13,6 +13,7 @@ from analysis.citations import citation
 from analysis.formatting import enumerated, interval_text, listed, number, percent
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import coded_column, items_of
+from analysis.ratings.large_tables import LARGE
 from analysis.report.content import (
     Column,
     Content,
@@ -36,11 +37,13 @@ from analysis.statistics.robustness import (
     WAYS,
     Claim,
     Comparison,
+    GroupSums,
     Outcome,
     Variant,
     VariantDifference,
     comparison_of,
     fewest_to_turn,
+    group_sums,
     in_other_ways,
     left_out,
     of_intervals,
@@ -148,7 +151,7 @@ def _by_rules(inputs: PartInput) -> tuple[dict[str, list[Variant]], list[str]]:
     """Other schemes of rules by family; and those left away, as they keep what another keeps."""
     rules, options = inputs.options.rules, inputs.options
     main = in_force(rules)
-    seen = {inputs.ratings.index.to_numpy().tobytes()}
+    seen = {inputs.screened.mark(rules)}
     known = [scheme for scheme in schemes(rules) if scheme[0] != main]
     more, added = one_rule_more(inputs)
     same: list[str] = []
@@ -165,17 +168,22 @@ def _distinct(
     screened: Screened, some: Sequence[Scheme], seen: set[bytes], same: list[str]
 ) -> Iterator[tuple[Scheme, pd.DataFrame]]:
     for scheme in some:
-        ratings = screened.kept(scheme[1])
-        mark = np.asarray(ratings.index).tobytes()
+        mark = screened.mark(scheme[1])
         if mark in seen:
             same.append(scheme[0])
-        elif len(ratings):
+        elif len(ratings := screened.kept(scheme[1])):
             seen.add(mark)
             yield scheme, ratings
 
 
 def _sampling_notes(standing: Standing) -> Iterator[str]:
     cell = standing.comparison.cell
+    if len(cell.y) > LARGE:
+        yield (
+            f"No rater or item was left out by itself, as there are over {LARGE:,} ratings. The "
+            "table says how many would have to go for a difference to turn."
+        )
+        return
     many = [
         f"{MOST_LEFT_OUT:,} of {len(np.unique(codes)):,} {what}"
         for codes, what in ((cell.rater, "raters"), (cell.item, "items"))
@@ -270,18 +278,19 @@ class Standing:
 
 def standing_of(ranking: Ranking, comparison: Comparison, variants: Sequence[Variant]) -> Standing:
     """Every claim followed through every other analysis."""
-    followed = [_track_claim(ranking, comparison, claim, variants) for claim in comparison.claims]
+    cell = comparison.cell
+    sums = [group_sums(cell.y, cell.condition, group) for group in (cell.rater, cell.item)]
+    followed = [_track_claim(comparison, claim, variants, sums) for claim in comparison.claims]
     followed.sort(key=lambda each: (each.share, each.margin))
     return Standing(ranking, comparison, followed, variants)
 
 
 def _track_claim(
-    ranking: Ranking, comparison: Comparison, claim: Claim, variants: Sequence[Variant]
+    comparison: Comparison, claim: Claim, variants: Sequence[Variant], sums: Sequence[GroupSums]
 ) -> TrackedClaim:
-    cell = comparison.cell
-    pair = cell.names.index(claim.condition), cell.names.index(claim.versus)
-    raters, of_raters = fewest_to_turn(cell.y, cell.condition, cell.rater, pair)
-    items, of_items = fewest_to_turn(cell.y, cell.condition, cell.item, pair)
+    names = comparison.cell.names
+    pair = names.index(claim.condition), names.index(claim.versus)
+    (raters, of_raters), (items, of_items) = (fewest_to_turn(each, pair) for each in sums)
     fates = [Fate(each, *outcome(claim, each)) for each in variants]
     return TrackedClaim(claim, fates, raters, of_raters, items, of_items)
 

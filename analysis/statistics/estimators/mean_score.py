@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Codes, Floats, distinct_codes
 from analysis.ratings.breakdowns import (
     Cell,
     Family,
@@ -31,6 +31,7 @@ from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
 from analysis.statistics.intervals import (
     BOOTSTRAP,
+    MOST_DRAWN,
     NAIVE,
     NAIVE_RATERS,
     NAIVE_WELCH,
@@ -122,10 +123,14 @@ class MeanScore(Estimator):
                 shares += _shares(family, cell, level)
         return shares
 
+    def _many(self, family: Family) -> bool:
+        """Whether a bootstrap of its ratings would take too long."""
+        return len(family.table) * self.replicates > MOST_DRAWN
+
     def _cells(self, ratings: pd.DataFrame, seed: int) -> Iterator[_WeightedCell]:
         for family in families(ratings):
             draws = None
-            if "bootstrap" in self.intervals:
+            if "bootstrap" in self.intervals and not self._many(family):
                 draws = PigeonholeWeights(
                     family.n_raters, family.n_items, self.replicates, family.seed(seed)
                 )
@@ -145,6 +150,9 @@ class MeanScore(Estimator):
                         self.reference,
                         pools.get(weighting),
                     )
+
+
+TOO_MANY = "not drawn of so many ratings: the clustered interval is made of the same sums"
 
 
 class _MixedModel:
@@ -191,18 +199,18 @@ class _WeightedCell:
         codes = cell.condition, cell.rater, cell.item
         self.means = replace(clustered(cell.y, *codes, n, weights, cell.ends), pool=pool)
         self.units = [self._units(cell.condition == code) for code in range(n)]
-        self.replicates = [
+        self.replicates: Sequence[Floats | None] = [
             draws.means(cell.y[rows], cell.rater[rows], cell.item[rows], self.by_rater)
             for rows in (cell.condition == code for code in range(n))
             if draws is not None
-        ]
+        ] or [None] * n
 
     def _units(self, rows: np.ndarray) -> Floats:
         """What the naive interval takes as independent: ratings, or rater means."""
         y: Floats = self.cell.y[rows]
         if not self.by_rater:
             return y
-        _, rater = np.unique(self.cell.rater[rows], return_inverse=True)
+        _, rater = distinct_codes(self.cell.rater[rows])
         return np.asarray(np.bincount(rater, weights=y) / np.bincount(rater), dtype=np.float64)
 
     def estimates(self, level: float) -> Iterator[Estimate]:
@@ -245,7 +253,8 @@ class _WeightedCell:
         if "bootstrap" in self.intervals:
             for a, b in pairs:
                 few = too_few(self.means, a) or too_few(self.means, b)
-                difference = self.replicates[a] - self.replicates[b]
+                first, second = self.replicates[a], self.replicates[b]
+                difference = None if first is None or second is None else first - second
                 bounds, note = self._bootstrap(difference, few, level)
                 contrasts.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
         contrasts += self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
@@ -312,9 +321,9 @@ class _WeightedCell:
             contrasts.append(self._contrast(pair, level, name, bounds, p, note))
         return contrasts
 
-    def _bootstrap(self, replicates: Floats, few: str, level: float) -> tuple[Bounds, str]:
-        if few:
-            return None, few
+    def _bootstrap(self, replicates: Floats | None, few: str, level: float) -> tuple[Bounds, str]:
+        if few or replicates is None:
+            return None, few or TOO_MANY
         bounds = percentile_interval(replicates, level)
         if bounds is None:
             return None, "too few raters or items: many bootstrap replicates hold no rating"

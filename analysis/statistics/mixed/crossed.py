@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
+from analysis.arrays import distinct_codes
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,
@@ -103,9 +104,11 @@ def cells_inside(side: Side, condition: Codes) -> Cells:
 
 def crossing(first: Codes, second: Codes) -> Codes:
     """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
-    joined = first * (int(second.max(initial=0)) + 1) + second
-    codes: Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
-    return codes
+    parent = np.zeros(int(first.max(initial=-1)) + 1, dtype=np.int64)
+    parent[first] = second
+    if (parent[first] == second).all():  # the first tells the second, and nothing is sorted
+        return distinct_codes(first)[1]
+    return distinct_codes(first * (int(second.max(initial=0)) + 1) + second)[1]
 
 
 def nested_in(fine: Codes, coarse: Codes, wrong: str = "the finer effect is not nested") -> Codes:
@@ -198,12 +201,14 @@ def least(sides: Sequence[Side], condition: Codes) -> Plan:
 
 def _whole(out: Cells, retained: Cells, first: int) -> Plan:
     n = float(retained.n)
+    if 2 * n**2 >= MOST_VALUES:
+        return Plan(np.inf, by_condition=False, first=first)
     pairs = _pairs(out.code, retained.code)
     if out.parent is not None:
         pairs += _pairs(out.parent[out.code], retained.code)
     products = min(_PAIR * pairs, (out.n + out.n_parents) * n**2)
     work = n**3 / 3 + _ENTRY * n**2 + products + CALL
-    return Plan(work if 2 * n**2 < MOST_VALUES else np.inf, by_condition=False, first=first)
+    return Plan(work, by_condition=False, first=first)
 
 
 def _by_condition(out: Cells, retained: Cells, condition: Codes, first: int) -> Plan:
@@ -211,11 +216,13 @@ def _by_condition(out: Cells, retained: Cells, condition: Codes, first: int) -> 
     home = np.zeros(retained.n, dtype=np.int64)
     home[retained.code] = condition
     sizes = np.bincount(home).astype(np.float64)
+    held = 2 * border**2 + 3 * float(sizes.max()) ** 2
+    if held >= MOST_VALUES:
+        return Plan(np.inf, by_condition=True, first=first)
     each = 1.5 * sizes**3 + 3.0 * _ENTRY * sizes**2 + _PLACE
     products = min(_PAIR * _pairs(out.code, retained.code), out.n * float(sizes.max()) ** 2)
     work = border**3 / 3 + _ENTRY * border**2 + float(each.sum()) + products + CALL
-    held = 2 * border**2 + 3 * float(sizes.max()) ** 2
-    return Plan(work if held < MOST_VALUES else np.inf, by_condition=True, first=first)
+    return Plan(work, by_condition=True, first=first)
 
 
 def _pairs(out: Codes, retained: Codes) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.table import rows_where
 from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
 from analysis.statistics.mixed.heteroscedastic import spread_posterior
@@ -83,6 +84,9 @@ class Modelled:
         return Sampling(options.chains, options.draws, self.seed(options))
 
 
+NO_DRAWS = "there are too many ratings for draws", "use the intervals of the model"
+
+
 def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
     """The families of a table whose conditions have means of their own: no pairs, no ranks."""
     for number, family in enumerate(families(ratings), start=1):
@@ -90,7 +94,7 @@ def modelled(ratings: pd.DataFrame) -> Iterator[Modelled]:
             continue
         counts = family.table["condition"].value_counts()
         several = counts.index[(counts > 1) & (counts.index != "")]
-        table = family.table[family.table["condition"].isin(several)]
+        table = rows_where(family.table, family.table["condition"].isin(several))
         if len(table):
             yield Modelled(
                 number,
@@ -126,6 +130,8 @@ def model_draws(
     """
     arrays = modelled.arrays
     effects = model_effects(modelled) if effects is None else effects
+    if effects.by_moments:
+        raise NotEstimable(*NO_DRAWS)
     if effects.too_large:
         raise NotEstimable(
             "this design is too large for effects of texts and clips, and without them ranks would "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from analysis.ratings.large_tables import LARGE
 from analysis.statistics.mixed.crossed import Crossed, Side, crossing, least
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.reml import REST, RemlFit, reml
@@ -22,13 +23,15 @@ class Effects:
 
     Levels of those ``inside`` (rater:condition, stimulus) occur in one condition only; those
     ``across`` are rater and item. ``left_out`` gives the reason by name, in words; ``too_large``
-    are those that the design would tell, but whose fit is too much work.
+    are those that the design would tell, but whose fit is too much work. ``by_moments``: there are
+    too many ratings for REML, and `large_fit` has all effects.
     """
 
     inside: Mapping[str, Codes]
     across: Mapping[str, Codes]
     left_out: Mapping[str, str] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
+    by_moments: bool = False
 
     @property
     def codes(self) -> dict[str, Codes]:
@@ -72,7 +75,7 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
     for name, codes in {**inside, **across}.items():
         if name != RATER and int(codes.max(initial=0)) + 1 in (1, n):
             left_out[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
-    if ITEM not in left_out and int(crossing(item, stimulus).max()) == int(item.max()):
+    if ITEM not in left_out and int(crossing(stimulus, item).max()) == int(item.max()):
         left_out[ITEM] = "every item has one stimulus"
     left_out = {name: why for name, why in left_out.items() if why}
     return Effects(
@@ -85,8 +88,11 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
 def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:
     """The effects without stimulus, or without stimulus and item, where their fit is too much work.
 
-    ``most`` is what `work` may be. Without them intervals are too narrow.
+    ``most`` is what `work` may be. Without them intervals are too narrow. Of more than `LARGE`
+    ratings all stay, to be fitted by moments.
     """
+    if len(condition) > LARGE and {RATER, ITEM} <= set(effects.codes):
+        return replace(effects, by_moments=True)
     why = "this design is too large" + " for a quick fit" * (most <= QUICK)
     for dropped in ((), (STIMULUS,), (STIMULUS, ITEM)):
         fewer = effects.without(*dropped, why=why)
@@ -125,6 +131,8 @@ class ComponentVariance:
         rater, item = (np.unique(x, return_inverse=True)[1].astype(np.int64) for x in (rater, item))
         effects = effects_of(rater, condition, item, crossing(item, condition))
         effects = affordable(effects, condition, QUICK)
+        if effects.by_moments:
+            raise NotEstimable("there are too many ratings for REML", "use the part models")
         if effects.of_texts:
             design = np.eye(int(condition.max()) + 1)[condition]
             fit = crossed_reml(y, design, condition, effects.codes)

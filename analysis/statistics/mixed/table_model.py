@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.arrays import distinct_codes
 from analysis.ratings.breakdowns import coded_column, items_of
+from analysis.ratings.table import rows_where
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
+from analysis.statistics.mixed.large_fit import moments_fit
 from analysis.statistics.mixed.linear_model import Effects, effects_of
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
@@ -111,14 +114,14 @@ def mixed_model(
 
 def arrays_of(table: pd.DataFrame, compare: str = "condition", by: tuple[str, ...] = ()) -> Arrays:
     """The arrays of a ratings table; rows of traps, or without score or condition, are left out."""
-    use = table[(table["trap"] == "") & table["score"].notna() & (table[compare] != "")]
+    use = rows_where(table, (table["trap"] == "") & table["score"].notna() & (table[compare] != ""))
     if not len(use):
         raise NotEstimable("there are no ratings", "collect some first")
-    codes, values = zip(
-        *(coded_column(use[name].astype(str)) for name in (compare, *by)), strict=True
-    )
-    joined = np.ravel_multi_index(codes, [len(value) for value in values])
-    combinations, cell = np.unique(joined, return_inverse=True)
+    codes, values = zip(*(coded_column(use[name]) for name in (compare, *by)), strict=True)
+    combinations, cell = np.arange(len(values[0])), codes[0]
+    if by:
+        joined = np.ravel_multi_index(codes, [len(value) for value in values])
+        combinations, cell = distinct_codes(joined)
     places = np.unravel_index(combinations, [len(value) for value in values])
     named = [[value[i] for i in place] for value, place in zip(values, places, strict=True)]
     item = coded_column(items_of(use))[0]
@@ -165,11 +168,15 @@ def allowed_effects(arrays: Arrays) -> Effects:
 
 
 def reml_of(arrays: Arrays, effects: Effects) -> RemlFit:
-    """REML of scores with these effects."""
+    """REML of scores with these effects; of millions of ratings, `moments_fit`."""
     if not effects.of_texts:
         fit = linear_model.nested_reml(_sums(arrays))
         more = tuple(note for note in effects.notes if note not in fit.notes)
         return replace(fit, notes=fit.notes + more)
+    if effects.by_moments:
+        codes, n_cells = effects.codes, len(arrays.names)
+        fit = moments_fit(arrays.y, arrays.cell, arrays.condition, codes, n_cells)
+        return replace(fit, notes=effects.notes + fit.notes)
     design = np.eye(len(arrays.names))[arrays.cell]
     fit = linear_model.crossed_reml(arrays.y, design, arrays.condition, effects.codes)
     return replace(fit, notes=effects.notes + fit.notes)

@@ -63,7 +63,9 @@ def no_reasons(table: pd.DataFrame) -> Reasons:
 
 def where(mask: pd.Series[bool], reason: str) -> Reasons:
     """The reason where the mask (n,) holds, else an empty text."""
-    return np.where(mask.to_numpy(dtype=bool), reason, "").astype(object)
+    reasons = np.full(len(mask), "", dtype=object)
+    reasons[mask.to_numpy(dtype=bool)] = reason
+    return reasons
 
 
 def need(right: bool, rule: Rule, remedy: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypedDict
@@ -63,42 +65,64 @@ class Screened:
 
     def kept(self, rules: Sequence[Rule]) -> pd.DataFrame:
         """The rows for estimates: no trap, and left out by no structural rule nor by these."""
-        keep = (self.table["trap"] == "").to_numpy(dtype=bool)
+        keep = self.keeps(rules)
+        return self.table if keep.all() else self.table[keep]
+
+    def keeps(self, rules: Sequence[Rule]) -> NDArray[np.bool_]:
+        """Which rows (n,) `kept` has."""
+        keep = self._rated.copy()
         for rule in {*STRUCTURAL, *rules}:
-            keep = keep & (self.reasons[rule] == "")
-        return self.table[keep]
+            keep &= ~self._left_out[rule]
+        return keep
+
+    def mark(self, rules: Sequence[Rule]) -> bytes:
+        """What tells the rows of `kept` apart from those that other rules keep."""
+        return hashlib.sha256(np.packbits(self.keeps(rules))).digest()
+
+    @cached_property
+    def _rated(self) -> NDArray[np.bool_]:
+        return (self.table["trap"] == "").to_numpy(dtype=bool)
+
+    @cached_property
+    def _left_out(self) -> dict[Rule, NDArray[np.bool_]]:
+        none = np.broadcast_to(np.zeros(1, dtype=bool), len(self.table))
+        return {
+            rule: none if why.strides == (0,) else np.asarray(why != "", dtype=bool)
+            for rule, why in self.reasons.items()
+        }
 
     def excluded(self) -> pd.DataFrame:
         """The rows that no estimate has, traps apart; ``left_out_by`` names the rules."""
         why = np.full(len(self.table), "", dtype=object)
         for rule, hit in self.hits(self.reasons).items():
             why[hit] += f" {rule.name}"
-        table = self.table.assign(**{LEFT_OUT_BY: np.char.strip(why.astype(str))})
-        return table[table[LEFT_OUT_BY] != ""]
+        out = why != ""
+        return self.table[out].assign(**{LEFT_OUT_BY: np.char.strip(why[out].astype(str))})
 
     def hits(self, rules: Iterable[Rule]) -> dict[Rule, NDArray[np.bool_]]:
         """For each of these rules, which rows (n,) it leaves out, traps apart."""
-        rated = (self.table["trap"] == "").to_numpy(dtype=bool)
-        return {rule: (self.reasons[rule] != "") & rated for rule in rules}
+        return {rule: self._left_out[rule] & self._rated for rule in rules}
 
     def counts(self) -> list[Exclusions]:
         """What each rule leaves out, in the order of the rules."""
         hits = self.hits(self.reasons)
-        none = np.zeros(len(self.table))
-        touched = np.sum(list(hits.values()), axis=0) if hits else none
-        before = np.cumsum([none, *hits.values()], axis=0)
+        touched = np.zeros(len(self.table), dtype=np.int16)
+        before = {}
+        for rule, hit in hits.items():
+            before[rule] = int((hit & (touched == 0)).sum())
+            touched += hit
         return [
             {
                 "rule": rule.name,
                 "version": rule.version,
                 "what": rule.describe(),
                 "ratings": int(hit.sum()),
-                "ratings_told": int((hit & (before[place] == 0)).sum()),
+                "ratings_told": before[rule],
                 "ratings_only_here": int((hit & (touched == 1)).sum()),
                 "raters": int(self.table["rater"][hit].nunique()),
                 "blocks": len(self.table[hit].drop_duplicates(["task", "session", "block"])),
             }
-            for place, (rule, hit) in enumerate(hits.items())
+            for rule, hit in hits.items()
         ]
 
 
@@ -152,7 +176,15 @@ def screen(
     rules = default_rules(table) if rules is None else rules
     every = [*STRUCTURAL, *(rule for rule in rules if rule not in STRUCTURAL)]
     reasons = {rule: rule.reasons(table) for rule in every}
-    return Screened(table, reasons, _spare(table, reasons, spared))
+    counts = _spare(table, reasons, spared)
+    return Screened(table, {rule: _in_few_bytes(why) for rule, why in reasons.items()}, counts)
+
+
+def _in_few_bytes(why: Reasons) -> Reasons:
+    """The reasons (n,); where all are empty, one that stands for all and cannot be written to."""
+    if (why != "").any():
+        return why
+    return np.broadcast_to(np.array([""], dtype=object), len(why))
 
 
 def _spare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ class Duplicate(Rule):
     title = "Duplicate rows"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        again = table.duplicated(keep="first") & table["position"].notna() & (table["trap"] == "")
+        placed = table["position"].notna() & (table["trap"] == "")
+        again = table[placed].duplicated(keep="first").reindex(table.index, fill_value=False)
         return where(again, "duplicate of an earlier row")
 
     def describe(self) -> str:
@@ -85,8 +87,7 @@ class SessionStatus(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         status = table["session_status"]
-        reasons = where(status.isin(self.leave_out), "the session was ")
-        return np.where(reasons == "", "", reasons + status.to_numpy(dtype=object))
+        return _where_named(status, self.leave_out, "the session was ")
 
     def describe(self) -> str:
         return f"ratings of sessions that were {' or '.join(self.leave_out)}"
@@ -163,6 +164,14 @@ class NotCounted(Rule):
         return "ratings outside the plan: slot filled by another rater, or repeated trial"
 
 
+def _where_named(column: pd.Series, names: Sequence[str], reason: str) -> Reasons:
+    """The reason and the cell where a column (n,) holds one of the names, else an empty text."""
+    hit = column.isin(names)
+    reasons = where(hit, reason)
+    reasons[hit.to_numpy(dtype=bool)] += column[hit].astype(object).to_numpy()
+    return reasons
+
+
 def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
     """Which ratings (n,) fill no place of the plan, though they are of no trap."""
     return ~table["counts"].fillna(True).astype(bool) & (table["trap"] == "")
@@ -177,7 +186,10 @@ def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
     again = _uncounted(table)
     if not again.any():
         return again
-    who = table["session"].where(table["study"] != "", table["rater"])
+    named = table["study"] != ""
+    who = table["session" if named.all() else "rater"]
+    if named.any() and not named.all():
+        who = table["session"].astype("str").where(named, table["rater"].astype("str"))
     near = table[(table["trap"] == "") & who.isin(who[again])]
     keys = [who.loc[near.index], *(near[name] for name in _QUESTION)]
     position = near["position"].astype("Float64")
@@ -201,8 +213,7 @@ class Review(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         verdict = table["review"]
-        reasons = where(verdict.isin(self.leave_out), "its justification was judged ")
-        return np.where(reasons == "", "", reasons + verdict.to_numpy(dtype=object))
+        return _where_named(verdict, self.leave_out, "its justification was judged ")
 
     def describe(self) -> str:
         return f"ratings whose justification was judged {' or '.join(self.leave_out)}"

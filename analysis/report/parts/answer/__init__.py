@@ -8,6 +8,7 @@ from analysis.citations import citation, cite, cite_author
 from analysis.formatting import counted, number
 from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.large_tables import LARGE
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Headline, Table
 from analysis.report.part import Part, PartInput
@@ -58,7 +59,8 @@ class Answer(Part):
             answers.add(family)
         for family in labelled_families(inputs.ratings):
             answers.add_chosen(family)
-        for each, effects in family_effects(inputs):
+        few = len(inputs.ratings) <= LARGE  # of more, the model has all effects
+        for each, effects in family_effects(inputs) if few else ():
             if effects.too_large:
                 answers.too_narrow(each.family)
         return answers.shown()
