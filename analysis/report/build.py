@@ -352,7 +352,8 @@ def task_designs(known: pd.DataFrame, table: pd.DataFrame) -> list[TaskDesign]:
     as a clip of its own.
     """
     sizes = rows_where(table, table["trap"] == "").groupby(_FAMILY, sort=False).size()
-    of_family = {tuple(map(str, key)): int(size) for key, size in sizes.items()}
+    keys = [tuple(map(str, row)) for row in sizes.index.to_list()]
+    of_family = dict(zip(keys, map(int, sizes), strict=True))
     return [_design(family, of_family) for family in (*families(known), *labelled_families(known))]
 
 

@@ -152,7 +152,10 @@ def clustered(
         n_items=_distinct(condition, item, n_conditions),
         shared_raters=_shared_groups(condition, rater, n_conditions),
         shared_items=_shared_groups(condition, item, n_conditions),
-        groups=(np.count_nonzero(np.bincount(rater)), np.count_nonzero(np.bincount(item))),
+        groups=(
+            int(np.count_nonzero(np.bincount(rater))),
+            int(np.count_nonzero(np.bincount(item))),
+        ),
         ends=ends,
     )
 

@@ -349,8 +349,9 @@ def group_sums(y: Floats, condition: Codes, group: Codes) -> GroupSums:
     shape = int(condition.max(initial=-1)) + 1, int(group.max(initial=-1)) + 1
     cell = condition * shape[1] + group
     size = shape[0] * shape[1]
-    sums, counts = (np.bincount(cell, weights, minlength=size) for weights in (y, None))
-    return sums.reshape(shape), counts.reshape(shape).astype(np.float64)
+    sums = np.bincount(cell, y, minlength=size).astype(np.float64)
+    counts = np.bincount(cell, minlength=size).astype(np.float64)
+    return sums.reshape(shape), counts.reshape(shape)
 
 
 def fewest_to_turn(sums: GroupSums, pair: tuple[int, int]) -> tuple[int | None, int]:

@@ -421,4 +421,4 @@ def test_a_study_without_ratings_closes_without_an_analysis(db):
 
 
 def test_the_mark_of_code_knows_the_statistics():
-    assert (cache.ROOM / "statistics" / "intervals.py").is_file()
+    assert (cache.PACKAGE / "statistics" / "intervals.py").is_file()

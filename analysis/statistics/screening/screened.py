@@ -77,7 +77,7 @@ class Screened:
 
     def mark(self, rules: Sequence[Rule]) -> bytes:
         """What tells the rows of `kept` apart from those that other rules keep."""
-        return hashlib.sha256(np.packbits(self.keeps(rules))).digest()
+        return hashlib.sha256(np.packbits(self.keeps(rules)).tobytes()).digest()
 
     @cached_property
     def _rated(self) -> NDArray[np.bool_]:
@@ -97,7 +97,8 @@ class Screened:
         for rule, hit in self.hits(self.reasons).items():
             why[hit] += f" {rule.name}"
         out = why != ""
-        return self.table[out].assign(**{LEFT_OUT_BY: np.char.strip(why[out].astype(str))})
+        rows: pd.DataFrame = self.table[out]
+        return rows.assign(**{LEFT_OUT_BY: np.char.strip(why[out].astype(str))})
 
     def hits(self, rules: Iterable[Rule]) -> dict[Rule, NDArray[np.bool_]]:
         """For each of these rules, which rows (n,) it leaves out, traps apart."""
