@@ -5,7 +5,6 @@ import contextlib
 import select
 import socket
 import threading
-import time
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -17,12 +16,14 @@ class Host:
     """Files by path. What goes wrong is taken from lists, once each; `asked` has the requests.
 
     ``states``: replies before the first right one. ``cuts``: bytes after which a reply ends.
+    ``held_at``: the byte before which replies wait for ``going_on``.
     """
 
-    def __init__(self, files=None, *, ranges=True, login="", context=None, pause_s=0.0):
+    def __init__(self, files=None, *, ranges=True, login="", context=None, held_at=None):
         self.files, self.redirects, self.types = dict(files or {}), {}, {}
         self.states, self.cuts = defaultdict(list), defaultdict(list)
-        self.ranges, self.login, self.pause_s = ranges, login, pause_s
+        self.ranges, self.login, self.held_at = ranges, login, held_at
+        self.going_on = threading.Event()
         self.asked, self.tunnels = [], []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
@@ -76,7 +77,8 @@ class Host:
                 self.send_header("Content-Length", str(len(content) - start))
                 self.end_headers()
                 for at in range(start, min(len(content), start + cut), PIECE):
-                    time.sleep(host.pause_s)
+                    if host.held_at is not None and at >= host.held_at:
+                        host.going_on.wait()
                     self.wfile.write(content[at : min(at + PIECE, start + cut)])
                 self.close_connection = True
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ from metrics.core.metric import Metric, make_metric
 from metrics.core.model_hosts import TRIES, DownloadError
 from metrics.core.published_models import HUB, PublishedModel, problems
 from metrics.suite import nisqa
+from tests.config.helpers import PATIENCE_S
 from tests.metrics.model_server import Host
 
 BIG = os.urandom(3_000_000)
@@ -151,6 +153,7 @@ def test_tries_without_a_byte_end_and_say_what_is_kept(host, folder):
     assert host.ranges_of(ONE)[-1] == "bytes=2000000-"
 
 
+WAITING = b"Another process is fetching"
 FETCH = """
 import sys
 from pathlib import Path
@@ -162,12 +165,12 @@ model_downloads.plan(model, Path(sys.argv[3])).run(say=print)
 
 
 def start_fetching(host, folder):
-    words = [sys.executable, "-c", FETCH, host.url + ONE, sha256(BIG), str(folder)]
+    words = [sys.executable, "-uc", FETCH, host.url + ONE, sha256(BIG), str(folder)]
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_for(condition):
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -176,25 +179,33 @@ def wait_for(condition):
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_process_leaves_what_the_next_one_goes_on_with(hosts, folder, ending):
-    host = hosts({ONE: BIG}, pause_s=0.05)
+    host = hosts({ONE: BIG}, held_at=2_000_000)
     part = folder / "lab/one.bin.part"
     with start_fetching(host, folder) as process:
         wait_for(lambda: part.is_file() and part.stat().st_size > 1_000_000)
         process.send_signal(ending)
     kept = part.stat().st_size
     assert not (folder / "lab/one.bin").exists()
-    host.pause_s = 0.0
+    host.going_on.set()
     assert fetched(one(host), folder).read_bytes() == BIG
     assert host.ranges_of(ONE)[-1] == f"bytes={kept}-"
 
 
 @pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(hosts, folder):
-    host = hosts({ONE: BIG}, pause_s=0.02)
+    host = hosts({ONE: BIG}, held_at=2_000_000)
     with start_fetching(host, folder) as first, start_fetching(host, folder) as second:
-        said = [each.communicate(timeout=60)[0].decode() for each in (first, second)]
+        said = {first.stdout: b"", second.stdout: b""}
+        while not any(WAITING in each for each in said.values()):
+            for pipe in select.select([first.stdout, second.stdout], [], [], PATIENCE_S)[0]:
+                chunk = os.read(pipe.fileno(), 65_536)
+                assert chunk, "it ended"
+                said[pipe] += chunk
+        host.going_on.set()
+        for each in (first, second):
+            said[each.stdout] += each.communicate(timeout=PATIENCE_S)[0]
     assert (first.returncode, second.returncode) == (0, 0)
-    assert sorted(bool("Another process is fetching" in each) for each in said) == [False, True]
+    assert sorted(WAITING in each for each in said.values()) == [False, True]
     assert len(host.ranges_of(ONE)) == 3  # each looked at the size
     assert (folder / "lab/one.bin").read_bytes() == BIG
 
