@@ -110,6 +110,12 @@ def columns_of(path: Path, layout: Layout, encoding: str = "") -> Columns:
 
     Raises RatingsError with the rows and a remedy.
     """
+    columns = _columns_of(path, layout, encoding)
+    pa.default_memory_pool().release_unused()  # Arrow would keep what it read with, as much again
+    return columns
+
+
+def _columns_of(path: Path, layout: Layout, encoding: str) -> Columns:
     try:
         if is_parquet(path):
             columns = {

@@ -181,11 +181,11 @@ def test_the_model_of_millions_is_near_reml() -> None:
 
 
 @pytest.mark.soak
-def test_ten_million_ratings_are_reported_in_four_gigabytes(tmp_path: Path) -> None:
+def test_ten_million_ratings_are_reported_in_five_gigabytes(tmp_path: Path) -> None:
     path = tmp_path / "ratings.parquet"
     write_ratings(path, 10_000_000)
     made = analysed(path, tmp_path / "out", ["--part", "models"])
-    assert made["gb"] < 4
+    assert made["gb"] < 5
     assert not [part["key"] for part in made["report"]["parts"] if part["problem"]]
     for rows, names in (
         (clustered_rows(made["report"]), ("value", "low", "high")),
