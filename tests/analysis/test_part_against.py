@@ -219,7 +219,7 @@ def test_a_metric_that_failed_on_every_clip_says_why():
 @pytest.mark.slow
 def test_no_score_for_what_was_rated_is_said_so():
     table, _, _ = study(np.random.default_rng(2))
-    with pytest.raises(ValueError, match="No stimulus that was rated has a metric score"):
+    with pytest.raises(ValueError, match="No rated stimulus has a metric score"):
         made(table, scores_from_rows(scores({"x": 1.0})))
 
 
