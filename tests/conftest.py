@@ -76,8 +76,11 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> None:
-    """A new database numbers its rows as the last run’s did: what was cached of those goes."""
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A new database numbers its rows as the last run’s did: what was cached of those goes.
+
+    Sessions that processes of tests left behind end, so that the database can be dropped.
+    """
     from django.core.cache import cache as cached
 
     from config.operations.shared_counters import counter_server
@@ -85,6 +88,12 @@ def django_db_setup(django_db_setup: None) -> None:
     server = counter_server()
     for name in server.scan_iter(match=cached.make_key("*"), count=10_000):
         server.delete(name)
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

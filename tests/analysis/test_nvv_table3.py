@@ -210,7 +210,7 @@ def test_scores_without_counts_are_not_taken_for_recall(tmp_path: Path) -> None:
     clap = old.assign(metric="wer", value=0.1).drop_duplicates("stimulus")
     shown = table_3(rated({"Dia": "expression"}), old, clap)
     assert "recall" not in shown.rows[0]
-    assert "judge_nvv[model=a-judge] has no counts (_tp, _fp, _fn): score the clips" in shown.note
+    assert "judge_nvv[model=a-judge] has no counts (_tp, _fp, _fn). Score the clips" in shown.note
 
 
 @pytest.mark.medium

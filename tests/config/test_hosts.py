@@ -101,7 +101,8 @@ def clocks(
     servers: None, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[Scheduler], list[str]]:
     """The clocks of two hosts, and which host sent a job."""
-    settings.CACHES["default"] = settings.CACHES["default"] | {"KEY_PREFIX": f"test-{os.getpid()}"}
+    own = settings.CACHES["default"] | {"KEY_PREFIX": f"test-{os.getpid()}"}
+    monkeypatch.setitem(settings.CACHES, "default", own)
     sent: list[str] = []
     monkeypatch.setattr(
         Scheduler, "apply_async", lambda self, entry, **_: sent.append(self.lease.own)
@@ -134,9 +135,11 @@ def test_of_two_clocks_one_sends_jobs_and_the_other_follows_it(
     one.close()
 
 
-def test_a_clock_goes_on_without_valkey(settings: LazySettings, tmp_path: Path):
+def test_a_clock_goes_on_without_valkey(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     location = {"LOCATION": f"unix://{tmp_path}/nobody.sock"}
-    settings.CACHES["default"] = settings.CACHES["default"] | location
+    monkeypatch.setitem(settings.CACHES, "default", settings.CACHES["default"] | location)
     assert Lease().is_ours()
 
 
