@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from listening.design.questions import Unfit, question_kind
-from listening.design.questions.question_kind import Sentence, Translate
+from listening.design.questions.question_kind import Question, Sentence, Translate
 from listening.design.spoken_languages import OTHER, SPOKEN, THIS_LANGUAGE, spoken
 from listening.methods.method import gettext_noop
 
@@ -142,7 +142,6 @@ MISSING = gettext_noop("Please answer this question.")
 CHOOSE = gettext_noop("Please choose one of the answers.")
 
 Questionnaire = Mapping[str, Any]
-Question = Mapping[str, Any]
 
 
 class Incorrect(ValueError):
