@@ -10,16 +10,26 @@ Codes = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def distinct_codes(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """As `np.unique` with the inverse, of values (n,) from 0: counted where there may be few."""
+def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `np.unique`, of values (n,) from 0: counted where there may be few."""
     most = int(values.max(initial=-1)) + 1
     if most > len(values):
-        distinct, codes = np.unique(values, return_inverse=True)
-        return distinct, codes.astype(np.int64).reshape(-1)
+        return np.unique(values)
     there = np.zeros(most, dtype=bool)
     there[values] = True
-    places = np.cumsum(there, dtype=np.int64) - 1
-    return np.flatnonzero(there), places[values]
+    return np.flatnonzero(there)
+
+
+def distinct_codes(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct values, and the place of each value (n,) among them."""
+    most = int(values.max(initial=-1)) + 1
+    if most > len(values):
+        found, codes = np.unique(values, return_inverse=True)
+        return found, codes.astype(np.int64).reshape(-1)
+    found = distinct(values)
+    places = np.zeros(most, dtype=np.int64)
+    places[found] = np.arange(len(found))
+    return found, places[values]
 
 
 def first_places(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
-from analysis.arrays import Bools, Codes, Floats, distinct_codes
+from analysis.arrays import Bools, Codes, Floats, distinct, distinct_codes
 
 NAIVE = "naive t over ratings, as if independent"
 NAIVE_RATERS = "naive t over rater means, items as if fixed"
@@ -110,8 +110,9 @@ def rating_weights(condition: Codes, n_conditions: int) -> Floats:
 
 def rater_weights(condition: Codes, rater: Codes, n_conditions: int) -> Floats:
     """Weights (n,) that make each condition's mean the mean over its raters' own means."""
-    _, pairs = distinct_codes(_pair_codes(condition, rater))
-    raters = _distinct(condition, rater, n_conditions)
+    cells, pairs = distinct_codes(_pair_codes(condition, rater))
+    width = int(rater.max(initial=0)) + 1
+    raters = np.bincount(cells // width, minlength=n_conditions)
     return np.asarray(1.0 / (np.bincount(pairs)[pairs] * raters[condition]), dtype=np.float64)
 
 
@@ -132,11 +133,14 @@ def clustered(
     w = rating_weights(condition, n_conditions) if weights is None else weights
     origin = np.zeros(n_conditions)
     origin[condition] = y  # any score of the condition: the mean of equal scores is then exact
-    around = w * (y - origin[condition])
-    value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
+    value = origin + _sums(condition, w * (y - origin[condition]), n_conditions)
     apart = y - value[condition]
     contribution = w * apart
+    within = _sums(condition, contribution * apart, n_conditions)
+    del apart  # columns of millions of ratings are not kept longer than needed
     once, both = _shared_cells(rater, item)
+    shared_raters = _shared_groups(condition, rater, n_conditions)
+    shared_items = _shared_groups(condition, item, n_conditions)
     return Clustered(
         value=value,
         by_rater=_cross_products(contribution, condition, rater, n_conditions),
@@ -146,12 +150,12 @@ def clustered(
         of_items=_cross_products(w, condition, item, n_conditions),
         of_both=_of_cells(w, condition, once, both, n_conditions),
         squared_weights=_sums(condition, w**2, n_conditions),
-        within=_sums(condition, contribution * apart, n_conditions),
+        within=within,
         n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
-        n_raters=_distinct(condition, rater, n_conditions),
-        n_items=_distinct(condition, item, n_conditions),
-        shared_raters=_shared_groups(condition, rater, n_conditions),
-        shared_items=_shared_groups(condition, item, n_conditions),
+        n_raters=shared_raters.diagonal(),
+        n_items=shared_items.diagonal(),
+        shared_raters=shared_raters,
+        shared_items=shared_items,
         groups=(
             int(np.count_nonzero(np.bincount(rater))),
             int(np.count_nonzero(np.bincount(item))),
@@ -319,9 +323,11 @@ def _shared_cells(rater: Codes, item: Codes) -> tuple[Bools, Codes]:
         return np.zeros(len(cell), dtype=bool), np.unique(cell, return_inverse=True)[1]
     ordered = np.sort(cell)
     again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered
     if not len(again):
         return np.ones(len(cell), dtype=bool), cell[:0]
-    place = np.minimum(np.searchsorted(again, cell), len(again) - 1)
+    place = np.searchsorted(again, cell)
+    np.minimum(place, len(again) - 1, out=place)
     once = again[place] != cell
     return once, place[~once]
 
@@ -330,8 +336,10 @@ def _of_cells(contribution: Floats, condition: Codes, once: Bools, both: Codes, 
     """As `_cross_products` by the cells of `_shared_cells`."""
     if not once.any():
         return _cross_products(contribution, condition, both, n)
-    alone = np.bincount(condition[once], contribution[once] ** 2, minlength=n)
     rest = ~once
+    squares = contribution**2
+    squares[rest] = 0
+    alone = _sums(condition, squares, n)
     return np.diag(alone) + _cross_products(contribution[rest], condition[rest], both, n)
 
 
@@ -340,7 +348,7 @@ def _inverse(values: Floats) -> Floats:
 
 
 def _shared_groups(condition: Codes, group: Codes, n: int) -> Codes:
-    cells, _ = distinct_codes(_pair_codes(condition, group))
+    cells = distinct(_pair_codes(condition, group))
     place, own = np.divmod(cells, int(group.max(initial=0)) + 1)
     return np.rint(_cross_products(np.ones(len(cells)), place, own, n)).astype(np.int64)
 
@@ -353,9 +361,3 @@ def _quadratic(gram: Floats, a: int, b: int | None) -> float:
 
 def _pair_codes(first: Codes, second: Codes) -> Codes:
     return first * (int(second.max(initial=0)) + 1) + second
-
-
-def _distinct(condition: Codes, group: Codes, n_conditions: int) -> Codes:
-    cells, _ = distinct_codes(_pair_codes(condition, group))
-    place = cells // (int(group.max(initial=0)) + 1)
-    return np.bincount(place, minlength=n_conditions).astype(np.int64)

@@ -100,6 +100,7 @@ class MeanScore(Estimator):
         estimates: list[Estimate] = []
         for study in self._cells(ratings, seed):
             estimates += study.estimates(level)
+            del study  # before the next one is made: each holds columns of all ratings
         return estimates
 
     def contrasts(
@@ -109,6 +110,7 @@ class MeanScore(Estimator):
         contrasts: list[Contrast] = []
         for study in self._cells(ratings, seed):
             contrasts += study.contrasts(level)
+            del study
         return contrasts
 
     def shares(self, ratings: pd.DataFrame, *, level: float = 0.95) -> list[Estimate]:
