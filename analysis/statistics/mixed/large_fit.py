@@ -143,9 +143,11 @@ class _SideBlock:
         if parent is None or share == 0:
             return own
         weight = np.bincount(parent, self.sizes * self.shrink) / self.ratios.cell
-        sums = _sums(parent, own / self.ratios.cell, self.cells.n_parents)
-        pulled = sums / (weight + 1.0 / share)[:, None]
-        return own + (self.shrink / self.ratios.cell)[:, None] * pulled[parent]
+        sums = _sums(parent, own, self.cells.n_parents) / self.ratios.cell
+        pulled = (sums / (weight + 1.0 / share)[:, None])[parent]
+        pulled *= (self.shrink / self.ratios.cell)[:, None]
+        own += pulled
+        return own
 
     def parents_of(self, u: Floats) -> Floats:
         """The predicted effects of the parents (parents, m), of the summed ones (cells, m)."""
@@ -183,14 +185,13 @@ class _System:
         rows, columns = (code.astype(np.int32) for code in codes)
         ones = np.ones(len(rows), dtype=np.float32)
         self._met: Any = sparse.csr_array((ones, (rows, columns)), shape=shape)
-        self._turned: Any = self._met.T.tocsr()
         self._variances, self._n_cells = variances, n_cells
 
     def solved(self) -> list[tuple[Floats, Floats]]:
         """Of each side, Z' [X y] and the solution of its columns (cells, m)."""
         raters, texts = self._blocks
         of_raters, of_texts = self._right
-        right = of_texts - self._turned @ raters.solve(of_raters)
+        right = of_texts - self._met.T @ raters.solve(of_raters)
         u = _conjugate_gradients(self._reduced, right, texts.solve)
         v = raters.solve(of_raters - self._met @ u)
         return [(of_raters, v), (of_texts, u)]
@@ -199,7 +200,7 @@ class _System:
         """What is left of the texts' equations (cells, m) without the raters."""
         raters, texts = self._blocks
         own = _precision_times(texts, u) + texts.sizes[:, None] * u
-        return floats(own - self._turned @ raters.solve(self._met @ u))
+        return floats(own - self._met.T @ raters.solve(self._met @ u))
 
     def square(self, name: str, solved: list[tuple[Floats, Floats]]) -> Floats:
         """X' V^-1 Z_k Z_k' V^-1 X of an effect."""
