@@ -30,7 +30,13 @@ from config.run.background_installation import BackgroundInstallation
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
-from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
+from config.run.preparation import (
+    AWAY_STATUS,
+    REFUSED_STATUS,
+    is_as_left,
+    result_file,
+    start_fingerprint,
+)
 from config.run.private_files import close_all
 from config.run.processes import (
     LogPipes,
@@ -399,6 +405,8 @@ class Supervisor:
             if status == 0:
                 entry: dict[str, str] = json.loads(result.read_text())
                 return entry
+            if status == REFUSED_STATUS:
+                raise StartError(last_lines(log, 1))
             if status != AWAY_STATUS:
                 raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
             tries += 1
