@@ -357,10 +357,16 @@ class Supervisor:
             taken = error.errno == errno.EADDRINUSE
             if not taken or time.monotonic() > deadline:
                 os.truncate(self.lock, 0)
-                why = "is taken by another program" if taken else f"cannot be used ({error})"
+                if not taken:
+                    raise StartError(
+                        f"EARNEST_HOST={self.host} with EARNEST_PORT={self.port} cannot be used: "
+                        f"{error.strerror}. Choose an address of this machine, such as 127.0.0.1, "
+                        "and a port that this account may use."
+                    )
                 raise StartError(
-                    f"Port {self.port} on {self.host} {why}. Stop that program, or choose another "
-                    f"port, for instance: EARNEST_PORT={self.port + 1} {START}"
+                    f"Port {self.port} on {self.host} is taken by another program. Stop that "
+                    "program, or choose another port, for instance: "
+                    f"EARNEST_PORT={self.port + 1} {START}"
                 )
             time.sleep(LOOK_EVERY_S)
 
