@@ -362,6 +362,7 @@ def test_a_house_comes_back_as_it_was(
 ):
     file, before = tmp_path / "house.tar", everything()
     call_command("backup", str(file))
+    assert "not in the backup: 60 files, first originals/" in capsys.readouterr().err
     assert file.stat().st_mode & 0o777 == 0o600
     with pytest.raises(CommandError, match="there already"):
         call_command("backup", str(file))
