@@ -168,7 +168,10 @@ class Clips:
             delivery = None
             if scope["method"] == "GET" and clip.trial and response.status_code in (200, 206):
                 delivery = await self._delivery(clip, served, headers, send)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            log.error(
+                "The audio file %s is missing: copy it from a backup", error.filename or error
+            )
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         except Exception as error:
             if is_away(error):

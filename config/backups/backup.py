@@ -28,6 +28,7 @@ from listening.audio import store
 from listening.common.command_name import command
 
 STDOUT = "-"
+CLIPS_OF_STUDIES = b"SELECT original, served FROM listening_stimulus"
 # What is made again by itself, put there by hand, or of this machine only.
 LEFT_OUT = {
     "models": "weights of metrics: fetched again, or put there by hand",
@@ -50,10 +51,14 @@ def take(target: str, say: Say, *, key: bool = True) -> Contents:
         for table in contents.tables:
             writer.add_rows(table.name, copied_out(session, table))
             progress.step()
-        deleted = _add_files(writer, say, key)
+        named = {name for row in session.execute(CLIPS_OF_STUDIES) for name in row if name}
+        missing = _add_files(writer, say, key, named)
         writer.close()
-    if deleted:
-        say(f"{len(deleted)} files were deleted while the backup was taken, first {deleted[0]}")
+    if missing:
+        say(
+            f"Missing, and not in the backup: {len(missing)} files, first {missing[0]}. Unless you "
+            "deleted a study meanwhile, copy them from an earlier backup."
+        )
     return contents
 
 
@@ -68,9 +73,12 @@ def _manifest(contents: Contents, key: bool) -> dict[str, object]:
     }
 
 
-def _add_files(writer: Writer, say: Say, key: bool) -> list[str]:
-    """Write clips, drafts and keys; return the names of files that were deleted meanwhile."""
-    deleted = _add_clips(writer, say)
+def _add_files(writer: Writer, say: Say, key: bool, named: set[str]) -> list[str]:
+    """Write clips, drafts and keys; return the names of files that are lost or deleted meanwhile.
+
+    ``named`` holds the names of clips in the database.
+    """
+    missing = _add_clips(writer, say, named)
     var = Path(settings.EARNEST_VAR)
     for name in (KEY, LOGIN) if key else ():
         if (var / name).exists():
@@ -81,13 +89,13 @@ def _add_files(writer: Writer, say: Say, key: bool) -> list[str]:
             with path.open("rb") as file:
                 writer.add(f"files/{name}", file, path.stat().st_size)
         except FileNotFoundError:
-            deleted.append(name)
-    return deleted
+            missing.append(name)
+    return missing
 
 
-def _add_clips(writer: Writer, say: Say) -> list[str]:
-    deleted: list[str] = []
-    names = sorted(store.stored_names())
+def _add_clips(writer: Writer, say: Say, named: set[str]) -> list[str]:
+    missing: list[str] = []
+    names = sorted(named.union(store.stored_names()))
     progress = Progress(say, "clips", len(names))
     for name in names:
         try:
@@ -96,8 +104,8 @@ def _add_clips(writer: Writer, say: Say) -> list[str]:
                 writer.add(f"media/{name}", file, size)
             progress.step(size)
         except FileNotFoundError:
-            deleted.append(name)
-    return deleted
+            missing.append(name)
+    return missing
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
@@ -173,15 +173,15 @@ Rows = Callable[[Table], Iterator[bytes]]
 PATIENCE = "10s"  # for others who hold a table
 
 
-def check_known(contents: Contents) -> None:
-    """This version must have every migration that the snapshot went through."""
+def check_known(migrations: Iterable[tuple[str, str]]) -> None:
+    """Raise BackupError unless this version has each migration (app, name) of some tables."""
     known = set(MigrationExecutor(None).loader.disk_migrations)
-    strange = [f"{app}.{name}" for app, name in contents.migrations if (app, name) not in known]
+    strange = [f"{app}.{name}" for app, name in migrations if (app, name) not in known]
     if strange:
         raise BackupError(
-            f"It was written by a newer version of Earnest: this one does not know {strange[0]}"
-            f"{f' and {len(strange) - 1} more changes' if len(strange) > 1 else ''} of the tables. "
-            "Update Earnest, then restore again."
+            f"The tables are of a newer version of Earnest: this one does not know {strange[0]}"
+            f"{f' and {len(strange) - 1} more changes' if len(strange) > 1 else ''}. "
+            "Update Earnest, then try again."
         )
 
 

@@ -26,7 +26,7 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
     with stopped_installation(), snapshot() as session:
         say("database: counting ...")
         contents = read_contents(session)
-        database.check_known(contents)
+        database.check_known(contents.migrations)
         with connected_to(target):
             check_server(session)
             check_empty(replace, "set the URL")

@@ -52,7 +52,7 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """
     var = Path(settings.EARNEST_VAR)
     contents = reader.contents
-    database.check_known(contents)
+    database.check_known(contents.migrations)
     key = read_key(reader)
     with stopped_installation():
         unfinished = is_unfinished(var)

@@ -14,6 +14,7 @@ import re
 import secrets
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import distributions
@@ -150,6 +151,7 @@ def entry_as_left(cursor: Any) -> dict[str, str] | None:
 
 
 AWAY_STATUS = 75  # EX_TEMPFAIL: a server or space is away, the same may work later
+REFUSED_STATUS = 78  # EX_CONFIG: the last line of the log says what to do
 
 
 def login_file() -> Path:
@@ -219,6 +221,7 @@ def rater_entry() -> dict[str, str]:
 
 def main(result: Path) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from config.backups import BackupError
     from config.run.embedded_servers import EmbeddedError
 
     now = start_fingerprint()
@@ -228,6 +231,19 @@ def main(result: Path) -> int:
     except EmbeddedError as error:
         print(error, flush=True)
         return AWAY_STATUS
+    except BackupError as error:
+        print(error, flush=True)
+        return REFUSED_STATUS
+    except ModuleNotFoundError as error:
+        from listening.common.command_name import START
+
+        traceback.print_exc()
+        print(
+            f"The package {error.name} is missing. {START} installs the packages of this version; "
+            "elsewhere, install requirements-web.txt.",
+            flush=True,
+        )
+        return REFUSED_STATUS
     except Exception as error:
         from config.operations.unavailable import is_away
 
@@ -262,8 +278,10 @@ def prepare(result: Path, prepared_for: str) -> None:
     import django
     from django.core.management import call_command, get_commands
     from django.db import connection
+    from django.db.migrations.recorder import MigrationRecorder
     from django.urls import reverse
 
+    from config.backups.database import check_known
     from config.run.shared_server import join
 
     stamp_file().unlink(missing_ok=True)
@@ -271,6 +289,7 @@ def prepare(result: Path, prepared_for: str) -> None:
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     call_command("check")  # a mistake in the code is said here, once, and not by every process
     with one_at_a_time():
+        check_known(MigrationRecorder(connection).applied_migrations())
         call_command("migrate", interactive=False, verbosity=1)
         ensure_researcher()
         if settings.EARNEST_DEMO and "ensure_demo" in get_commands():

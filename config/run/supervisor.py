@@ -30,7 +30,13 @@ from config.run.background_installation import BackgroundInstallation
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
-from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
+from config.run.preparation import (
+    AWAY_STATUS,
+    REFUSED_STATUS,
+    is_as_left,
+    result_file,
+    start_fingerprint,
+)
 from config.run.private_files import close_all
 from config.run.processes import (
     LogPipes,
@@ -351,10 +357,16 @@ class Supervisor:
             taken = error.errno == errno.EADDRINUSE
             if not taken or time.monotonic() > deadline:
                 os.truncate(self.lock, 0)
-                why = "is taken by another program" if taken else f"cannot be used ({error})"
+                if not taken:
+                    raise StartError(
+                        f"EARNEST_HOST={self.host} with EARNEST_PORT={self.port} cannot be used: "
+                        f"{error.strerror}. Choose an address of this machine, such as 127.0.0.1, "
+                        "and a port that this account may use."
+                    )
                 raise StartError(
-                    f"Port {self.port} on {self.host} {why}. Stop that program, or choose another "
-                    f"port, for instance: EARNEST_PORT={self.port + 1} {START}"
+                    f"Port {self.port} on {self.host} is taken by another program. Stop that "
+                    "program, or choose another port, for instance: "
+                    f"EARNEST_PORT={self.port + 1} {START}"
                 )
             time.sleep(LOOK_EVERY_S)
 
@@ -399,6 +411,8 @@ class Supervisor:
             if status == 0:
                 entry: dict[str, str] = json.loads(result.read_text())
                 return entry
+            if status == REFUSED_STATUS:
+                raise StartError(last_lines(log, 1))
             if status != AWAY_STATUS:
                 raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
             tries += 1

@@ -115,8 +115,8 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.group}: {title_of(self.fact)} (names {self.named} of {self.of_group}, "
-            f"mistakes {self.mistaken} of {self.of_others} others)"
+            f"{self.group}: {title_of(self.fact)} (identifies {self.named} of {self.of_group} "
+            f"clips, and wrongly {self.mistaken} of {self.of_others} others)"
         )
 
 

@@ -331,7 +331,7 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
     if method.screen == "parallel":
         if comparison == BESIDE_REFERENCE and task.options.get("open_reference") is False:
             yield from _check_words_of_reference(task)
-        elif comparison == BESIDE_REFERENCE and "anchor" not in roles:
+        elif "BS.1534" in method.standard and "anchor" not in roles:
             yield warning(
                 f"The task “{task.key}” has no anchor. BS.1534-3 wants one that is known to be "
                 "poor (filtered at 3.5 kHz) and one at 7 kHz: without anchors, raters spread "
@@ -341,9 +341,8 @@ def _check_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
             )
     elif comparison == ONE_CLIP and not roles & {"anchor", "reference"}:
         yield warning(
-            f"The task “{task.key}” rates nothing whose quality is known, neither a reference nor "
-            "an anchor. Scores depend on the other clips, and cannot be compared with those of "
-            "other studies.",
+            f"The task “{task.key}” rates neither a reference nor an anchor; traps do not count. "
+            "Scores depend on the other clips, and cannot be compared with those of other studies.",
             "Add human recordings as reference, or a poor system as anchor.",
             CLIPS,
         )

@@ -14,7 +14,7 @@ from listening.design.settings import derive
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
-from listening.design.traps import TrapPlan
+from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import method_named
 from listening.methods.error_spans import HeardPart, read_spans
 from listening.methods.method import ALTERNATIVES, PROMPT
@@ -341,7 +341,7 @@ def _stimuli_of_tasks(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulu
 
 def _check_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iterator[Finding]:
     """A trap that differs from all rated clips in length, level or rate is known for one."""
-    kinds = sorted({s.trap for s in stimuli if s.trap})
+    kinds = sorted({s.trap for s in stimuli} - {"", TRAINING})
     for kind in kinds if rated else ():
         own = [s for s in stimuli if s.trap == kind]
         told_by = [

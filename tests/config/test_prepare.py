@@ -1,5 +1,6 @@
 """The start names the study that raters enter, and prepares again only what may have changed."""
 
+import importlib
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -99,6 +100,24 @@ CHANGES: dict[str, Callable[[], object]] = {
 def test_a_database_that_may_need_it_is_prepared(left: None, change: Callable[[], object]):
     change()
     assert entry_as_left() is None
+
+
+def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path, capsys):
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO django_migrations VALUES (9999, 'rest', '9999_later', now())")
+    assert preparation.main(tmp_path / "prepared.json") == preparation.REFUSED_STATUS
+    assert capsys.readouterr().out.endswith(
+        "does not know rest.9999_later. Update Earnest, then try again.\n"
+    )
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path, capsys, monkeypatch):
+    def prepare(*_: object) -> None:
+        importlib.import_module("no_such_package")
+
+    monkeypatch.setattr(preparation, "prepare", prepare)
+    assert preparation.main(tmp_path / "prepared.json") == preparation.REFUSED_STATUS
+    assert "The package no_such_package is missing." in capsys.readouterr().out
 
 
 @pytest.fixture

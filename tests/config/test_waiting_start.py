@@ -52,6 +52,12 @@ def test_a_mistake_ends_the_start(supervisor: Supervisor, monkeypatch: pytest.Mo
         supervisor.prepare()
 
 
+def test_a_refusal_is_its_last_line(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch):
+    statuses(supervisor, monkeypatch, preparation.REFUSED_STATUS)
+    with pytest.raises(StartError, match=r"^why$"):
+        supervisor.prepare()
+
+
 @pytest.mark.parametrize("error", [OperationalError("gone"), EmbeddedError("ended 5 times")])
 def test_what_may_work_later_has_a_status_of_its_own(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -268,6 +268,7 @@ def test_foreign_unknown_and_lost_clips_look_the_same(web: Served):
     assert [foreign.status_code, unknown.status_code, lost.status_code] == [404] * 3
     assert foreign.content == unknown.content == lost.content
     assert foreign.headers.keys() == unknown.headers.keys() == lost.headers.keys()
+    assert "lost.wav is missing" in web.log.read_text()
 
 
 @pytest.mark.medium

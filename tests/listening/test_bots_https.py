@@ -27,7 +27,7 @@ from listening.management.commands.simulate_raters import (
     reach_again,
     trusted,
 )
-from listening.sessions.simulated_raters.browser import Browser, Form
+from listening.sessions.simulated_raters.browser import Browser, Form, Unreachable
 
 BASE = "https://listen.example.org:8443"
 
@@ -52,6 +52,13 @@ def guarded(request: httpx.Request) -> httpx.Response:
     answer = middleware.process_view(asked, view, (), {}) or middleware(asked)
     cookies = [("set-cookie", morsel.OutputString()) for morsel in answer.cookies.values()]
     return httpx.Response(answer.status_code, headers=cookies, content=answer.content)
+
+
+def test_a_clip_that_the_server_lost_ends_a_rater_with_its_address():
+    nothing = httpx.MockTransport(lambda _: httpx.Response(404))
+    browser = Browser(httpx.AsyncClient(transport=nothing, base_url=BASE), Counter())
+    with pytest.raises(Unreachable, match=r"^GET /c/lost: status 404$"):
+        asyncio.run(browser.clip("/c/lost"))
 
 
 @pytest.fixture

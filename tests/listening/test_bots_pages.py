@@ -72,7 +72,7 @@ def test_every_kind_of_rater_ends_as_it_should_and_no_acknowledged_answer_is_los
     assert {kind: dict(ends) for kind, ends in summary.ends.items()} == {
         Kind.CAREFUL: {"complete": 3},
         Kind.CARELESS: {"complete": 3},
-        Kind.LEAVER: {"left": 3},
+        Kind.LEAVER: {"dropped out": 3},
         Kind.RETURNER: {"complete": 3},
         Kind.DOUBLE: {"complete": 3},
         Kind.WITHDRAWER: {"withdrawn": 3},

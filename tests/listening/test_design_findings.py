@@ -75,6 +75,7 @@ def test_mushra_wants_an_anchor_and_no_traps(tmp_path: Path) -> None:
     told = said(tmp_path, toml)
     assert "BS.1534-3 wants one" in told
     assert "traps" not in told
+    assert "anchor" not in said(tmp_path / "b", toml.replace('"mushra"', '"bs1116"'))
 
 
 @pytest.mark.parametrize(("check", "told"), [("", True), ("huggins", False), ("volume", True)])

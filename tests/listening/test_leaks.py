@@ -195,7 +195,8 @@ def test_a_clip_may_be_known_again_by_where_its_lines_meet(sent: list[Sent]):
 
 def test_a_leak_says_what_it_names_and_what_it_mistakes():
     assert str(Verdict("“a”", "bits_per_sample", 9, 10, 1, 40, 1e-9)) == (
-        "“a”: the size of the file per sample (names 9 of 10, mistakes 1 of 40 others)"
+        "“a”: the size of the file per sample "
+        "(identifies 9 of 10 clips, and wrongly 1 of 40 others)"
     )
     assert str(RecognisedClips("samples", 9, 10, 0.0, 1e-9)) == (
         "any clip, known again: the number of samples (in 9 of 10 pairs)"

@@ -212,6 +212,7 @@ def test_traps_that_can_be_told_without_listening(
             '[tasks.traps]\nper = 2\n[[tasks.traps.kinds]]\nkind = "gold"\nexpected = ["1"]\n'
         )
     rows = [f"{row}," for row in ROWS] + ["t1,sys-a,i1,audio/trap.wav,gold"]
+    rows.append("t2,sys-a,i1,audio/trap.wav,training")  # announced, so it may differ
     (folder / "stimuli.csv").write_text(csv_with(*rows, header=f"{HEADER},trap"))
     if told_by:
         assert (

@@ -19,10 +19,10 @@ from analysis.statistics.planning.interim import (
 )
 
 BADGES = {
-    DECIDED: ("good", "decided for these clips"),
-    EQUAL: ("good", "decided: no such difference"),
+    DECIDED: ("good", "significant"),
+    EQUAL: ("good", "equivalent"),
     LATER: ("accent", "not yet"),
-    NEVER: ("warn", "not with this plan"),
+    NEVER: ("warn", "not expected"),
     EARLY: ("", "too early"),
 }
 
@@ -103,9 +103,9 @@ def _words(result: Interim, line: Line, one: str, other: str, estimand: str) -> 
             return f"Raters are wrong about {one} and {other} more often than by guessing."
         return f"{better} scores higher than {worse}."
     if line.verdict == EQUAL:
-        return "If they differ, then by less than what matters."
+        return "They differ by less than the smallest relevant difference."
     if line.verdict == LATER:
         raters = f"about {line.needed} raters" if line.needed else "more raters"
-        return f"Going on like this, decided after {raters}."
-    planned_words = f" of about {result.planned}" if result.planned else ""
-    return f"Going on like this, not decided by the last{planned_words} raters."
+        return f"At this rate, significant after {raters}."
+    planned = f"about {result.planned}" if result.planned else "all planned"
+    return f"At this rate, not significant even after {planned} raters."

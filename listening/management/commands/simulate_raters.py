@@ -130,7 +130,7 @@ class Command(BaseCommand):
                 if report.kind is Kind.AGENT:
                     signs.update(sign.lstrip("0123456789 ") for sign in indicators)
         words = ", ".join(f"{flagged[kind]} of {seen[kind]} {kind}" for kind in sorted(seen))
-        self.stdout.write(f"Signs of a program: {words}.")
+        self.stdout.write(f"Bot indicators: {words}.")
         for sign, count in signs.most_common():
             self.stdout.write(f"  {count} agents: {sign}")
 

@@ -97,7 +97,7 @@ def _public_authorities() -> ssl.SSLContext:
 
 
 class Unreachable(Exception):
-    """The server did not answer, even after waiting and asking again."""
+    """The server did not answer, even after waiting and asking again, or has no such clip."""
 
 
 @dataclass
@@ -140,7 +140,8 @@ class Browser:
 
     async def clip(self, url: str) -> bytes:
         response = await self._send("GET", url, headers={"Accept": "audio/*"})
-        response.raise_for_status()
+        if response.is_error:
+            raise Unreachable(f"GET {response.url.path}: status {response.status_code}")
         return response.content
 
     async def post_json(self, url: str, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:

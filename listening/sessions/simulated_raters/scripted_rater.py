@@ -63,7 +63,7 @@ class Report:
     """What became of one scripted rater."""
 
     kind: Kind
-    end: str = "failed"  # an outcome, "left", "turned away" or "failed"
+    end: str = "failed"  # an outcome, "dropped out", "turned away" or "failed"
     why: str = ""
     session: str = ""
     acknowledged: set[str] = field(default_factory=set)  # codes of trials whose answer is stored
@@ -182,7 +182,7 @@ class ScriptedRater:
                 state = await self._answer_questions(state)
             elif self._stops_now(state):
                 if self.kind is Kind.LEAVER:
-                    self.report.end = "left"
+                    self.report.end = "dropped out"
                     return
                 state = await self._stop(state)
             else:

@@ -36,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         self.stderr.write(
             f"Written{size_of(target)}: {contents.count('listening_study'):,} studies, "
-            f"{contents.count('listening_rating'):,} ratings, {contents.rows:,} rows, all clips "
+            f"{contents.count('listening_rating'):,} ratings, {contents.rows:,} rows, clips "
             "and drafts."
         )
         if not options["without_key"]:
