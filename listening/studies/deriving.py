@@ -48,9 +48,11 @@ class Trimming:
         """
         if self.study.ends == "as_is" or self.made_of_lines:
             return None
+        clip = self.facts_of(stimulus.file)
         if self.in_step:
-            return common_span(self.facts_of(f) for f in self._files_of_items[stimulus.item])
-        return span_of(self.facts_of(stimulus.file))
+            common = common_span(self.facts_of(f) for f in self._files_of_items[stimulus.item])
+            return Span(common.start_s, min(common.end_s, clip.duration_s))
+        return span_of(clip)
 
     def span_of_joined(self, facts: Facts) -> Span | None:
         """What is kept of a clip that was made of lines."""

@@ -159,18 +159,20 @@ def test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words(
     expect(page.locator(".clip-button").first).to_be_visible()
 
 
-@pytest.mark.parametrize("how", ["404"])  # blocked: in Firefox
+AWAY: dict[str, Callable[[Route], None]] = {
+    "404": lambda route: route.fulfill(status=404),
+    "blocked": lambda route: route.abort("blockedbyclient"),
+    "portal": lambda route: route.fulfill(body="<h1>Log in</h1>", content_type="text/html"),
+}
+
+
+@pytest.mark.parametrize("how", ["404", "portal"])  # blocked: in Firefox
 def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
     serve: Serve, new_page: NewPage, how: str
 ) -> None:
     page = new_page()
     server = serve(short_story(2))
-    page.route(
-        "**/c/0x0",
-        lambda route: (
-            route.abort("blockedbyclient") if how == "blocked" else route.fulfill(status=404)
-        ),
-    )
+    page.route("**/c/0x0", AWAY[how])
     page.clock.install()
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()

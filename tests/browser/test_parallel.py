@@ -66,6 +66,21 @@ def test_a_slider_opens_when_its_clip_and_the_reference_were_heard(
     expect(page.locator("[data-part=missing]")).to_have_text("Still to score: A, B")
 
 
+def test_a_refused_screen_comes_back_and_says_why(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(mushra_story(0.6, TRIO))
+    message = "Please listen to the whole clip before you answer."
+    refusal = {"error": "not_heard", "message": message, "state": None}
+    server.house.fail("/answers/", 422, body=refusal)
+    enter(page, server)
+    hear_reference_and(page, "AB")
+    for letter in "AB":
+        slider(page, letter).press("End")
+    go_on(page)
+    expect(page.locator("[data-part=missing]")).to_have_text(message)
+    expect(slider(page, "A")).to_be_disabled()
+
+
 MARKED = """(button) => new MutationObserver(() => {
     if (window.heardS || !button.classList.contains("heard")) return;
     const { ranges } = JSON.parse(localStorage["earnest:draft:demo"]).players.tracks[0];

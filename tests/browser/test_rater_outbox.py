@@ -194,6 +194,22 @@ def test_a_refused_answer_comes_back_and_later_ones_wait_for_it(
     assert house.stored["t0"]["justification"]["text"] == "a breath before the verb"
 
 
+def test_a_page_that_a_proxy_sends_is_no_reply_to_an_answer(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    page.route(
+        "**/answers/",
+        lambda route: route.fulfill(status=404, body="<h1>No</h1>", content_type="text/html"),
+        times=1,
+    )
+    enter(page, server)
+    rate(page, "3")
+    wait_stored(page, server, 1)
+    expect(page.locator("#notice")).to_be_hidden()
+
+
 def test_the_older_tab_rests_and_can_take_over_again(serve: Serve, new_page: NewPage) -> None:
     old = new_page()
     server = serve(short_story(3))

@@ -152,6 +152,16 @@ def test_a_breath_at_the_end_stays_where_a_question_asks_for_it(
 
 
 @pytest.mark.medium
+def test_clips_that_raters_switch_between_keep_their_own_lengths(tmp_path: Path) -> None:
+    User.objects.create_user("researcher")
+    folder = make_folder(tmp_path, TOML.replace('"mos"', '"rank"'))
+    write_sound(folder / "audio" / "b1.wav", seconds=2.0)
+    run("import_study", folder)
+    lengths = dict(Study.objects.get().stimuli.values_list("key", "duration_s"))
+    assert lengths == pytest.approx({"a1": 0.5, "a2": 0.5, "b1": 2.0, "b2": 0.5}, abs=0.011)
+
+
+@pytest.mark.medium
 def test_tasks_that_need_different_numbers_of_raters_are_told_at_opening(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     more = TASK.replace('key = "mos"', 'key = "more"').replace("stimulus = 3", "stimulus = 5")

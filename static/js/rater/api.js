@@ -147,11 +147,10 @@ async function replyFrom(response) {
   try {
     body = JSON.parse(text);
   } catch {
-    // An error page of a proxy in between: the status says enough.
+    // A page of a proxy or a portal in between: the server has not answered yet.
   }
-  const broken = response.ok && body === null;
   const waitS = Number(response.headers.get("Retry-After")) || 0;
-  return { status: response.status, body, retry: broken || mayRetry(response.status), waitS };
+  return { status: response.status, body, retry: body === null || mayRetry(response.status), waitS };
 }
 
 /**

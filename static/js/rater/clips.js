@@ -104,7 +104,9 @@ export class Clip extends EventTarget {
       });
       this.gone = [403, 404, 410].includes(response.status);
       this.never = response.status === 410;
-      if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
+      const type = response.headers.get("Content-Type") ?? "";
+      const page = type.startsWith("text/html"); // of a portal that asks for a login, say
+      if (!response.ok || !response.body || page) throw new Error(`status ${response.status}`);
       this.total = Number(response.headers.get("Content-Length")) || 0;
       if (this.total > STREAM_ABOVE_BYTES) {
         this.stream();
@@ -124,7 +126,6 @@ export class Clip extends EventTarget {
         this.changed();
       }
       if (!this.loaded) throw new Error("empty");
-      const type = response.headers.get("Content-Type") ?? "";
       this.blob = new Blob(parts, { type });
       this.source = URL.createObjectURL(this.blob);
     } finally {

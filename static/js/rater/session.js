@@ -67,6 +67,7 @@ export class SessionPage {
     this.drafts = new Map();
     /** @type {Practice | null} a practice trial that was answered */
     this.practice = null;
+    this.refusal = "";
     /** @type {Shown | null} */
     this.shown = null;
     this.shownKey = "";
@@ -179,8 +180,15 @@ export class SessionPage {
     this.drafts.set(answer.trial, draft);
     this.accept(stateIn(body));
     const said = message || say("answer_refused");
-    if (this.current?.id === answer.trial) this.shown?.complain?.(said);
-    else tell("warn", said);
+    if (this.current?.id !== answer.trial) return tell("warn", said);
+    this.refusal = said;
+    if (this.shown) this.complain(this.shown);
+  }
+
+  /** Says why the server refused the answer of the trial that comes back, once its screen is there. @param {Shown} shown */
+  complain(shown) {
+    if (this.refusal) shown.complain?.(this.refusal);
+    this.refusal = "";
   }
 
   /** Shows what state and outbox ask for, unless it is on the screen already. */
@@ -288,6 +296,7 @@ export class SessionPage {
   place(shown, focus) {
     this.shown = shown;
     this.stage.replaceChildren(shown.root);
+    this.complain(shown);
     if (!focus) return;
     window.scrollTo(0, 0);
     const target = shown.focus ?? this.stage.querySelector("h1");
