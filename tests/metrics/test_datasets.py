@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import soundfile
+from django.core.management.base import CommandError
 
 from metrics.core.metric import make_metric
+from metrics.management.commands.score_dataset import check_address
 from metrics.scoring import datasets
 
 ROOT = Path(__file__).parents[2]
@@ -181,3 +183,10 @@ print("rows", done + sum(each.rows for each in portions))
     assert own == ["before True", f"rows {count}"]  # Ray prints the end of the node beside
     assert set(results(tmp_path / "out")) == {str(n) for n in range(count)}
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())[0]["metric"] == "srmr_norm"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1"])
+def test_an_address_where_no_cluster_is_ends_the_command_at_once(address: str):
+    with pytest.raises(CommandError, match="nothing answers there"):
+        check_address(address)
+    check_address("auto")
