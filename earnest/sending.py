@@ -43,7 +43,7 @@ class Sender:
             except httpx.TransportError as error:
                 unsent = isinstance(error, httpx.ConnectError | httpx.PoolTimeout)
                 if not left or not (unsent or method in REPEATABLE):
-                    raise EarnestError(_unreachable_message(error, method)) from None
+                    raise EarnestError(_unreachable_message(error, request)) from None
                 self.sleep(self._pause(left))
                 continue
             again = answer.status_code == 429 or method in REPEATABLE
@@ -63,9 +63,12 @@ def _wait_s(answer: httpx.Response) -> float:
     return min(float(text), LONGEST_WAIT_S) if text.isdecimal() else 0.0
 
 
-def _unreachable_message(error: httpx.TransportError, method: str) -> str:
-    unsure = "" if method in REPEATABLE else " Look whether it was done before you ask again."
-    return f"The server did not answer ({error or type(error).__name__}).{unsure}"
+def _unreachable_message(error: httpx.TransportError, request: httpx.Request) -> str:
+    unsure = (
+        "" if request.method in REPEATABLE else " Look whether it was done before you ask again."
+    )
+    server = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    return f"{server} did not answer ({error or type(error).__name__}).{unsure}"
 
 
 def path_of(*names: object) -> str:

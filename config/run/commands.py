@@ -33,7 +33,13 @@ OF_THE_CLIENT = {
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from django.core.exceptions import ImproperlyConfigured
+    try:
+        from django.core.exceptions import ImproperlyConfigured
+    except ModuleNotFoundError:
+        sys.exit(
+            f"Django is not installed for {sys.executable}. Type .venv/bin/python manage.py … in "
+            "the folder of Earnest; “make run” creates .venv."
+        )
 
     from config.environment import full_disk
     from config.run.command_help import execute

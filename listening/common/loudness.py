@@ -16,6 +16,8 @@ OFFSET_LU = -0.691
 ABSOLUTE_GATE_LUFS = -70.0
 RELATIVE_GATE_LU = -10.0
 SURROUND = 1.41  # weight of a channel at the side or behind
+SHELF_HZ = 1500.0  # of the K-weighting
+LEAST_RATE_HZ = 4_000  # the shelf needs more than twice its frequency
 AT_ONCE = 1 << 16  # frames that are filtered at once: more do not fit into a processor's cache
 
 
@@ -107,7 +109,7 @@ def _k_weighting(rate_hz: int) -> Samples:
     from pyloudnorm import IIRfilter  # brings scipy along, which pages do not need
 
     stages = (
-        IIRfilter(4.0, 1 / sqrt(2), 1500.0, rate_hz, "high_shelf"),
+        IIRfilter(4.0, 1 / sqrt(2), SHELF_HZ, rate_hz, "high_shelf"),
         IIRfilter(0.0, 0.5, 38.0, rate_hz, "high_pass"),
     )
     return np.array([[*stage.b, *stage.a] for stage in stages])

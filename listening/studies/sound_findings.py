@@ -73,9 +73,10 @@ def _check_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
         return
     low = [name for name, each in facts.items() if each.sample_rate_hz < SPEECH_HZ]
     if len(low) <= MOST_LOW_SHARE * len(facts):
+        low_rates = " or ".join(f"{rate:,}" for rate in rates if rate < SPEECH_HZ)
         usual = Counter(each.sample_rate_hz for each in facts.values()).most_common(1)[0][0]
         yield warning(
-            f"{len(low)} of {len(facts)} clips have {rates[0]:,} Hz, the others mostly {usual:,} "
+            f"{len(low)} of {len(facts)} clips have {low_rates} Hz, the others mostly {usual:,} "
             f"Hz: {quoted(low, NAMED)}. If all are brought to one rate, nobody hears anything "
             f"above {rates[0] / 2000:g} kHz.",
             "Replace them with clips of the usual rate, or remove them.",

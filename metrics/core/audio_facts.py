@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.common.loudness import LoudnessMeter
+from listening.common.loudness import LEAST_RATE_HZ, LoudnessMeter
 from listening.common.sound_files import LengthReport
 from metrics.core import wave_memory
 from metrics.core.silence import FRAME_S as LEVEL_FRAME_S
@@ -47,7 +47,7 @@ class AudioFacts:
     not_finite: int = 0  # samples that are NaN or infinite
     missing: str = ""  # a sentence, where the file has lost sound
     length_note: str = ""  # a sentence, where programs that trust its header read another length
-    # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS, or no metric asked for it
+    # ITU-R BS.1770-4; None: below its gate of -70 LUFS, the rate is too low, or nobody asked
     loudness_lufs: float | None = None
     rms_dbfs: float | None = None  # root mean square of all channels' samples; None: all are 0
     level_sd_db: float | None = None  # of the power of 25 ms frames within 50 dB of the loudest
@@ -100,7 +100,9 @@ class Meter:
         self._sums = np.zeros(channels)
         self._squares = self._mono_squares = 0.0
         self._spectrum = Spectrum(rate_hz)
-        self._loudness = LoudnessMeter(rate_hz, channels) if loudness else None
+        self._loudness = (
+            LoudnessMeter(rate_hz, channels) if loudness and rate_hz >= LEAST_RATE_HZ else None
+        )
         self._frames = Frames(rate_hz, channels)
 
     def add(self, block: Samples, mono: Samples) -> None:

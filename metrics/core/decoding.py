@@ -180,9 +180,8 @@ def _named_errors(path: Path | str, what: str) -> Iterator[None]:
                 f"{escape_path(path)}: is empty (0 bytes); copy it again from its source"
             ) from error
         why = "" if error.reason == NO_SOUND[0] else f" ({error.reason.rstrip('.')})"
-        raise AudioError(
-            f"{escape_path(path)}: {what}{why}; copy it again, or save it as WAV or FLAC"
-        ) from error
+        remedy = error.remedy[0].lower() + error.remedy[1:].rstrip(".")
+        raise AudioError(f"{escape_path(path)}: {what}{why}; {remedy}") from error
 
 
 @contextlib.contextmanager
@@ -198,7 +197,8 @@ def _open_audio(path: Path | str) -> Iterator[Sound]:
     try:
         if not 0 < source.rate_hz <= MAX_RATE_HZ:
             raise AudioError(
-                f"{escape_path(path)}: sample rate {source.rate_hz} Hz is not believable"
+                f"{escape_path(path)}: its sampling rate of {source.rate_hz:,} Hz is above "
+                f"{MAX_RATE_HZ:,} Hz or 0; correct the header, or save it again from its source"
             )
         yield source
     finally:

@@ -31,7 +31,7 @@ WORKER_CPUS, READER_CPUS = 0.9, 0.1  # so that one CPU has room for both
 ROWS_A_FILE = 10_000
 UNWRITTEN_S = 30.0  # that results may wait for others, and be lost with this process
 DONE, TO_RETRY = "scores", "failed"  # how the files of results begin
-SETTINGS = "metrics.json"
+SETTINGS = "_metrics.json"  # readers of Parquet folders pass over what begins with _
 WEBDATASET = re.compile(r"\.tar(\.gz)?$")
 
 

@@ -70,13 +70,18 @@ def read_clips(places: Sequence[Path | str], notes: list[str] | None = None) -> 
     problems: list[str] = []
     for place in map(Path, places):
         if place.is_dir():
-            inside = folder_clips(place, notes)
+            beside: list[str] = []
+            inside = folder_clips(place, beside)
             if (
                 not inside and place.suffix.lower() in decoding.SUFFIXES
             ):  # as among a folder's files
                 inside = [InputClip(str(place), _name(place.stem))]
             if not inside:
-                problems.append(f"{place}: no audio files in this folder; name another one")
+                found = "".join(beside).removeprefix(f"{escape_path(place)}: ")
+                what_to_do = f"{found}; save these as WAV or FLAC" if found else "name another one"
+                problems.append(f"{place}: no audio files in this folder; {what_to_do}")
+            elif notes is not None:
+                notes += beside
             clips += inside
         elif place.suffix.lower() in TABLES:
             from_manifest, wrong = manifest_clips(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from listening.common.loudness import LEAST_RATE_HZ
 from metrics.core.audio_facts import AudioFacts, decibels, facts_of_wave
 from metrics.core.metric import Accepts, Input, Metric, Output, Score, Sharing, undefined
 
@@ -52,6 +53,9 @@ class Level(Metric):
             "peak_dbfs": peak_db,
             "energy_sd_db": facts.level_sd_db,
         }
+        if facts.rate_hz < LEAST_RATE_HZ:
+            rates = f"{LEAST_RATE_HZ:,} Hz, and the clip has {facts.rate_hz:,} Hz"
+            return Score(None, f"loudness needs a sampling rate of at least {rates}", also=also)
         if facts.loudness_lufs is None:
             return Score(None, "below the loudness gate of -70 LUFS", also=also)
         return Score(facts.loudness_lufs, also=also)

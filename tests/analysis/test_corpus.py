@@ -441,6 +441,8 @@ def test_the_command_writes_a_report_and_changes_nothing(tmp_path: Path, capsys)
     got = {(each["check"], each["row"].removeprefix("stimuli.csv, row ")) for each in findings}
     assert got == {("unread", "7"), ("same_audio", "4"), ("script", "7"), ("personal", "4")}
     assert all(each["file"] and each["remedy"] for each in findings)
+    unread = next(each["file"] for each in findings if each["check"] == "unread")
+    assert f"stimuli.csv, row 7: {unread}: " in told
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert page.count("<svg") >= 3

@@ -56,6 +56,13 @@ def test_a_reader_who_leaves_early_ends_a_command_without_a_traceback(word: str)
     assert (ended.returncode, ended.stderr.decode()) == (command_help.UNREAD, "")
 
 
+def test_a_python_without_the_packages_names_the_right_one():
+    command = [sys.executable, "-S", "manage.py", "help"]  # -S: without site-packages
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = f"Django is not installed for {sys.executable}. Type .venv/bin/python manage.py"
+    assert (ended.returncode, ended.stderr[: len(said)]) == (1, said)
+
+
 def test_an_interrupted_command_says_so_in_a_word(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

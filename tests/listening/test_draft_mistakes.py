@@ -148,6 +148,9 @@ def test_one_clip_of_a_low_rate_is_named() -> None:
     assert "1 of 10 clips have 8,000 Hz" in found.what
     assert "“odd”" in found.what
     assert "above 4 kHz" in found.what
+    low = [MeasuredClip(f"low{rate}", facts(rate)) for rate in (8_000, 11_025)]
+    (found,) = sound_findings([*clips, *low])
+    assert "2 of 11 clips have 8,000 or 11,025 Hz" in found.what
     assert not list(sound_findings([MeasuredClip(f"s{n}", facts(8_000)) for n in range(9)]))
 
 

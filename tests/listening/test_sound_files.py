@@ -12,7 +12,7 @@ import soundfile
 from listening.audio import AudioError, probed
 from listening.audio.store import write_plain_flac
 from listening.common import sound_files
-from listening.common.sound_files import LengthReport, open_sound
+from listening.common.sound_files import EXTENSIONS, LengthReport, open_sound
 from metrics.core import decoding as metrics_audio
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "sound_files"
@@ -44,6 +44,10 @@ WRITTEN = [  # by other programs: seconds of sound, and how the note about the l
     ("fragments.mp4", 1.064, ""),
     ("pipe.webm", 1.0043, ""),
 ]
+
+
+def test_every_format_that_is_read_is_found_in_folders_by_its_ending() -> None:
+    assert {name.rpartition(".")[2] for name, *_ in WRITTEN} | {"spx"} <= set(EXTENSIONS)
 
 
 def read(path: Path) -> tuple[np.ndarray, LengthReport]:

@@ -9,12 +9,15 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import soundfile
+from django.core.management.base import CommandError
 
 from metrics.core.metric import make_metric
+from metrics.management.commands.score_dataset import check_address
 from metrics.scoring import datasets
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +99,9 @@ def test_a_table_is_scored_written_and_its_failures_are_tried_again(folder: Path
     assert {key: row["length_s"] for key, row in results(out).items()} == SECONDS
     assert [*results(out, "failed")] == ["none"]
     assert datasets._done_keys(out) == set(SECONDS)
+    lengths = pd.read_parquet(out).set_index("key")["length_s"]
+    assert lengths.dropna().to_dict() == SECONDS
+    assert lengths.isna()["none"]
     with pytest.raises(datasets.DatasetError, match="scores of other metrics"):
         datasets._check_settings(out, [make_metric("srmr_norm")])
     with pytest.raises(datasets.DatasetError, match="has columns length_s already"):
@@ -180,4 +186,11 @@ print("rows", done + sum(each.rows for each in portions))
     own = [line for line in told.splitlines() if line.startswith(("before", "rows"))]
     assert own == ["before True", f"rows {count}"]  # Ray prints the end of the node beside
     assert set(results(tmp_path / "out")) == {str(n) for n in range(count)}
-    assert json.loads((tmp_path / "out" / "metrics.json").read_text())[0]["metric"] == "srmr_norm"
+    assert json.loads((tmp_path / "out" / "_metrics.json").read_text())[0]["metric"] == "srmr_norm"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1"])
+def test_an_address_where_no_cluster_is_ends_the_command_at_once(address: str):
+    with pytest.raises(CommandError, match="nothing answers there"):
+        check_address(address)
+    check_address("auto")

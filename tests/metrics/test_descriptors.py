@@ -7,6 +7,7 @@ import pyloudnorm
 import pytest
 import soundfile
 
+import earnest
 from metrics.core.metric import ParameterError, make_metric
 from metrics.scoring import runner
 from metrics.signal import periodicity
@@ -42,6 +43,14 @@ def test_levels_that_cannot_be_told_have_a_reason():
     (gated,) = make_metric("loudness_lufs").measure([tone(30, amplitude=1e-3)])
     assert gated.reason == "below the loudness gate of -70 LUFS"
     assert gated.also["peak_dbfs"] == pytest.approx(-60, abs=0.01)
+
+
+def test_a_rate_too_low_for_the_filters_has_levels_and_no_loudness(tmp_path):
+    soundfile.write(tmp_path / "low.wav", 0.5 * np.sin(np.arange(4000) / 3), 2000)
+    (row,) = earnest.score([{"audio": tmp_path / "low.wav"}], ["loudness_lufs"])
+    assert row["scores"]["loudness_lufs"] is None
+    assert row["scores"]["rms_dbfs"] == pytest.approx(-9.03, abs=0.05)
+    assert "sampling rate of at least 4,000 Hz" in row["reasons"]["loudness_lufs"]
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5, 6])

@@ -146,7 +146,9 @@ def test_a_table_that_cannot_be_read_is_named(folder, name, text, said):
 
 
 def test_an_empty_folder_is_a_problem(tmp_path):
-    assert "no audio files in this folder" in problems(tmp_path)[0]
+    assert problems(tmp_path) == [f"{tmp_path}: no audio files in this folder; name another one"]
+    (tmp_path / "a.wma").touch()
+    assert problems(tmp_path)[0].endswith("left out (1 .wma); save these as WAV or FLAC")
 
 
 def test_a_name_that_no_file_can_have_is_a_problem_of_its_row(tmp_path):

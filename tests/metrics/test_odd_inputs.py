@@ -69,7 +69,7 @@ def test_every_input_has_its_line_with_value_or_reason(odd, tmp_path):
     assert reasons["gone.wav"].endswith(gone)
     assert reasons["pipe.wav"].endswith(f"is a pipe, not a file{rename}")
     decoder = "no audio that can be read"
-    assert reasons["text.wav"].endswith(f"{decoder}; copy it again, or save it as WAV or FLAC")
+    assert reasons["text.wav"].endswith(f"{decoder}; save it again as FLAC or WAV")
     assert "2 other files are left out (1 hidden, 1 .txt)" in err
     assert r"1 name is no UTF-8, and written with \x: " in err
     again = path.read_bytes()

@@ -100,7 +100,7 @@ def report_lines(report: CorpusReport) -> Iterator[str]:
                 continue
             yield f"  {table.title}"
             for row in table.rows[:MOST_PRINTED]:
-                yield f"    {row['row']}: {row['what']} {row['remedy']}"
+                yield f"    {row['place']}: {row['what']} {row['remedy']}"
             if len(table.rows) > MOST_PRINTED:
                 yield "    … more with --out FOLDER"
 

@@ -35,8 +35,8 @@ __all__ = [
 BLOCK_FRAMES = 65_536
 MOST_PARTS = 64  # in one file: each is opened
 EXTENSIONS = (  # the first of these is used where one name has several
-    *("wav", "rf64", "w64", "flac", "aif", "aiff", "aifc", "caf", "au", "snd"),
-    *("ogg", "oga", "opus", "m4a", "m4b", "mp4", "webm", "mka", "mp3", "aac"),
+    *("wav", "rf64", "w64", "flac", "aif", "aiff", "aifc", "caf", "au", "snd", "sph"),
+    *("ogg", "oga", "opus", "spx", "m4a", "m4b", "mp4", "webm", "mka", "mp3", "aac"),
 )
 SYSTEM_FILES = (".ds_store", "thumbs.db", "desktop.ini")  # of macOS and Windows, in small letters
 SYSTEM_FOLDER = "__MACOSX"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from metrics.scoring.run_cost import HOUR_S, cost_lines
 from metrics.scoring.scored_rows import AUDIO
 
 START_S = "300"  # that a busy machine may take to start Ray
+CONNECT_S = 10.0
 CLIP_S = 10.0  # of the clips that an hour of audio is reckoned in
 
 
@@ -68,13 +70,17 @@ class Command(BaseCommand):
         if not gpus:  # how much audio there is, only the workers will know
             for line in cost_lines([(CLIP_S, metrics)] * round(HOUR_S / CLIP_S)):
                 self.stderr.write(line)
-        ray.init(
-            options["ray"] or "local",
-            include_dashboard=False,
-            logging_level=logging.WARNING,
-            log_to_driver=False,
-            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}},
-        )
+        check_address(options["ray"])
+        try:
+            ray.init(
+                options["ray"] or "local",
+                include_dashboard=False,
+                logging_level=logging.WARNING,
+                log_to_driver=False,
+                runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}},
+            )
+        except Exception as error:  # Ray raises a plain Exception where a node starts too slowly
+            raise CommandError(f"Ray did not start: {error}") from error
         ray.data.DataContext.get_current().enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         failed = 0
@@ -96,6 +102,20 @@ class Command(BaseCommand):
             ray.shutdown()
         if failed:
             raise CommandError(
-                f"{failed:,} rows have failed scores, in the files failed-*.parquet. The same "
+                f"Rows with failed scores: {failed:,}, in the files failed-*.parquet. The same "
                 "command tries them again."
             )
+
+
+def check_address(address: str) -> None:
+    """Raise CommandError where nothing answers at HOST:PORT; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdecimal():
+        return  # such as auto
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise CommandError(
+            f"--ray {address}: nothing answers there ({error}). Give the address that “ray start” "
+            "printed, or “auto” on a node of the cluster."
+        ) from error
