@@ -75,7 +75,7 @@ def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
         rough = min(family.n_raters, family.n_items) > 1
-        so = "the intervals are rough" if rough else "there is no interval for others"
+        so = "the intervals are rough" if rough else "there is no interval"
         yield Caveat(FEW_PEOPLE, f"only {few}, so {so}.")
     yield from _post_screening(family)
     yield from _ceilings(family, reference)
