@@ -179,6 +179,16 @@ def test_the_unbeaten_are_named_and_the_others_keep_their_order():
     assert reduced.ability[1] == pytest.approx(reduced.ability[2])
 
 
+@pytest.mark.parametrize("model", [bradley_terry, cumulative, least_squares])
+def test_equal_answers_are_no_more_certain_than_independent_ones(model):
+    always = met(("A", "B", 3.0), ("A", "C", 3.0), ("B", "C", 3.0), repeat=30)
+    fit = model(always) if model is least_squares else model(always, bias_reduced=True)
+    for kind in ("contrasts", "abilities"):
+        clustered, independent = getattr(fit, kind)(), getattr(fit, kind)(kind="model")
+        for ours, theirs in zip(clustered, independent, strict=True):
+            assert ours.se >= theirs.se * (1 - 1e-12)
+
+
 def test_a_prior_makes_the_unbeaten_finite_and_says_so():
     fit = bradley_terry(edge_pairs("bt_unbeaten"), prior_sd=1.0)
     assert fit.order()[0] == "A"

@@ -277,6 +277,17 @@ def test_weak_claims_are_warned_of():
     assert "A and B have less than half of their items in common" in warned(apart)
     many = rated({f"c{n}": 3 + n / 25 for n in range(8)}, raters=10)
     assert "only before adjustment, not claimed: of 28 pairs, about 1.4" in warned(many)
+    alone = warned(running[running["rater"] == "r2"].reset_index(drop=True))
+    assert "only 1 rater and 12 items, so there is no interval" in alone
+
+
+@pytest.mark.medium
+def test_systems_without_a_score_are_named():
+    table = rated({"A": 4, "B": 2, "C": 3}, spread=0.1, estimand="mos", method="mos")
+    table.loc[table["condition"] == "C", "score"] = np.nan
+    assert warned(table) == "No rating is left of C."
+    pairs = versus({(c, "r0", "i0"): y for c, y in {"A": 1.0, "C": np.nan}.items()}, "cmos")
+    assert "No rating is left of C against V." in warned(pairs)
 
 
 @pytest.mark.slow
@@ -293,6 +304,8 @@ def test_busy_raters_floors_and_one_who_gave_most_are_warned_of():
     )
     top["score"] = top["score"].clip(1, 4)
     assert "effect" not in warned(top), "4 is no end of the scale"
+    few = pd.concat([top, top.head(1).assign(condition="once", score=5.0)], ignore_index=True)
+    assert "effect" not in warned(few), "one rating is no crowd"
     floor = warned(table_of("att_s1"))
     assert "where every rater weighs the same" in floor
     assert "of CosyVoice, GPT-4o and Step-Audio are at the bottom of the scale (0)" in floor

@@ -162,6 +162,16 @@ def test_effects_that_cost_too_much_are_left_out_with_a_reason():
     assert work(effects.without("item", "stimulus", why=""), codes[1]) == 0 < QUICK
 
 
+def test_texts_of_one_rater_each_are_not_told_from_the_raters():
+    rater, condition, again = (codes.ravel() for codes in np.indices((6, 2, 3)))
+    effects = effects_of(rater, condition, rater, 2 * rater + condition)
+    assert set(effects.codes) == {"rater", "rater:condition"}
+    assert effects.left_out["item"] == "it is the same as rater"
+    assert effects.left_out["stimulus"] == "it is the same as rater:condition"
+    shared = effects_of(rater, condition, again, 2 * again + condition)
+    assert set(shared.codes) == {"rater", "rater:condition", "item", "stimulus"}
+
+
 @pytest.mark.slow
 def test_chains_and_draws_are_options_that_go_round():
     options = Options(chains=2, draws=500, intervals=("two_way", "mixed"))

@@ -113,7 +113,7 @@ def test_the_clustered_test_stands_beside_the_named_ones(both):
     assert len(rows) == len(wanted)
     assert all(row["clustered_p"] > row["welch_ratings_p"] for row in rows if row["clustered_p"])
     counts = table_named(shown, "named_tests-side-by-side").rows
-    assert [row["test"] for row in counts] == ["Clustered t", *HEADINGS.values()]
+    assert [row["test"] for row in counts] == ["Two-way clustered", *HEADINGS.values()]
     for row, key in zip(counts, ["clustered", *map("_".join, HEADINGS)], strict=True):
         assert row["differ"] == sum(each[f"{key}_p_holm"] < 0.05 for each in rows)
     assert "too narrow" in shown.warnings[0]

@@ -221,6 +221,16 @@ def test_a_first_clip_that_is_unknown_is_a_warning():
 
 
 @pytest.mark.medium
+def test_an_order_that_never_varied_within_a_pair_has_no_effect_of_its_own():
+    table = made(600)
+    table["presented_first"] = "rated"
+    turned = table.assign(condition="b", versus_condition="c", presented_first="versus")
+    found = shown(pd.concat([table, turned], ignore_index=True))
+    assert any("so its mean includes the effect of that order" in text for text in found.warnings)
+    assert not any(table.key == "order_effect" for table in found.tables)
+
+
+@pytest.mark.medium
 def test_orders_that_are_not_balanced_point_to_the_balanced_means():
     table = made(600)
     second = np.arange(len(table)) % 4 > 0

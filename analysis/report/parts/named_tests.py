@@ -52,10 +52,10 @@ OMNIBUS_TESTS = (
 )
 NOTHING_TO_TEST = "no task has two conditions that were rated one by one: there is nothing to test"
 CLUSTERED = "clustered"
-QUOTE = "The clustered t lets raters and items both vary and is the one to quote."
+QUOTE = "The clustered test lets raters and items both vary and is the one to quote."
 PAIRS_NOTE = (
-    "Clustered t: p as adjusted in its declared family, with the reference or among the systems. "
-    "The others: p by Holm over the pairs of this table, each test by itself."
+    "Two-way clustered: p as adjusted in its declared family, with the reference or among the "
+    "systems. The others: p by Holm over the pairs of this table, each test by itself."
 )
 STATISTICS_NOTE = (
     "The file has more: the estimate of each test, p with continuity correction, the exact p where "
@@ -215,7 +215,7 @@ class _FamilyTests:
             Column("versus", "Versus"),
             Column("difference", "Difference", "number", decimals, sign=True),
             Column("difference", interval, "interval", decimals),
-            Column(f"{CLUSTERED}_p_holm", "Clustered t", "p"),
+            Column(f"{CLUSTERED}_p_holm", "Two-way clustered", "p"),
             *(Column(f"{test}_{unit}_p_holm", head, "p") for test, unit, head in PAIR_TESTS),
         ]
         title = "Pairs, adjusted p by each test"
@@ -298,7 +298,7 @@ class _FamilyTests:
 
         rows = [row for row in rows if row["family"]] or rows  # anchors are compared in none
         mine = clear(CLUSTERED)
-        every = [(CLUSTERED, "Clustered t", "nothing: raters and items both vary")]
+        every = [(CLUSTERED, "Two-way clustered", "nothing: raters and items both vary")]
         every += [(f"{test}_{unit}", head, ASSUMPTIONS[unit]) for test, unit, head in PAIR_TESTS]
         return [
             CountRow(

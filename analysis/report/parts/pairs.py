@@ -205,13 +205,16 @@ def _preference_order(
     except Undefined:
         unknown = "Which clip was heard first is unknown, so an order effect cannot be taken out"
         return [], [], [f"{unknown}: give the column presented_first (rated or versus)."]
-    rows = [_order_row("second clip, over all ratings", raw)]
     try:
         inside = within_pairs(ratings, level)
     except Undefined:
-        fixed = "Every pair was heard in one order only: its mean holds whatever coming second does"
-        return [], rows, [f"{fixed}. Plan both orders."]
-    rows.append(_order_row("second clip, each pair's mean taken out", inside))
+        fixed = "Every pair was heard in one order only"
+        included = "so its mean includes the effect of that order"
+        return [], [], [f"{fixed}, {included}. Plan both orders."]
+    rows = [
+        _order_row("second clip, over all ratings", raw),
+        _order_row("second clip, each pair's mean taken out", inside),
+    ]
     if inside.p is None:
         return [], rows, [f"The order effect has no interval: {inside.note}."]
     ends = interval_text(inside.low or 0.0, inside.high or 0.0, None, 2)

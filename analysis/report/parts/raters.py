@@ -405,10 +405,11 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
 
 
 def _second(family: Family, level: float) -> Agreement | None:
-    """The advantage of the second clip, for comparisons whose order is known and varies."""
+    """The advantage of the second clip, where some pair was heard in both orders."""
     order = family.table["presented_first"].map(HEARD_SECOND)
     estimand = estimand_of(family.estimand)
-    if not estimand.prefers or order.nunique() < 2:
+    pair = [family.table[name] for name in ("condition", "versus_condition")]
+    if not estimand.prefers or order.groupby(pair, observed=True).nunique().max() < 2:
         return None
     rows = order.notna().to_numpy(dtype=bool)
     table = family.table[rows]

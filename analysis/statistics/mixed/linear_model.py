@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -72,17 +73,27 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
     }
     across = {RATER: rater, ITEM: item}
     left_out = refused_by(_counts(rater, condition))
-    for name, codes in {**inside, **across}.items():
+    every = {**inside, **across}
+    for name, codes in every.items():
         if name != RATER and int(codes.max(initial=0)) + 1 in (1, n):
             left_out[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
     if ITEM not in left_out and int(crossing(stimulus, item).max()) == int(item.max()):
         left_out[ITEM] = "every item has one stimulus"
+    for text, of_rater in product((ITEM, STIMULUS), (RATER, RATER_CONDITION)):
+        known = {name: codes for name, codes in every.items() if not left_out.get(name)}
+        if {text, of_rater} <= set(known) and _are_one(known[text], known[of_rater]):
+            left_out[text] = f"it is the same as {of_rater}"
     left_out = {name: why for name, why in left_out.items() if why}
     return Effects(
         {name: codes for name, codes in inside.items() if name not in left_out},
         {name: codes for name, codes in across.items() if name not in left_out},
         left_out,
     )
+
+
+def _are_one(a: Codes, b: Codes) -> bool:
+    """Whether two effects have the same levels."""
+    return int(a.max()) == int(b.max()) == int(crossing(a, b).max())
 
 
 def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:

@@ -115,8 +115,9 @@ class AbilityFit:
     ) -> list[Comparison]:
         """Differences of abilities, all pairs by default, adjusted as `compare` does.
 
-        Clustered: variance floored at the larger one-way one, t(min(raters, items) - 1). Model:
-        warned of in ``note``. Raises Undefined if there is one rater or one item only.
+        Clustered: variance floored at the larger one-way one and at that of independent ratings,
+        since residuals vanish where answers agree; t(min(raters, items) - 1). Model: warned of in
+        ``note``. Raises Undefined if there is one rater or one item only.
         """
         covariance, floors, df = self._spread(kind)
         return compare(
@@ -152,7 +153,7 @@ class AbilityFit:
             which = "rater" if self.n_raters < 2 else "item"
             raise Undefined(f"one {which} only: how {which}s differ cannot be estimated")
         df = min(self.n_raters, self.n_items) - 1
-        return self.clustered_covariance(), [self.by_rater, self.by_item], df
+        return self.clustered_covariance(), [self.by_rater, self.by_item, self.covariance], df
 
 
 def maximise(objective: Objective, start: ArrayLike) -> tuple[Floats, Floats, float]:

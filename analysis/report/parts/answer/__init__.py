@@ -126,7 +126,7 @@ class _Answers:
     def shown(self) -> Content:
         several = len(self.sentences) > 1
         missing = list(self._no_reference())
-        of_all = list(caveats.of_all(self.inputs.table, self.about))
+        of_all = list(caveats.of_all(self.inputs.table, self.inputs.ratings, self.about))
         of_none = [each.text for each in of_all]
         warnings = [
             *(each.text for each in missing),

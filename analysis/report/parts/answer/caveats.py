@@ -39,6 +39,7 @@ class Caveat(NamedTuple):
 (
     INTERIM,
     NO_REFERENCE,
+    UNRATED,
     TOO_NARROW,
     POST_SCREENING,
     OTHER_RATERS,
@@ -50,7 +51,7 @@ class Caveat(NamedTuple):
     IMBALANCE,
     LOOSE_PAIRS,
     APART,
-) = range(13)
+) = range(14)
 
 
 def short_name(family: Family) -> str:
@@ -73,7 +74,9 @@ def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
     """
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
-        yield Caveat(FEW_PEOPLE, f"only {few}, so the intervals are rough.")
+        rough = min(family.n_raters, family.n_items) > 1
+        so = "the intervals are rough" if rough else "there is no interval"
+        yield Caveat(FEW_PEOPLE, f"only {few}, so {so}.")
     yield from _post_screening(family)
     yield from _ceilings(family, reference)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
@@ -91,11 +94,18 @@ def of_ranking(s: Ranking) -> Iterator[Caveat]:
         yield from _many_pairs(s)
 
 
-def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterator[Caveat]:
-    """Sessions still running, and scores of different tasks: ``names`` are (estimand, task, name).
+def of_all(
+    table: pd.DataFrame, kept: pd.DataFrame, names: Sequence[tuple[str, str, str]]
+) -> Iterator[Caveat]:
+    """Conditions of which no rating is kept, sessions still running, scores of different tasks.
 
-    Criteria of one task are answered about the same clip, and are different questions anyway.
+    ``names`` are (estimand, task, name). Criteria of one task are answered about the same clip,
+    and are different questions anyway.
     """
+    lost = sorted(_compared(table, table["trap"] == "") - _compared(kept, slice(None)))
+    if lost:
+        spans = [" against ".join(map(condition_span, filter(None, each))) for each in lost]
+        yield Caveat(UNRATED, f"No rating is left of {listed(spans)}.")
     running = int(table.loc[table["session_status"] == RUNNING, "session"].nunique())
     if running:
         verb = "session is" if running == 1 else "sessions are"
@@ -112,6 +122,12 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         if len(each) > 1:
             listing = _list_names([name for some in each.values() for name in some])
             yield Caveat(APART, f"Scores of {listing} are of different tasks: do not compare them.")
+
+
+def _compared(table: pd.DataFrame, rows: pd.Series | slice) -> set[tuple[str, str]]:
+    """The conditions, or pairs of them, that these rows are about."""
+    pairs = table.loc[rows, ["condition", "versus_condition"]].drop_duplicates().astype(str)
+    return {(a, b) for a, b in pairs.itertuples(index=False) if a}
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -150,8 +166,9 @@ def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:
     for end, value in ends.items():
         if value != scale.get(end, value):
             continue  # nobody used the end of the scale
-        share = (scores == value).groupby(conditions).mean()
-        crowded = sorted(str(condition) for condition in share.index[share > CEILING])
+        at_end = (scores == value).groupby(conditions).agg(["mean", "size"])
+        often = at_end.index[(at_end["mean"] > CEILING) & (at_end["size"] >= FEW)]
+        crowded = sorted(map(str, often))
         if end == "highest":
             crowded = [name for name in crowded if name != reference]
         if crowded:

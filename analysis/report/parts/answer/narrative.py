@@ -113,10 +113,8 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
         )
     if not clear:
         denied = f"{_list_names(near)} {s.what.verb_denied(len(near))} {_higher(s)}"
-        return (
-            f"{lead} {_than_words(s, best)} than {_list_names(far)} ({how}); "
-            f"{denied} than all of these."
-        )
+        denied += " than all of these" * (len(far) > 1)
+        return f"{lead} {_than_words(s, best)} than {_list_names(far)} ({how}); {denied}."
     every = all_of(len(top)).capitalize()
     also = f", and {_than_words(s, best)} than {_list_names(part)} too" if part else ""
     return f"{lead} {every} {_verb(s, _higher(s), 2)} than {_list_names(clear)}{also} ({how})."
@@ -229,7 +227,8 @@ def _are(names: Sequence[object]) -> str:
 
 
 def _article(word: str) -> str:
-    return "an" if word[:1] in "AEIOMHRS" and word.isupper() else "a"
+    spelled = word.isupper() and word != "MUSHRA"
+    return "an" if spelled and word[:1] in "AEIOMHRS" else "a"
 
 
 def _first(s: Ranking, systems: int = 1) -> str:
