@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from earnest.errors import EarnestError
+
+FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r]")  # as the server's own CSV has it
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -151,5 +155,5 @@ def _cell(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
-    danger = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    danger = isinstance(value, str) and FORMULA.match(value) and not NUMBER.match(value)
     return f"'{value}" if danger else value  # a spreadsheet would run it

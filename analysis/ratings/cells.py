@@ -9,13 +9,12 @@ import csv
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from analysis.formatting import enumerated
-from listening.common.spreadsheets import strict_number
+from listening.common.spreadsheets import FORMULA, safe_cell, strict_number
 
 COLUMNS: tuple[str, ...] = (
     "study",
@@ -85,9 +84,6 @@ WORDS: Mapping[str, tuple[str, ...]] = {  # columns that hold one of these words
     "session_status": ("started", "finished", "withdrawn", "rejected", "expired", "screened"),
 }
 TRAP = "trap"  # stands in the column trap where a file only says that a rating is one
-_DANGEROUS_CELL = re.compile(r"^'*[=+\-@＝＋－＠\t\r]")
-_ESCAPED_CELL = re.compile(r"^'+[=+\-@＝＋－＠\t\r]")
-_PLAIN_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?$")
 _NOTHING = frozenset({"", "na", "nan", "null", "none"})
 _YES = frozenset({"true", "1", "1.0", "yes"})
 _NO = frozenset({"false", "0", "0.0", "no"})
@@ -235,11 +231,7 @@ def _number_text(value: object) -> str:
 
 def csv_cell(value: object) -> str:
     """A plain value as CSV text; what a spreadsheet takes for a formula gets an apostrophe."""
-    if not isinstance(value, str):
-        return _number_text(json_value(value))
-    if _DANGEROUS_CELL.match(value) and not _PLAIN_NUMBER.match(value):
-        return "'" + value
-    return value
+    return safe_cell(value) if isinstance(value, str) else _number_text(json_value(value))
 
 
 def json_value(value: object) -> object:
@@ -251,5 +243,5 @@ def unescape_cells(values: list[str], name: str) -> list[str]:
     """A column of CSV cells with the apostrophes of `csv_cell` taken away again."""
     if name in INTEGERS | REALS | TRUTHS:
         return values
-    known = {text: text[1:] if _ESCAPED_CELL.match(text) else text for text in set(values)}
-    return [known[text] for text in values]
+    escaped = {text for text in set(values) if text.startswith("'") and FORMULA.match(text)}
+    return [text[1:] if text in escaped else text for text in values]

@@ -21,7 +21,8 @@ from typing import Any
 from listening.common.input_limits import FOREIGN_COLUMNS, PYTHON_LINE_CHARACTERS, TABLE_BYTES
 from listening.common.plain_json import JsonError, read_json
 
-FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")  # full-width ones run, too
+FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r]")  # full-width signs run, too
+PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_ROWS = 100
@@ -118,8 +119,8 @@ class ForeignTable:
 
 
 def safe_cell(text: str) -> str:
-    """A cell that begins like a formula would be run as one: it gets a sign before it."""
-    return f"'{text}" if text.startswith(FORMULAS) else text
+    """A cell that begins like a formula would be run as one: it gets an apostrophe before it."""
+    return f"'{text}" if FORMULA.match(text) and not PLAIN_NUMBER.fullmatch(text) else text
 
 
 # --- Names and numbers ----------------------------------------------------------------------------

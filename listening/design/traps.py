@@ -112,18 +112,32 @@ def labels_to_pass(
 
 
 def draw_traps(
-    plan: TrapPlan, pool: Mapping[str, Sequence[int]], heard: set[int], sets: int, rng: Random
+    plan: TrapPlan,
+    pool: Mapping[str, Sequence[int]],
+    heard: set[int],
+    sets: int,
+    rng: Random,
+    items: Mapping[int, int] | None = None,
+    met: Iterable[int] = (),
 ) -> list[tuple[TrapKind, int]]:
-    """Trap stimuli for so many sets: those that the rater has not heard come first."""
+    """Trap stimuli for so many sets: sounds that the rater has not heard come first.
+
+    Of these, traps of other ``items`` than those ``met`` in the block come first: a sentence that
+    is heard a second time tells of a trap.
+    """
     drawn: list[tuple[TrapKind, int]] = []
+    items, met = items or {}, set(met)
     for kind in plan.kinds:
         candidates = list(pool.get(kind.kind, ()))
         if not candidates:
             raise ValueError(f"there is no stimulus for the trap kind “{kind.kind}”")
         rng.shuffle(candidates)
-        candidates.sort(key=lambda pk: pk in heard)  # stable: fresh ones first, each part shuffled
-        wanted = kind.count * sets
-        drawn += [(kind, candidates[k % len(candidates)]) for k in range(wanted)]
+        uses = Counter[int]()
+        for _ in range(kind.count * sets):
+            chosen = min(candidates, key=lambda pk: (uses[pk], pk in heard, items.get(pk) in met))
+            uses[chosen] += 1
+            met |= {items[chosen]} if chosen in items else set()
+            drawn.append((kind, chosen))
     return drawn
 
 

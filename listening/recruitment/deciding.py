@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil
+from typing import TypeGuard
 
 from django.db import transaction
 from django.utils import timezone
@@ -39,7 +40,7 @@ DECISIONS = {
     PART: "Ask to return, then pay in part",
     REJECT: "Reject without payment",
 }
-DONE_HERE = ("complete", "needs_review", "rejected")  # the work is here, whether it is used or not
+DONE_HERE = ("complete", "needs_review", "rejected")  # an end, whether its answers are used or not
 FULL_PAY = "Completed work is paid, whether or not it is used."
 REJECTION_RULES = {
     "TOO_QUICKLY": "Prolific: three standard deviations below the mean time is exceptionally fast.",
@@ -115,16 +116,21 @@ def rejection_ground(facts: SubmissionFacts, evidence: Evidence | None) -> str:
     return ""
 
 
+def has_work(evidence: Evidence | None) -> TypeGuard[Evidence]:
+    """Whether a session is finished and holds answers: all of its clips can be skipped, too."""
+    return evidence is not None and evidence.outcome in DONE_HERE and evidence.answered > 0
+
+
 def propose(facts: SubmissionFacts, evidence: Evidence | None) -> Proposal | None:
     """None where nothing is to be decided: it is over, or still going on."""
     if facts.status in SUBMISSION_OVER or facts.status == "RESERVED":
         return None
     if facts.status in ("ACTIVE", "TIMED-OUT"):
-        if evidence is None or evidence.outcome not in DONE_HERE:
+        if not has_work(evidence):
             return None
         return Proposal(
             COMPLETE,
-            "All answers are here, but they never went back with their code.",
+            f"{evidence.work}. They never went back with their code.",
             FULL_PAY,
             (COMPLETE,),
         )
@@ -141,7 +147,7 @@ def propose(facts: SubmissionFacts, evidence: Evidence | None) -> Proposal | Non
         )
     if evidence is None or evidence.answered == 0:
         return _without_work(facts, evidence, ground, rejectable)
-    if evidence.outcome in DONE_HERE:
+    if has_work(evidence):
         return _with_work(facts, evidence, ground, rejectable)
     message = (
         f"You answered {evidence.answered} of {evidence.trials} clips. If something went wrong, "
@@ -159,13 +165,11 @@ def propose(facts: SubmissionFacts, evidence: Evidence | None) -> Proposal | Non
 def _with_work(
     facts: SubmissionFacts, evidence: Evidence, ground: str, rejectable: tuple[str, ...]
 ) -> Proposal:
-    because = "All answers are here."
+    because = f"{evidence.work}."
     if not facts.entered:
-        because = (
-            f"All answers are here; the code is “{facts.code or 'none'}”, which proves nothing."
-        )
+        because = f"{evidence.work}; the code is “{facts.code or 'none'}”, which proves nothing."
     if evidence.review or ground:
-        because = "All answers are here; look at them first: " + "; ".join(evidence.sentences()[1:])
+        because = f"{evidence.work}; look at them first: " + "; ".join(evidence.sentences()[1:])
     rule = REJECTION_RULES[ground] + " You may still approve." if ground else FULL_PAY
     return Proposal(
         APPROVE,
@@ -262,7 +266,7 @@ def find_mismatches(
         mismatches.append(_without_session(facts))
     if evidence is None:
         return mismatches
-    if outcome in DONE_HERE and status == "AWAITING REVIEW" and not facts.entered:
+    if has_work(evidence) and status == "AWAITING REVIEW" and not facts.entered:
         word = facts.code or "no code"
         mismatches.append(
             Mismatch("wrong_code", f"Finished here; at Prolific with “{word}”.", (APPROVE,))
@@ -273,7 +277,7 @@ def find_mismatches(
         and facts.entered != ("complete" if outcome == "rejected" else outcome)
     ):
         here = outcome.replace("_", " ") or "not finished"
-        remedies: tuple[str, ...] = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
+        remedies: tuple[str, ...] = (APPROVE,) if has_work(evidence) else (RETURN,)
         if status in PAID:
             remedies = ()
         mismatches.append(
@@ -283,7 +287,7 @@ def find_mismatches(
                 remedies,
             )
         )
-    if outcome in DONE_HERE and status in ("ACTIVE", "TIMED-OUT"):
+    if has_work(evidence) and status in ("ACTIVE", "TIMED-OUT"):
         late = "never came back with the code" if status == "ACTIVE" else "timed out at Prolific"
         mismatches.append(Mismatch("not_handed_in", f"Finished here; {late}.", (COMPLETE,)))
     if outcome in ("complete", "needs_review") and status in ("RETURNED", "REJECTED"):
@@ -687,7 +691,7 @@ def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     reward = float(terms_of(recruitment).reward_minor)
     minutes, clips = [], []
     for row in rows:
-        if row.evidence is None or row.evidence.outcome not in DONE_HERE:
+        if not has_work(row.evidence):
             continue
         taken = _minutes(row.submission) or row.evidence.minutes
         if taken:

@@ -127,6 +127,13 @@ class Evidence:
         return self.outcome.replace("_", " ") or "not finished"
 
     @property
+    def work(self) -> str:
+        """How much of a finished session is answered, as a clause."""
+        if self.answered == self.trials:
+            return "All answers are here"
+        return f"{self.answered} of {self.trials} clips are answered"
+
+    @property
     def is_too_fast(self) -> bool:
         return (
             self.minutes is not None

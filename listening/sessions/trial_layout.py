@@ -85,9 +85,11 @@ def _with_traps(
     heard = {pk for pk, s in rows.items() if s.sha256 in known}
     sets = plan.sets_for(len(rated))
     paired = any(trial.versus_id is not None for trial in rated)
+    items = {pk: s.item_id for pk, s in rows.items()}
+    met = {trial.item_id for trial in (*rated, *before)}
     traps = [
         _trap(task, block, kind, rows[pk], paired, rng)
-        for kind, pk in draw_traps(plan, pool, heard, sets, rng)
+        for kind, pk in draw_traps(plan, pool, heard, sets, rng, items, met)
     ]
     return weave(rated, traps, sets, rng)
 

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from listening.common.signals import acted
+from listening.common.spreadsheets import safe_cell
 from listening.selectors import MarkedEvents, marked_events, study_head_or_404
 from metrics.core import texts
 from metrics.core.metric import canonical_json
@@ -230,7 +231,7 @@ def csv_rows(clips: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
     """One row for each vocalisation, settled or of a person; one without a type for none heard."""
     for clip in clips:
         clip_columns = {
-            "stimulus": clip["stimulus"],
+            "stimulus": safe_cell(clip["stimulus"]),
             "units": len(texts.units(clip["text"], clip["language"])),
             "language": clip["language"],
             "sha256": clip["sha256"],

@@ -226,6 +226,18 @@ def test_a_session_without_an_end_is_paid_in_part():
     assert "7 of 20 clips" in offered.message
 
 
+@pytest.mark.parametrize("status", ["ACTIVE", "TIMED-OUT", "AWAITING REVIEW"])
+def test_a_session_whose_clips_were_all_skipped_holds_no_work(status):
+    skipped = known(outcome="needs_review", answered=0, skipped=20, review=("skipped many clips",))
+    for code in ("", "AAAA2222"):
+        offered = propose(place(status, code), skipped)
+        assert offered is None if status != "AWAITING REVIEW" else offered.decision == "return"
+        for found in find_mismatches(place(status, code), "P1", skipped):
+            assert not {deciding.APPROVE, deciding.COMPLETE} & {*found.remedies}
+    most = propose(place(), replace(skipped, answered=3, skipped=17))
+    assert most.because.startswith("3 of 20 clips are answered; look at them first: ")
+
+
 @pytest.mark.parametrize("status", ["ACTIVE", "TIMED-OUT"])
 def test_who_never_came_back_with_the_code_is_completed_for(status):
     assert propose(place(status), known()).decision == deciding.COMPLETE

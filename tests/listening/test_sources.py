@@ -11,7 +11,7 @@ from django.test import Client
 
 from listening.design.providers import Visit
 from listening.design.sources import Source, sources_of
-from listening.models import Block, Rater, Session, Study
+from listening.models import Block, Connection, Rater, Recruitment, Session, Study
 from listening.sessions import lifecycle
 from listening.sessions.lifecycle import Arrival, NoRoom
 from listening.sessions.source_quotas import counts_of
@@ -78,13 +78,34 @@ def test_only_the_named_ways_lead_in_and_each_says_what_is_missing(study):
     assert refused.status_code == 404
     assert Session.objects.count() == 0
     assert enter(study, source="class", student="YOUR-ID-7").source == "class"
-    assert enter(study, PROLIFIC_PID="a" * 24).source == ""
     assert enter(study, simulate=signing.dumps(study.key, salt="simulate")).rater.simulated
 
 
 def test_the_plain_link_is_a_way_in_where_it_is_named(db):
     study = make_study(items=2, task={"block_size": 2}, sources=[{"key": "all", "kind": "link"}])
     assert enter(study).source == "all"
+
+
+@pytest.mark.medium
+def test_a_made_up_id_of_prolific_gets_nobody_past_the_sources(study):
+    assert "This address is not complete" in door(study, PROLIFIC_PID="a" * 24)
+    first = enter(study, source="class", student="s1", PROLIFIC_PID="b" * 24)
+    assert first.rater.prolific_id is None
+    again = Client().post(
+        f"/r/{study.link}/",
+        {"consent": "yes", "source": "class", "student": "s1", "PROLIFIC_PID": "c" * 24},
+    )
+    assert (again.status_code, Session.objects.count()) == (403, 1)  # one person, one rater
+    at_prolific = Connection.objects.create(owner=study.owner, token="play-money")
+    Recruitment.objects.create(study=study, connection=at_prolific, state="live")
+    assert enter(study, PROLIFIC_PID="d" * 24).rater.prolific_id == "d" * 24
+
+
+def test_prolific_leads_in_where_a_source_names_it(db):
+    named = [{"key": "lab", "kind": "panel"}, {"key": "there", "kind": "prolific"}]
+    study = make_study(items=2, task={"block_size": 2}, sources=named)
+    session = enter(study, PROLIFIC_PID="a" * 24)
+    assert (session.source, session.rater.prolific_id) == ("there", "a" * 24)
 
 
 @pytest.mark.medium

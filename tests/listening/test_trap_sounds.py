@@ -31,6 +31,19 @@ def test_a_trap_is_never_the_sound_of_a_rated_clip_beside_it():
         assert len(set(heard)) == 13
 
 
+@pytest.mark.medium
+def test_a_trap_has_a_sentence_that_its_block_lacks_where_there_is_one():
+    study = make_study(conditions=2, items=20, traps={"flawed": 20, "human": 20}, task=TASK)
+    items = list(study.items.order_by("pk")[:20])
+    for kind in ("flawed", "human"):
+        traps = study.stimuli.filter(trap=kind).order_by("pk")
+        for trap, item in zip(traps, items, strict=True):
+            Stimulus.objects.filter(pk=trap.pk).update(item=item)
+    for _ in range(4):
+        sentences = arrive(study).trials.values_list("item_id", flat=True)
+        assert len(set(sentences)) == len(sentences) == 13
+
+
 def test_two_blocks_of_one_session_share_no_trap():
     task = {**TASK, "blocks_per_session": 2, "blocks_per_rater": 2}
     study = make_study(conditions=2, items=20, traps={"flawed": 2, "human": 4}, task=task)

@@ -13,6 +13,7 @@ import anyio
 import httpx
 import pytest
 
+from analysis.ratings.cells import csv_cell
 from config.run.commands import OF_THE_CLIENT
 from earnest import Client, EarnestError
 from earnest.cli import main, parser
@@ -103,6 +104,13 @@ def test_a_file_that_was_begun_before_there_were_ratings_has_its_head(tmp_path: 
         "justification": "'=1+1",
     }
     assert Path(f"{out}{CURSOR}").read_text() == f"r1-2 {out.stat().st_size}\n"
+
+
+def test_cells_are_written_as_the_server_writes_them(tmp_path: Path):
+    labels = ["-1", "+0.5", "－1", "=1", "'=1", "-1+1", "@x", "plain", "-", "\t1"]
+    assert appended(tmp_path / "r.csv", Double([{"label": label} for label in labels])) == 0
+    written = [row["label"] for row in rows_of(tmp_path / "r.csv")]
+    assert written == [csv_cell(label) for label in labels]
 
 
 def test_a_table_without_rows_has_its_columns(tmp_path: Path):

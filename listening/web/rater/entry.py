@@ -38,7 +38,8 @@ NO_IDS = ("undefined", "null", "none", "nan", "nil")  # what programs write for 
 def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
     """Why nobody begins by this address: its `problem`; "" where one may.
 
-    Where a study names sources, only those lead in; and Prolific, and scripts of ours.
+    Where a study names sources, only those lead in; Prolific where it `takes_prolific`, and
+    scripts of ours.
     """
     source = arrival.source
     if PILOT in carried:
@@ -103,9 +104,24 @@ def _is_signed(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bo
     return bool(named == [study.key, arrival.prolific_id, arrival.prolific_session])
 
 
+def takes_prolific(study: Study) -> bool:
+    """Whether Prolific leads in: a study without sources, one that names it, or recruits there.
+
+    Elsewhere anybody could get past quotas, invitations and signatures by a made-up id.
+    """
+    named = any(source.kind == "prolific" for source in sources_of(study.sources))
+    there = study.recruitments.exclude(state=Recruitment.State.DISCARDED)
+    return not study.sources or named or there.exists()
+
+
 def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
-    """What the address brought along and the form must bring back."""
+    """What the address brought along and the form must bring back.
+
+    Prolific's ids count where no other source is named: one person would be several by them.
+    """
     params = {**request.GET.dict(), **request.POST.dict()}
+    source = _source(request, study)
+    by_prolific = takes_prolific(study) if source is None else source.kind == "prolific"
     sources = [source for source in sources_of(study.sources) if source.kind != "prolific"]
     others = {  # ids of other platforms, by their parameter: what an address holds instead of one
         parameter: source.placeholder_of(name)
@@ -115,7 +131,7 @@ def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
     }
     signatures = {source.signature for source in sources if source.signature}
     names = (
-        *PROLIFIC_KEYS,
+        *(key for key in PROLIFIC_KEYS if by_prolific or key in others),
         *sorted((others.keys() | signatures) - {*PROLIFIC_KEYS}),
         "simulate",
         PILOT,
@@ -202,8 +218,8 @@ def _earlier(request: HttpRequest, study: Study) -> tuple[str, ...]:
 def _source(request: HttpRequest, study: Study) -> Source | None:
     """The way in by which somebody comes, of those that the study names."""
     params = {**request.GET.dict(), **request.POST.dict()}
-    key, from_prolific = params.get(PARAMETER, ""), bool(params.get("PROLIFIC_PID"))
-    return source_of_arrival(study.sources, key, from_prolific=from_prolific)
+    from_prolific = bool(params.get("PROLIFIC_PID")) and takes_prolific(study)
+    return source_of_arrival(study.sources, params.get(PARAMETER, ""), from_prolific=from_prolific)
 
 
 def _invitation(
