@@ -157,6 +157,7 @@ class TaskFacts(TypedDict):
     show_caption: bool
     rubric: str  # of a judge, whose words raters read too; "": none
     drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
+    parallel: NotRequired[bool]  # several clips on one screen, played together
     pairs_drawn: NotRequired[str]  # the rule by which the two systems of a trial are drawn
     examples: int
     training: int
@@ -464,6 +465,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         show_caption=task.show_caption,
         rubric=str(task.options.get("rubric", "")),
         drawn=drawn_of(task),
+        parallel=method.screen == "parallel",
         pairs_drawn=rule_in_words(task.options) if isinstance(method, Paired) else "",
         examples=len(task.examples),
         training=len(task.training),
