@@ -13,6 +13,7 @@ from analysis.ratings.table import from_rows, read_csv
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.part import Part
+from analysis.report.writers import methods_text as methods_module
 from analysis.report.writers.markdown import report_markdown
 from analysis.report.writers.methods_text import (
     MOST_WORDS,
@@ -132,7 +133,7 @@ def test_no_procedure_is_named_that_was_not_used(reports):
 
 
 @pytest.mark.medium
-def test_each_of_several_questions_has_its_ratings_raters_and_baseline(reports):
+def test_each_of_several_questions_has_its_ratings_raters_and_baseline(reports, monkeypatch):
     report, (design,) = reports["cmos"], reports["cmos"]["design"]
     (versus,) = {row["versus_condition"] for row in report["estimates"]}
     assert f"(CMOS) against {versus}" in methods_text(report)
@@ -140,6 +141,8 @@ def test_each_of_several_questions_has_its_ratings_raters_and_baseline(reports):
     few |= {"ratings": 36, "raters": 3}
     text = methods_text({**report, "design": [design, few, few]})
     assert text.count("36 ratings by 3 raters, a median of") == 2
+    monkeypatch.setattr(methods_module, "MOST_WORDS", 60)  # fewer than any paragraph has
+    assert methods_text({**report, "design": [design, few, few]}).count("36 ratings by") == 2
     raters = report["data"]["raters"]
     kept = {**report["data"], "raters_kept": raters - 1}
     assert f"by {raters - 1} of {raters} raters of" in methods_text({**report, "data": kept})

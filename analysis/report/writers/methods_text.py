@@ -1,4 +1,4 @@
-"""The methods paragraph of a paper: at most 250 words, and no procedure that was not used."""
+"""The methods paragraph of a paper: 250 words if they suffice, no procedure that was not used."""
 
 from __future__ import annotations
 
@@ -55,6 +55,8 @@ def methods_with_spans(report: Report) -> str:
         words_left = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
         if words_left >= 0:
             break
+    else:  # no choice is short enough: the questions matter most
+        sentences = list(_needed_sentences(report, _NAMED[0][0], *_NAMED[-1][1:]))
     for text in _more(report):
         length = len(text.split())
         if length <= words_left:
