@@ -19,7 +19,9 @@ HEADPHONE_CHECKS = {
 TRAP_WORDS = {"flawed": "defective clip", "human": "genuine recording"}
 MOST_STEPS = 4  # labels without numbers that are named
 MOST_FILTERS = 3
-ORDER = "Clips were assigned to raters at random in blocks, and heard in an order drawn per session"
+ORDER = (
+    "Clips were assigned to raters at random in blocks, and presented in an order drawn per session"
+)
 GAPS = {  # what a file of ratings does not say, for people to fill in
     "questions": "the question and the scale as raters read them",
     "recruitment": "how raters were recruited and paid",
@@ -38,15 +40,17 @@ def conduct_of(facts: StudyFacts) -> Conduct:
         },
         recruitment=_recruitment(facts),
         headphones=_headphones(facts),
-        order=_order(facts),
+        order=order_words(facts),
         traps=_traps(facts),
     )
 
 
-def _order(facts: StudyFacts) -> str:
+def order_words(facts: StudyFacts) -> str:
     """How clips were dealt, and by which rule the two systems of comparisons were chosen."""
     rules = dict.fromkeys(filter(None, (task.get("pairs_drawn") for task in facts["tasks"])))
-    return ". ".join([ORDER, *(f"In comparisons {rule}" for rule in rules)])
+    parallel = any(task.get("parallel") for task in facts["tasks"])
+    screens = "; clips on one screen stood in an order drawn per screen" * parallel
+    return ". ".join([f"{ORDER}{screens}", *(f"In comparisons {rule}" for rule in rules)])
 
 
 def question_words(criterion: Mapping[str, Any]) -> str:

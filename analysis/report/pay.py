@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from analysis.formatting import counted
+from analysis.formatting import counted, enumerated
 from analysis.report.content import column, table_row
 from analysis.report.small_cells import LEAST
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from listening.selectors import StudyFacts
 
 MINOR = 100  # pence to a pound
+_OURS = "as study.toml says"
 
 
 @table_row
@@ -62,6 +63,24 @@ def pay_rows(facts: StudyFacts) -> Iterator[PayRow]:
         )
 
 
+def rates_in_words(row: PayRow, work: Mapping[str, Any]) -> list[str]:
+    """The rate that was stated, then what it came to in the median session, if that is known."""
+    amounts = {
+        "per_session": (row.per_session, "a session"),
+        "per_clip": (row.per_clip, "a clip"),
+        "per_hour": (row.per_hour, "an hour"),
+    }
+    ours = [name for name in amounts if row.source == _OURS and work[name] is not None]
+    stated = amounts.pop(ours[0] if ours else "per_session")
+    told = [
+        f"{amount:,.2f} {row.currency} {unit}"
+        for amount, unit in (stated, *amounts.values())
+        if amount is not None
+    ]
+    derived = [f"for the median session {enumerated(told[1:])}"] if told[1:] else []
+    return told[:1] + derived
+
+
 def _by_the_study(work: Mapping[str, Any]) -> PayRow:
     """One amount is given; the others follow from the median session."""
     enough = work["timed"] >= LEAST and work["minutes"] and work["clips_each"]
@@ -77,7 +96,7 @@ def _by_the_study(work: Mapping[str, Any]) -> PayRow:
         session = hour * work["minutes"] / 60 if enough else None
     known = per_clip_and_hour(session, work) if session is not None else None
     return PayRow(
-        source="as study.toml says",
+        source=_OURS,
         currency=work["currency"],
         per_session=session,
         per_clip=clip if clip is not None else known[0] if known else None,

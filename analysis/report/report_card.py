@@ -14,8 +14,9 @@ from analysis.formatting import counted, enumerated, listed, short
 from analysis.name_spans import resolve
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import condition_names
-from analysis.report.conduct import ORDER, question_words
+from analysis.report.conduct import order_words, question_words
 from analysis.report.exclusion_words import left_out_counts, left_out_in_a_paper
+from analysis.report.pay import paid_by_us
 from analysis.report.report_card_entries import NO_REPORT, Card, Entry, Section, fact, unknown
 from analysis.report.report_card_facts import (
     conduct,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 OF_TRAPS = ("att_traps", "task_traps")  # rules, not worth a word where nobody met a trap
+_SURROUNDINGS = ("listening_device", "place")  # keys of questions about them
 NO_DATE = "no date"  # as listening.studies.erasure says it
 NO_DATES = "not known: the ratings have no dates"
 
@@ -284,7 +286,9 @@ def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
         paid = "pay: see “Pay” below"
         yield fact(recruited, f"{enumerated(dict.fromkeys(names))}; {paid}")
     else:
-        yield _missing(recruited, "name the platform or group, the filters, and the pay")
+        pay_is_known = facts is not None and paid_by_us(facts["pay"])
+        gap = "the filters; pay: see “Pay” below" if pay_is_known else "the filters, and the pay"
+        yield _missing(recruited, f"name the platform or group, {gap}")
     language = "Language background of listeners"
     filters = [
         words for each in (facts["recruitments"] if facts else ()) for words in each["filters"]
@@ -309,12 +313,20 @@ def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
 
 def _listening(facts: Facts) -> Entry:
     label = "Headphones and surroundings"
-    checks = [check["title"] for check in (facts["checks"] if facts else ())]
-    if not checks:
-        return _missing(
-            label, "say what listeners wore, where they listened, and if it was checked"
-        )
-    return fact(label, f"checked: {enumerated(checks)}")
+    # what nobody can fail, such as setting the volume, checks nothing
+    checks = [check["title"] for check in (facts["checks"] if facts else ()) if check["trials"]]
+    known = [f"checked: {enumerated(checks)}"] if checks else []
+    known += [
+        f"by question: {question['question']}"
+        for form in (facts["forms"] if facts else ())
+        for question in form["questions"]
+        if question["key"] in _SURROUNDINGS
+    ]
+    return (
+        fact(label, known)
+        if known
+        else _missing(label, "say what listeners wore, where they listened, and if it was checked")
+    )
 
 
 def _instructions(facts: Facts) -> Entry:
@@ -378,7 +390,7 @@ def _design(facts: Facts) -> Entry:
         return _missing(
             label, "say how clips were assigned to listeners, and how they were ordered"
         )
-    return fact(label, f"{ORDER}.")
+    return fact(label, f"{order_words(facts)}.")
 
 
 def _reference(report: Report | None) -> Entry:

@@ -8,7 +8,13 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated, short
-from analysis.report.pay import PayRow, paid_by_us, pay_rows, per_clip_and_hour
+from analysis.report.pay import (
+    PayRow,
+    paid_by_us,
+    pay_rows,
+    per_clip_and_hour,
+    rates_in_words,
+)
 from analysis.report.report_card_entries import Entry, cells, fact, unknown
 from analysis.report.report_schema import Report
 from analysis.report.small_cells import FEWEST_NUMBERS, LEAST
@@ -255,7 +261,7 @@ def pay(facts: Facts) -> Iterator[Entry]:
         yield fact("Pay, as raters read it", _paragraphs(payment_text))
     rows = list(pay_rows(facts))
     if paid_by_us(facts["pay"]):
-        yield _paid_by_the_study(rows[0])
+        yield _paid_by_the_study(rows[0], facts["pay"])
     for each in facts["recruitments"]:
         yield _paid(each, facts["pay"])
     if facts["pay"]["by"] == "nobody":
@@ -274,10 +280,8 @@ def pay(facts: Facts) -> Iterator[Entry]:
     yield fact("Time of a session", f"{words}, of {who['timed']:,} finished sessions", value)
 
 
-def _paid_by_the_study(row: PayRow) -> Entry:
-    amounts = (("a session", row.per_session), ("a clip", row.per_clip), ("an hour", row.per_hour))
-    amount_texts = [f"{v:,.2f} {row.currency} {unit}" for unit, v in amounts if v is not None]
-    lines = [f"{', '.join(amount_texts)}; amounts other than the rate are for the median session"]
+def _paid_by_the_study(row: PayRow, work: Mapping[str, Any]) -> Entry:
+    lines = ["; ".join(rates_in_words(row, work))]
     if row.total is not None:
         lines.append(f"{row.total:,.2f} {row.currency} in all, for {row.paid_for}")
     return fact("Pay, as study.toml says", lines, asdict(row))

@@ -47,7 +47,7 @@ from listening.selectors.progress import (
     questionnaire_counts,
     study_progress,
 )
-from listening.selectors.ratings import HEARING
+from listening.selectors.ratings import SESSION_FACTS
 from listening.selectors.reviews import (
     ClipReviewFacts,
     LeftOutFacts,
@@ -157,6 +157,7 @@ class TaskFacts(TypedDict):
     show_caption: bool
     rubric: str  # of a judge, whose words raters read too; "": none
     drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
+    parallel: NotRequired[bool]  # several clips on one screen, played together
     pairs_drawn: NotRequired[str]  # the rule by which the two systems of a trial are drawn
     examples: int
     training: int
@@ -300,7 +301,7 @@ SELECT s.rater_id, s.device, coalesce(nullif(s.language, ''), st.language), s.so
     CASE WHEN s.status = 'finished' AND NOT r.simulated
         THEN extract(epoch FROM s.finished_at - s.started_at)::float8 / 60 END,
     min(t.answered_at), max(t.answered_at)
-FROM listening_session s JOIN hearing w ON w.id = s.id
+FROM listening_session s JOIN sessions w ON w.id = s.id
 JOIN listening_rater r ON r.id = s.rater_id JOIN listening_study st ON st.id = s.study_id
 JOIN listening_trial t ON t.session_id = s.id AND t.{ANSWERED} AND t.trap = ''
 GROUP BY s.id, r.id, st.id, w.headphones ORDER BY s.id
@@ -313,7 +314,7 @@ def method_facts(study: str) -> StudyFacts:
     """The study as it stands now; words in its own language."""
     row = Study.objects.get(key=study)
     with connection.cursor() as cursor:
-        cursor.execute(HEARING + PEOPLE, [study])
+        cursor.execute(SESSION_FACTS + PEOPLE, [study])
         sessions = cursor.fetchall()
     progress = study_progress(study)
     last = {each[0]: each for each in sessions}
@@ -464,6 +465,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         show_caption=task.show_caption,
         rubric=str(task.options.get("rubric", "")),
         drawn=drawn_of(task),
+        parallel=method.screen == "parallel",
         pairs_drawn=rule_in_words(task.options) if isinstance(method, Paired) else "",
         examples=len(task.examples),
         training=len(task.training),

@@ -32,6 +32,7 @@ from listening.models import (
     Trial,
 )
 from listening.review.outcomes import used_codes, used_reviews
+from listening.sessions.leases import STATUS_NOW
 
 RATINGS_PER_PAGE = 25
 WHY_NOT = {  # what leaves a rating out of every analysis by default, the first that holds
@@ -67,10 +68,10 @@ WHERE locktype = 'relation' AND relation = 'listening_rating'::regclass AND gran
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid()
 """
-# False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
-HEARING = """
-WITH hearing AS MATERIALIZED (
-    SELECT s.id, CASE
+# Once per session. Headphones: false if any check failed or the rater said "loudspeaker".
+SESSION_FACTS = f"""
+WITH sessions AS MATERIALIZED (
+    SELECT s.id, {STATUS_NOW} AS status, CASE
         WHEN jsonb_path_exists(s.checks,
             '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
                 .value.passed ? (@ == false)')
@@ -100,12 +101,12 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
     q.label, q.score, coalesce(choices.correct, ''), coalesce(choices.alternatives, ''),
     t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.pair_probability,
+    w.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.pair_probability,
     t.id
 FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
-JOIN hearing w ON w.id = s.id
+JOIN sessions w ON w.id = s.id
 JOIN listening_rater r ON r.id = s.rater_id
 JOIN listening_task k ON k.id = t.task_id
 JOIN listening_study st ON st.id = s.study_id
@@ -483,7 +484,7 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
         parameters = [study, *values, methods_with_choices(), study]
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
-            cursor.execute(HEARING + RATINGS.format(ratings=ratings), parameters)
+            cursor.execute(SESSION_FACTS + RATINGS.format(ratings=ratings), parameters)
             for row in cursor:
                 method = method_named(row[2])
                 order = row[FIRST]  # None where nothing was compared

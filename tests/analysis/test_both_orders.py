@@ -17,6 +17,7 @@ from analysis.ratings.metric_scores import scores_from_file
 from analysis.ratings.table import from_rows, read_csv
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people import AgainstPeople
+from analysis.report.parts.agreement import rows_of
 from analysis.statistics.agreement import noise_ceiling, rated_units, versus_rest
 from analysis.statistics.correlations import in_both_orders, signed_ranks
 from analysis.statistics.metric_agreement import (
@@ -108,6 +109,27 @@ def test_nothing_depends_on_which_side_is_named_first(method: str, middle: float
         assert of.keys() == given_.keys(), name
         for key, value in of.items():
             assert value == pytest.approx(given_[key], abs=1e-9), (name, key)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("baseline", [False, True])
+def test_agreement_does_not_depend_on_the_names_of_conditions(baseline: bool) -> None:
+    table = preferences()
+    if baseline:  # one whose name is neither the first nor the last by the alphabet
+        common = sorted(set(table["condition"]) | set(table["versus_condition"]))[2]
+        table = table[(table["condition"] == common) | (table["versus_condition"] == common)]
+    other_names = table.copy()
+    for each in SIDES.items():
+        for column in each:  # the last by the alphabet becomes the first
+            other_names[column] = [f"{9 - int(text[1])}{text}" for text in table[column]]
+    made = []
+    for rows in (table, other_names, *(flipped(table, which, 0.0) for which in NAMINGS.values())):
+        inputs = PartInput(rows, screen(rows), Options(seed=1, replicates=100))
+        (family,) = families(rows)
+        made.append({row["statistic"]: row["value"] for row in rows_of(family, inputs)})
+    assert ("ICC1" in made[0]) is baseline
+    for values in made[1:]:
+        assert values == pytest.approx(made[0], abs=0.02)
 
 
 @pytest.mark.medium

@@ -13,6 +13,7 @@ from analysis.ratings.table import from_rows, read_csv
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.part import Part
+from analysis.report.writers import methods_text as methods_module
 from analysis.report.writers.markdown import report_markdown
 from analysis.report.writers.methods_text import (
     MOST_WORDS,
@@ -97,6 +98,10 @@ def works_of(report):
     return set(cited)
 
 
+def rows_in(report):
+    return report["estimates"] or report["shares"]
+
+
 @pytest.mark.medium
 def test_it_has_at_most_250_words_and_its_references_and_no_others(reports):
     rng = random.Random(7)
@@ -119,9 +124,28 @@ def test_no_procedure_is_named_that_was_not_used(reports):
         assert "owen2007" not in works, "the bootstrap is printed beside, not in the paper"
         estimated = key != "free_choice" or bool(reports[key]["estimates"])
         assert (clustered <= works) is estimated
+        assert ("korn1998" in works) is any(
+            "Korn" in row["interval"] for row in rows_in(reports[key])
+        )
         assert ("wang2025" in works) is (key == "att")
         assert not works & {"hothorn2008", "sidak1967"}  # two conditions: one difference alone
         assert "PyMC" not in methods_text(reports[key])
+
+
+@pytest.mark.medium
+def test_each_of_several_questions_has_its_ratings_raters_and_baseline(reports, monkeypatch):
+    report, (design,) = reports["cmos"], reports["cmos"]["design"]
+    (versus,) = {row["versus_condition"] for row in report["estimates"]}
+    assert f"(CMOS) against {versus}" in methods_text(report)
+    few = {**design, "task": "similarity", "estimand": "mos", "in_pairs": False}
+    few |= {"ratings": 36, "raters": 3}
+    text = methods_text({**report, "design": [design, few, few]})
+    assert text.count("36 ratings by 3 raters, a median of") == 2
+    monkeypatch.setattr(methods_module, "MOST_WORDS", 60)  # fewer than any paragraph has
+    assert methods_text({**report, "design": [design, few, few]}).count("36 ratings by") == 2
+    raters = report["data"]["raters"]
+    kept = {**report["data"], "raters_kept": raters - 1}
+    assert f"by {raters - 1} of {raters} raters of" in methods_text({**report, "data": kept})
 
 
 @pytest.mark.medium

@@ -260,8 +260,9 @@ def differences_are_counted(study: Case) -> None:
 def texts_are_counted(study: Case) -> None:
     """Every number of the methods paragraph, of captions and of the README is a count or a name."""
     every = Count(study.rows)
+    took_part = len({row["rater"] for row in study.rows if not row["trap"]})
     counts = {
-        *(every.given, len(every.kept), every.left_out, every.traps, every.finished),
+        *(took_part, every.given, len(every.kept), every.left_out, every.traps, every.finished),
         *(every.raters, every.items, every.conditions, every.clips),
         *(every.ratings_per_clip, every.ratings_per_rater),
     }
@@ -275,12 +276,13 @@ def texts_are_counted(study: Case) -> None:
         assert number_of(found) in allowed or YEAR.fullmatch(found), (found, methods)
     assert not re.search(r"[0-9a-f]{12}|_|\bkey\b", methods)
     kept, people = len(every.kept), f"{every.raters} raters"
-    assert f"{kept} ratings by {people} of {every.clips} clips" in methods
+    of_all = people if took_part == every.raters else f"{every.raters} of {took_part} raters"
+    assert f"{kept} ratings by {of_all} of {every.clips} clips" in methods
     assert f"({every.items} items, {every.conditions} conditions)" in methods
     caption = study.files["results.tex"].partition("\\caption{")[2].partition("}\n")[0]
     if study.sequential:
         people = f"{every.finished} raters who finished"
-    assert f"of {every.conditions} conditions, rated by {people} on {every.items} items" in caption
+    assert f"({every.conditions} conditions), rated by {people} on {every.items} items" in caption
     readme = study.files["README.txt"]
     assert f"{kept} of {every.given} ratings are in the estimates." in readme
     lost = re.findall(r"Left out: (\d+) ratings? \(", readme)

@@ -271,7 +271,7 @@ def test_weak_claims_are_warned_of():
     running = rated({"A": 4, "B": 2})
     assert warned(running) == ""
     running.loc[running["rater"] == "r1", "session_status"] = "started"
-    assert "1 session is still running: these are interim numbers" in warned(running)
+    assert "1 session is still running, so these numbers may change" in warned(running)
     apart = rated({"A": 4, "B": 2})
     apart.loc[apart["condition"] == "A", "item"] += "x"
     assert "A and B have less than half of their items in common" in warned(apart)

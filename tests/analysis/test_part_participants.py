@@ -61,7 +61,10 @@ def test_the_counts_and_the_pay_of_the_turing_test_come_out():
     assert row["per_session"] == pytest.approx(19.2)
     assert (row["total"], row["paid_for"]) == (pytest.approx(16_454.4), "20,568 clips")
     assert "857 raters took part (gender: Woman 247, Man 202" in made.methods[0]
-    assert "19.20 CNY a session, 0.80 CNY a clip and 48.00 CNY an hour" in made.methods[1]
+    assert made.methods[1] == (
+        "Raters were paid 0.80 CNY a clip (as study.toml says; for the median session 19.20 CNY a "
+        "session and 48.00 CNY an hour)."
+    )
     lacking = next(text for text in made.sentences if text.startswith("Not asked"))
     assert "age" in lacking
     assert "headphones" in lacking

@@ -151,6 +151,8 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     for session in (done, gone, away, judged):
         through(session, {"age": 30, "languages": "Deutsch"})
     answer_all(done)
+    for session in (away, judged):
+        answer_all(session, stop_after=1)
     lifecycle.withdraw(gone)
     lifecycle.reject(judged, "slept")
     Block.objects.filter(session=away).update(state=0, session=None, lease_until=None)
@@ -160,6 +162,8 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     statuses = [found[s.pk]["status"] for s in order]
     assert statuses == ["finished", "screened", "withdrawn", "expired", "rejected"]
     assert list(found) == [s.pk for s in order]
+    told = {row["session"]: row["session_status"] for row in rating_rows(study.key)}
+    assert told == {f"s{s.pk}": found[s.pk]["status"] for s in (done, away, judged)}
     assert found[out.pk]["rejected_because"] == "check x: 0 of 2"
     assert set(found[gone.pk]["answers"].values()) == {None}
     assert set(found[gone.pk]["checks"].values()) == {None}

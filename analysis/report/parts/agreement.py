@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.arrays import Codes
 from analysis.citations import citation, cite_author
-from analysis.formatting import interval_text, number
+from analysis.formatting import counted, interval_text, number
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import JOINT, Family, families, labelled_families
 from analysis.report.content import Column, Content, Table, add_family_titles
@@ -70,9 +70,11 @@ METHODS = (
     f"interval, and nominal with at most {MOST_LABELS} different answers; bootstrap over clips) "
     f"and the intraclass correlation: the six forms of {cite_author('shrout1979')} where every "
     "rater rated every clip, else from a model with crossed clips and raters (REML; above "
-    f"{MOST_FOR_REML} raters Henderson's moments). The ICC of a condition's mean is the share of "
-    "the spread between condition means that is not noise, the noise clustered over raters and "
-    "items. The noise ceiling is the root of the split-half reliability (Spearman-Brown)."
+    f"{MOST_FOR_REML} raters Henderson's moments). Where pairs have no condition in common, alpha "
+    "counts each pair in both orders, and there is no ICC. The ICC of a condition's mean is the "
+    "share of the spread between condition means that is not noise, the noise clustered over "
+    "raters and items. The noise ceiling is the root of the split-half reliability "
+    "(Spearman-Brown)."
 )
 
 
@@ -120,12 +122,19 @@ def rows_of(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     three = (rated.unit, rated.rater, rated.score)
     as_labels = len(np.unique(rated.score)) <= MOST_LABELS
     most = _replicates(inputs)
+    # without a common condition, the side that a pair's score speaks for is arbitrary
+    both_orders = rated.neutral if rated.compared and not rated.baseline else None
     for metric in ("ordinal", "interval", *["nominal"] * as_labels):
-        yield _row(krippendorff_alpha(*three, metric, level=level, replicates=most, seed=seed))
+        yield _row(
+            krippendorff_alpha(
+                *three, metric, level=level, replicates=most, seed=seed, neutral=both_orders
+            )
+        )
     codes = coded(*three)
-    yield from _iccs(rated, codes, level)
-    yield from _of_means(family, rated, level)
-    yield from _orders(rated, codes, level, most, seed)
+    if both_orders is None:
+        yield from _iccs(rated, codes, level)
+        yield from _of_means(family, rated, level)
+        yield from _orders(rated, codes, level, most, seed)
     splits, few = _effort(codes)
     most = _replicates(inputs, few)
     for each in noise_ceiling(
@@ -165,13 +174,9 @@ def _iccs(rated: Rated, codes: CodedRatings, level: float) -> Iterator[dict[str,
 
 
 def _of_means(family: Family, rated: Rated, level: float) -> Iterator[dict[str, Any]]:
-    versus = set(family.table["versus_condition"])
-    if rated.compared and len(versus) > 1:
-        return  # the side that a pair's mean speaks for is arbitrary, so its spread means nothing
-    condition = family.table["condition"].to_numpy(dtype=object)
-    score = family.table["score"].to_numpy(dtype=np.float64)
-    if len(set(condition)) > 1:
-        yield _row(icc_of_means(condition, family.rater, family.item, score, level=level))
+    if len(set(rated.condition)) > 1:
+        three = (rated.condition, family.rater, family.item)
+        yield _row(icc_of_means(*three, rated.score, level=level))
 
 
 def _orders(
@@ -193,7 +198,8 @@ def _orders(
     replicates = most if len(complete) <= MANY_RATERS else min(200, most)
     over = kendall_w(*of_these, level=level, replicates=replicates, seed=seed)
     left = int((~complete).sum())
-    more = f"{left} raters who did not rate every condition are left out" if left else ""
+    are = "is" if left == 1 else "are"
+    more = f"{counted(left, 'rater')} who did not rate every condition {are} left out" * bool(left)
     yield _row(over, "kendall_w_conditions", more)
 
 

@@ -160,7 +160,9 @@ class _Piece:
 
     def _all_pairs(self, rows: Sequence[Mapping[str, Any]]) -> Table:
         note = self._explained()
-        return self._table("all-pairs", "All pairs", [*self._columns(), *_details()], rows, note)
+        return self._table(
+            "all-pairs", "All pairs", [*self._columns(), *_details(self.digits)], rows, note
+        )
 
     def _against_best(self) -> Iterator[Table]:
         best, *others = self.s.systems or self.s.tested
@@ -180,7 +182,9 @@ class _Piece:
         rows = self.numbers.against(self.reference.name)
         note = REFERENCE if self.place == 1 else ""
         title = f"Against the reference, {condition_span(self.reference.name)}"
-        yield self._table("reference", title, [*self._columns(), *_details()], rows, note)
+        yield self._table(
+            "reference", title, [*self._columns(), *_details(self.digits)], rows, note
+        )
 
     def _within(self) -> Table:
         best, *others = self.s.tested
@@ -322,13 +326,13 @@ def _by_family(
             yield family, mine
 
 
-def _details() -> list[Column]:
+def _details(digits: int) -> list[Column]:
     """What holds for each difference alone, and what takes ratings as independent."""
     return [
         Column("family", "Family"),
-        Column("alone", "This one alone", "interval", 3),
+        Column("alone", "This one alone", "interval", digits),
         Column("p", "p, this one alone", "p"),
-        Column("naive", "Naive (Welch)", "interval", 3),
+        Column("naive", "Naive (Welch)", "interval", digits),
         Column("naive_p", "Naive p", "p"),
     ]
 

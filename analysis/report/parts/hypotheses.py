@@ -19,9 +19,9 @@ from analysis.statistics.comparisons.hypothesis_sentences import hypothesis_from
 
 SHOWN = {True: "shown", False: "not shown", None: "no test"}
 NOTE = (
-    "First minus second condition, in scores. Intervals and p hold for all hypotheses at once. An "
-    "interval of {two} decides “equivalent to”, one of {level} the others. “These items only” says "
-    "nothing about other items."
+    "First minus second condition, in scores. Intervals and p hold for all hypotheses at once; the "
+    "comparisons of all systems have an adjustment of their own. An interval of {two} decides "
+    "“equivalent to”, one of {level} the others. “These items only” says nothing about other items."
 )
 METHODS = (
     "Declared hypotheses were tested against their margins: non-inferiority and superiority by the "
@@ -74,7 +74,8 @@ class Hypotheses(Part):
         declared = {each["text"]: each for each in expected}
         rows = [_row(test, _declared_when(declared.get(test.hypothesis.text))) for test in tests]
         note = NOTE.format(two=f"{200 * level - 100:g} %", level=f"{level * 100:g} %")
-        columns = columns_of(HypothesisRow, level=level)
+        decimals = max((test.decimals for test in tests), default=3)
+        columns = columns_of(HypothesisRow, level=level, decimals=decimals)
         return Content(
             sentences=[said_of(test) for test in tests],
             tables=[
@@ -101,10 +102,10 @@ def said_of(test: HypothesisTest) -> str:
         return f"Not tested: {it.text}{where}: {test.note}."
     margin = f", margin {it.margin:g}" if it.margin else ""
     level = f"{test.level * 100:g} % interval"
-    difference = (
-        f"{number(test.value, True)}, {level} {number(main.low, True)} to {number(main.high, True)}"
-        f"{margin}"
+    value, low, high = (
+        number(each, True, test.decimals) for each in (test.value, main.low, main.high)
     )
+    difference = f"{value}, {level} {low} to {high}{margin}"
     both = f"{condition_span(it.condition)} is {it.kind} {condition_span(it.versus)}"
     items = " for these items" if it.these_items else ""
     if main.shown:

@@ -72,7 +72,7 @@ PREFERENCE_METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
     f"over raters and items {cite('cameron2011', 'korn1998')}. "
     f"Intervals and p hold for all pairs at once {cite('sidak1967')}: a preference is claimed "
-    "where the interval leaves a draw out."
+    "where the interval excludes a draw."
 )
 LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (
@@ -99,6 +99,7 @@ class OrderRow:
 def preference_content(ratings: PairRatings, each: FamilyInput, shares: bool = False) -> Content:
     """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
     level, about = each.level, each.title
+    digits = estimand_of(each.family.estimand).decimals
     pairs = pair_means(ratings, level)
     rows = [_preference_row(pair, shares) for pair in pairs]
     order, order_rows, warnings = _preference_order(ratings, pairs, level, shares)
@@ -110,10 +111,16 @@ def preference_content(ratings: PairRatings, each: FamilyInput, shares: bool = F
     return Content(
         sentences=[_answer(pairs, level, shares), *order],
         figures=[replace(figure, about=about) for figure in _figures(rows, each.suffix, shares)],
-        tables=[replace(table, about=about) for table in tables],
+        tables=[_rounded(replace(table, about=about), digits) for table in tables],
         warnings=[*warnings, *_weak(pairs, level)],
         methods=[PREFERENCE_METHOD],
     )
+
+
+def _rounded(table: Table, most: int) -> Table:
+    """The table with at most so many decimals, as the answer has them."""
+    columns = (replace(each, decimals=min(each.decimals, most)) for each in table.columns)
+    return replace(table, columns=tuple(columns))
 
 
 def _main(pair: PairMean, shares: bool) -> Measured:
@@ -327,9 +334,9 @@ def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
     ]
     if not lost:
         return []
-    which = "pair differs" if len(lost) == 1 else "pairs differ"
+    which = "pair has" if len(lost) == 1 else "pairs have"
     assumed = "only if ratings are taken as independent, which they are not"
-    return [f"{len(lost)} {which} {assumed}: {listed(lost)}."]
+    return [f"{len(lost)} {which} an adjusted p < {alpha:.2g} {assumed}: {listed(lost)}."]
 
 
 REDUCED = f"with reduced bias {cite('firth1993')}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.formatting import counted, enumerated, listed, short
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
-from analysis.report.pay import PayRow, pay_rows
+from analysis.report.pay import PayRow, pay_rows, rates_in_words
 from analysis.report.small_cells import FEWEST_NUMBERS, LEAST, cells_shown
 
 if TYPE_CHECKING:
@@ -193,11 +193,5 @@ def _methods(facts: StudyFacts, rows: list[ParticipantRow], paid: list[PayRow]) 
         who += f", {people['scripted']:,} of them simulated," * bool(people["scripted"])
         yield f"{who} took part (gender: {listed(genders, len(genders))})."
     for row in paid if facts["pay"]["sessions"] else ():
-        amounts = (
-            (row.per_session, "a session"),
-            (row.per_clip, "a clip"),
-            (row.per_hour, "an hour"),
-        )
-        rates = [f"{amount:.2f} {row.currency} {unit}" for amount, unit in amounts if amount]
-        if rates:
-            yield f"Raters were paid {enumerated(rates)} ({row.source})."
+        stated, *derived = rates_in_words(row, facts["pay"])
+        yield f"Raters were paid {stated} ({'; '.join([row.source, *derived])})."

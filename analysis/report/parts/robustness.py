@@ -500,9 +500,10 @@ def sentences(standing: Standing) -> list[str]:
     if not standing.claims:
         return [f"{family_prefix(title)}{_nothing(standing)}"]
     whole, every = standing.whole()
-    what = "The claimed difference stands" if len(standing.claims) == 1 else (
-        f"All {len(standing.claims)} claimed differences stand"
-    )  # fmt: skip
+    among = _among(standing)
+    what = f"All {len(standing.claims)} claimed differences{among} stand"
+    if len(standing.claims) == 1:
+        what = f"The claimed difference{among} stands"
     if whole == every:
         return [
             f"{family_prefix(title)}{what} in every one of {every:,} other analyses. "
@@ -517,7 +518,7 @@ def sentences(standing: Standing) -> list[str]:
         f"{', '.join(parts)}"
     )
     if len(standing.claims) > 1:
-        what = f"All {len(standing.claims)} claimed differences stand together"
+        what = f"All {len(standing.claims)} claimed differences{among} stand together"
         text = (
             f"{family_prefix(title)}{_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
         )
@@ -525,16 +526,21 @@ def sentences(standing: Standing) -> list[str]:
     return [f"{text}. {_nearest(standing)}"]
 
 
+def _among(standing: Standing) -> str:
+    """Which differences these are: of comparisons, not those with the other side of a pair."""
+    return " among the systems" * standing.ranking.family.in_pairs
+
+
 def _each(standing: Standing) -> str:
     """In how many of the other analyses each claim stands by itself."""
     shares = sorted(each.share for each in standing.claims)
     every = f"of {len(standing.variants):,} other analyses"
+    each = f"Each claimed difference{_among(standing)} stands in"
     if shares[0] == shares[-1]:
-        return f"Each claimed difference stands in {percent(shares[0])} {every}"
+        return f"{each} {percent(shares[0])} {every}"
     middle = shares[len(shares) // 2]
     return (
-        f"Each claimed difference stands in {percent(shares[0])} to {percent(shares[-1])} {every} "
-        f"(median {percent(middle)})"
+        f"{each} {percent(shares[0])} to {percent(shares[-1])} {every} (median {percent(middle)})"
     )
 
 

@@ -1,4 +1,4 @@
-"""The methods paragraph of a paper: at most 250 words, and no procedure that was not used."""
+"""The methods paragraph of a paper: 250 words if they suffice, no procedure that was not used."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from analysis.report.writers.latex_text import escape_latex
 
 MOST_WORDS = 250
 # Tasks and rules by their names, and words of a rule, as many as fit.
-_NAMED = ((3, 4, 60), (3, 4, 25), (3, 4, 14), (2, 3, 14), (1, 2, 14), (1, 1, 14))
+_NAMED = ((3, 4, 60), (3, 4, 25), (3, 4, 14), (3, 2, 9), (2, 2, 9), (2, 1, 9), (1, 1, 9))
 _MOST_NAMES = 4  # of slices
 _LONGEST_NAME = 6  # words
 _SPAN_OR_UNDERSCORE = re.compile(f"({OPEN}[^{CLOSE}]*{CLOSE})|_")
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
 _STOP = "stop_rule"
-_NAIVE = "naive"
+_NAIVE, _KORN = "naive", "Korn-Graubard"
 _THESE = "for these items only"
 _PAIRS = re.compile(r"(pairs|abx)(_\d+)?")  # the table of a family's pairs
 _HLS = "hls"
@@ -55,6 +55,8 @@ def methods_with_spans(report: Report) -> str:
         words_left = MOST_WORDS - sum(len(text.split()) for text in (*sentences, software))
         if words_left >= 0:
             break
+    else:  # no choice is short enough: the questions matter most
+        sentences = list(_needed_sentences(report, _NAMED[0][0], *_NAMED[-1][1:]))
     for text in _more(report):
         length = len(text.split())
         if length <= words_left:
@@ -128,14 +130,16 @@ def _more(report: Report) -> Iterator[str]:
     by = [each for each in by if each]
     if by and report["data"]["ratings_kept"]:
         yield f"Results by {_names(by)} are not adjusted over tables."
-    for key in _PAPERS:
+    for key in ("hypotheses", *_PAPERS):
         yield from (text for part in _shown_parts(report, key) for text in part["methods"])
 
 
 def _design(report: Report, most: int, longest: int) -> Iterator[str]:
     data, designs = report["data"], report.get("design", [])
     scripted = report.get("scripted", 0)
-    people = counted(data["raters_kept"], "rater")
+    people = counted(data["raters"], "rater")
+    if data["raters_kept"] < data["raters"]:
+        people = f"{data['raters_kept']:,} of {people}"
     if scripted:
         some = "all" if scripted == data["raters_kept"] else f"{scripted:,} of them"
         people += f" ({some} simulated: a program generated their ratings)"
@@ -146,23 +150,24 @@ def _design(report: Report, most: int, longest: int) -> Iterator[str]:
         f"{counted(data['stimuli_kept'], 'clip')} ({items}, {conditions})."
     )
     for design in designs[:most]:
-        yield _task(report, design, longest)
+        yield _task(report, design, longest, len(designs) > 1)
     if len(designs) > most:
         rest = len(designs) - most
         were = "was" if rest == 1 else "were"
         yield f"{counted(rest, 'further question')} {were} analysed in the same way."
 
 
-def _task(report: Report, design: TaskDesign, longest: int) -> str:
-    """What was asked, on which scale, and how often."""
+def _task(report: Report, design: TaskDesign, longest: int, several: bool) -> str:
+    """What was asked, on which scale, of what against what, and how often."""
     questions = report.get("conduct", {}).get("questions", {})
     question = questions.get(f"{design['task']} · {design['criterion']}", "")
     clip = "pair of clips" if design["in_pairs"] else "clip"
+    given = f"{_ratings(design['ratings'])} by {counted(design['raters'], 'rater')}, "
     often = (
-        f"a median of {_ratings(design['ratings_per_clip'])} per {clip} and "
+        f"{given * several}a median of {_ratings(design['ratings_per_clip'])} per {clip} and "
         f"{short(design['ratings_per_rater'])} per rater"
     )
-    phrase = estimand_of(design["estimand"]).phrase
+    phrase = f"{estimand_of(design['estimand']).phrase}{_against(report, design)}"
     defined = f" {cite('wang2025')}" if design["estimand"] == _HLS else ""
     if question:
         asked_words = _short(question, longest + 20)
@@ -180,6 +185,20 @@ def _task(report: Report, design: TaskDesign, longest: int) -> str:
     return f"{where} report {phrase}{defined}{scale}, {often}."
 
 
+def _against(report: Report, design: TaskDesign) -> str:
+    """The condition that all others were compared with, if there is one."""
+    same = ("task", "criterion", "estimand")
+    versus = {
+        row.get("versus_condition", "")
+        for row in report["estimates"]
+        if design["in_pairs"] and all(row[key] == design[key] for key in same)
+    }
+    if len(versus) != 1:
+        return ""
+    (baseline,) = versus
+    return f" against {_short(condition_names(report).get(baseline, baseline))}"
+
+
 def _ratings(count: float) -> str:
     return f"{short(count)} {'rating' if count == 1 else 'ratings'}"
 
@@ -194,7 +213,7 @@ def _conduct(report: Report, longest: int) -> Iterator[str]:
         return
     yield f"{_short(conduct['recruitment'], longest + 20)}. {conduct['headphones']}."
     both = any(design["in_pairs"] for design in report.get("design", ()))
-    first = "; which clip of a pair came first was drawn, too" * both
+    first = "; both orders of a pair were planned equally often" * both
     yield f"{conduct['order']}{first}. {_short(conduct['traps'], longest + 20)}."
     if report["data"]["trap_ratings"]:
         yield _trap_answers(report)
@@ -257,9 +276,12 @@ def _estimation(report: Report) -> Iterator[str]:
         yield f"{scores}; there are too few raters or items for intervals of new ones."
         return
     at_once = ", simultaneous for all pairs of a question" * _pairs_at_once(report)
+    kind = " intervals"
+    if any(_KORN in row["interval"] for row in rows):
+        kind = f" intervals for bounded scores {cite('korn1998')}"
     yield (
-        f"{scores} with {level} confidence intervals from variances clustered by rater and by item "
-        f"{cite('cameron2011')} and t quantiles with approximate degrees of freedom "
+        f"{scores} with {level} confidence{kind}, from variances clustered by rater and by item "
+        f"{cite('cameron2011')} with approximate degrees of freedom "
         f"{cite('satterthwaite1946')}{at_once}{' ' + cite('sidak1967') if at_once else ''}."
     )
 

@@ -23,7 +23,7 @@ from analysis.report.writers.paper_results import (
     results_grid,
 )
 
-ROBUSTNESS = "robustness"  # the part that says how often claims stand
+_QUOTED = ("hypotheses", "robustness")  # parts whose sentences the README has
 NAMES = {  # in the order of the README
     "figure.pdf": "the plot of the answer, one column wide (vector, fonts embedded)",
     "figure.svg": "the same as SVG",
@@ -49,8 +49,8 @@ The plot, of one column: \\includegraphics[width=\\linewidth]{{figure}} (package
 {engine}Caption of the figure: {caption}
 
 {basis}
-Numbers are rounded as on the page: each quantity has its decimals everywhere. What is not here,
-such as every interval and single analyses, is in the bundle "Everything" (made by --everything).
+Numbers are rounded as on the page. What is not here, such as every interval and single analyses,
+is in the bundle "Everything" (made by --everything).
 Table of ratings, SHA-256: {table_hash}
 Code: {code}
 Again: {again}
@@ -173,6 +173,8 @@ def _basis(report: Report) -> Iterator[str]:
     yield from (f"{text}." for text in left_out_lines(report))
     shown = interim_report(report)
     for part in shown["parts"]:
-        if part["key"] == ROBUSTNESS and not part["problem"]:
+        if part["key"] in _QUOTED and not part["problem"]:
             yield from map(resolve, part["sentences"])
+        if part["key"] == "answer":
+            yield from map(resolve, part["warnings"])
     yield from map(resolve, shown["warnings"])

@@ -448,8 +448,11 @@ def _basis(report: Report) -> str:
     conditions = counted(data["conditions_kept"], "condition")
     finished = finished_raters(report)
     raters = counted(finished or data["raters_kept"], "rater")
+    of_questions = {design["raters"] for design in report.get("design", ())}
+    if len(of_questions) > 1 and not finished:
+        raters = f"{min(of_questions):,} to {max(of_questions):,} raters per question"
     items = counted(data["items_kept"], "item")
-    return f"of {conditions}, rated by {raters}{' who finished' * bool(finished)} on {items}"
+    return f"({conditions}), rated by {raters}{' who finished' * bool(finished)} on {items}"
 
 
 def _notes(

@@ -34,14 +34,17 @@ def krippendorff_alpha(
     level: float = 0.95,
     replicates: int = REPLICATES,
     seed: int = 0,
+    neutral: float | None = None,
 ) -> Agreement:
     """Alpha of ratings (n,): 1 is full agreement, 0 what chance gives, below 0 is worse than that.
 
     ``metric`` is nominal, ordinal or interval. Units with fewer than two ratings do not count, so
-    incomplete data need nothing special. The interval resamples whole units: it is about these
-    raters and new units. Undefined, with the reason, when no unit has two ratings or all ratings
-    are equal. Raises AgreementError on an unknown metric. Krippendorff (2019), Content Analysis,
-    4th ed., ch. 12: alpha = 1 - D_o / D_e from the matrix of coincidences.
+    incomplete data need nothing special. With ``neutral``, the score that favours neither side of
+    a pair, each pair counts in both orders, so that alpha does not depend on which side is named
+    first. The interval resamples whole units: it is about these raters and new units. Undefined,
+    with the reason, when no unit has two ratings or all ratings are equal. Raises AgreementError on
+    an unknown metric. Krippendorff (2019), Content Analysis, 4th ed., ch. 12: alpha = 1 - D_o / D_e
+    from the matrix of coincidences.
     """
     if metric not in METRICS:
         raise AgreementError(f"metric {metric!r} is none of {', '.join(METRICS)}")
@@ -53,13 +56,16 @@ def krippendorff_alpha(
     if not paired.any():
         return ratings.undefined(name, level, "no unit has two ratings: agreement is undefined")
     unit_code = np.unique(ratings.unit[paired], return_inverse=True)[1]
-    y = ratings.y[paired]
+    y, n_units, orders = ratings.y[paired], int(unit_code.max()) + 1, 1
+    if neutral is not None:
+        unit_code, orders = np.concatenate([unit_code, unit_code + n_units]), 2
+        y = np.concatenate([y, 2 * neutral - y])
+    estimator: _Alpha
     if metric == "nominal":
-        counts = _counts(unit_code, np.unique(y, return_inverse=True)[1])
-        value, bounds = nominal_alpha(counts, level=level, replicates=replicates, seed=seed)
+        estimator = _Nominal(_counts(unit_code, np.unique(y, return_inverse=True)[1]))
     else:
         estimator = _Interval(unit_code, y) if metric == "interval" else _Ordinal(unit_code, y)
-        value, bounds = _bootstrap(estimator, int(unit_code.max()) + 1, level, replicates, seed)
+    value, bounds = _bootstrap(estimator, n_units, level, replicates, seed, orders)
     if value is None:
         return ratings.undefined(name, level, ALL_EQUAL)
     note = "" if bounds else "too few units that differ: no interval"
@@ -83,13 +89,18 @@ class _Alpha(Protocol):
 
 
 def _bootstrap(
-    alpha: _Alpha, n_units: int, level: float, replicates: int, seed: int
+    alpha: _Alpha, n_units: int, level: float, replicates: int, seed: int, orders: int = 1
 ) -> tuple[float | None, Bounds]:
-    value = alpha.estimate(np.arange(n_units))
+    """Alpha and its bounds; with two orders, unit ``n_units`` + k is the other order of unit k."""
+    value = alpha.estimate(np.arange(n_units * orders))
     if np.isnan(value):
         return None, None
     rng = np.random.default_rng(seed)
-    drawn = [alpha.estimate(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
+    other_order = n_units * np.arange(orders)[:, None]
+    drawn = [
+        alpha.estimate((rng.integers(0, n_units, n_units) + other_order).ravel())
+        for _ in range(replicates)
+    ]
     return value, _bounds(value, np.array(drawn), n_units, level)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,7 +31,9 @@ class Rated:
     ``unit`` names what was rated: a stimulus after its context, or a pair. ``score`` counts for the
     side that comes first in the unit's name, so that a pair heard both ways round is one unit.
     ``condition`` is the condition, or the pair of them; ``compared`` says which of both.
-    ``neutral`` is the score that favours neither side of a pair, None where there are no sides.
+    ``baseline`` is the condition that all pairs have in common: it is the second side. Where it is
+    empty, names decide which side comes first. ``neutral`` is the score that favours neither side
+    of a pair, None where there are no sides.
     """
 
     unit: Words
@@ -40,6 +43,7 @@ class Rated:
     session: Words
     position: Floats
     compared: bool
+    baseline: str = ""
     neutral: float | None = None
 
 
@@ -52,9 +56,12 @@ def rated_units(family: Family) -> Rated:
     context = texts(table, "context")
     estimand = estimand_of(family.estimand)
     compared = family.in_pairs
-    unit = stimulus
+    unit, baseline = stimulus, ""
     if compared:
-        turned = versus < stimulus
+        baseline = _common_condition(condition, other)
+        by_name = versus < stimulus
+        turned = np.where(condition == other, by_name, condition == baseline)
+        turned = turned if baseline else by_name
         unit = np.where(turned, _join_names(versus, stimulus), _join_names(stimulus, versus))
         condition = np.where(turned, _join_names(other, condition), _join_names(condition, other))
         score = np.where(turned, estimand.mirrored(score), score)
@@ -68,8 +75,16 @@ def rated_units(family: Family) -> Rated:
         session=texts(table, "session"),
         position=numbers(table, "position"),
         compared=compared,
+        baseline=baseline,
         neutral=estimand.neutral if compared and estimand.prefers else None,
     )
+
+
+def _common_condition(condition: Words, other: Words) -> str:
+    """The condition in every pair, empty without one; of two, that which is more often second."""
+    common = set.intersection(*map(set, zip(condition, other, strict=True)))
+    second = Counter(other)
+    return max(sorted(common), key=lambda name: second[name], default="")
 
 
 def steps_of(scores: Floats, estimand: str) -> tuple[float, ...]:

@@ -53,6 +53,7 @@ class HypothesisTest:
     new_items: Verdict
     these_items: Verdict
     note: str = ""
+    decimals: int = 3  # of scores of this kind
 
     @property
     def main(self) -> Verdict:
@@ -141,6 +142,7 @@ def _test_hypothesis(
         new,
         these,
         "" if new.p is not None else next(filter(None, notes), "the ratings do not vary"),
+        estimand_of(family.estimand).decimals,
     )
 
 

@@ -111,9 +111,8 @@ def of_all(
         verb = "session is" if running == 1 else "sessions are"
         yield Caveat(
             INTERIM,
-            f"{running} {verb} still running: these are interim numbers. Looking often and "
-            "stopping at the first significant difference finds too many. Fix the number of "
-            "ratings in advance, or use a sequential stopping rule.",
+            f"{running} {verb} still running, so these numbers may change. Report the "
+            "results when these sessions have ended.",
         )
     apart: dict[str, dict[str, list[str]]] = {}
     for estimand, task, name in names:

@@ -301,7 +301,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 
 MOST_DRAWN = 60
 MORE = "See Paired comparisons."
-DECIDED = "the {:g} % interval leaves a draw out."
+DECIDED = "the {:g} % interval excludes a draw."
 SIMULTANEOUS = f"simultaneous for all {{}} pairs {resolve(cite('sidak1967'))}"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
 
@@ -432,7 +432,7 @@ def pair_figure(
         decimals=estimand_of(family.estimand).decimals,
         ends=estimand_of(family.estimand).ends,
         at=(_neutral(family),),
-        note=f"* decided: {DECIDED.format(level * 100)}",
+        note=f"* significant: {DECIDED.format(level * 100)}",
         about=about,
         interval="raters and items crossed",
         made_by=_made_by(pairs),
