@@ -6,9 +6,8 @@ import gzip
 import io
 import logging
 import re
-import secrets
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -39,11 +38,10 @@ from analysis.web.board_versions import changes, ever_entered, next_version, sys
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
     MOST_OPEN,
-    TOKEN_BYTES,
     count_opening,
-    days_of,
     hash_of,
     kept_by_nobody,
+    made_link,
     over,
 )
 from listening.common.signals import acted
@@ -352,11 +350,7 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     board = board_for(request.user, pk)
     check_edit(request, board)
-    days, problem = days_of(request.POST.get("days", ""))
-    if sum(link.is_open for link in board.links.all()) >= MOST_OPEN:
-        problem = (
-            f"This leaderboard has {MOST_OPEN} active links. Revoke one before you create another."
-        )
+    full = f"This leaderboard has {MOST_OPEN} active links. Revoke one before you create another."
     back = f"{reverse('leaderboard', args=[pk])}#sharing-title"
     context = {
         "what": board,
@@ -366,22 +360,10 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
         "crumb_url": back,
         "back": back,
         "kind": "leaderboard",
-        "problem": problem,
+        "problem": full if sum(link.is_open for link in board.links.all()) >= MOST_OPEN else "",
     }
-    if problem:
-        return render(request, "analysis/shared_made.html", context, status=400)
-    token = secrets.token_urlsafe(TOKEN_BYTES)
-    context["link"] = LeaderboardLink.objects.create(
-        board=board,
-        made_by_id=request.user.pk,
-        name=request.POST.get("name", "").strip()[:80],
-        token_hash=hash_of(token),
-        expires_at=timezone.now() + timedelta(days=days),
-    )
-    context["address"] = request.build_absolute_uri(reverse("shared-leaderboard", args=[token]))
-    response = render(request, "analysis/shared_made.html", context)
-    response["Cache-Control"] = "private, no-store"
-    return response
+    make = partial(LeaderboardLink.objects.create, board=board)
+    return made_link(request, context, make, "shared-leaderboard")
 
 
 @login_required

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,11 +47,8 @@ def hash_of(token: str) -> str:
 def share(request: HttpRequest, key: str) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     head = study_head_or_404(key, request.user, "edit")
-    days, problem = days_of(request.POST.get("days", ""))
-    open_ones = [link for link in links_of(key) if link.is_open]
-    if len(open_ones) >= MOST_OPEN:
-        problem = f"This study has {MOST_OPEN} active links. Revoke one before you create another."
-    context: dict[str, Any] = {
+    full = f"This study has {MOST_OPEN} active links. Revoke one before you create another."
+    context = {
         "what": head["called"],
         "list": "Studies",
         "list_url": reverse("studies"),
@@ -58,26 +56,36 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
         "crumb_url": reverse("results", args=[key]),
         "back": f"{reverse('results', args=[key])}#sharing-title",
         "kind": "results",
-        "problem": problem,
+        "problem": full if sum(link.is_open for link in links_of(key)) >= MOST_OPEN else "",
     }
-    if problem:
+
+    def make(**fields: Any) -> ResultsLink:
+        shown = {part: request.POST.get(part) == "1" for part in ("audio", "reasons")}
+        run = _pinned_run(key, request.POST.get("run", ""))
+        link = ResultsLink.objects.create(study_id=head["pk"], run=run, **shown, **fields)
+        log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
+        return link
+
+    return made_link(request, context, make, "shared-results")
+
+
+def made_link(
+    request: HttpRequest, context: dict[str, Any], make: Callable[..., ReadOnlyLink], route: str
+) -> HttpResponse:
+    """Make a link and show its address, on this page and nowhere else; or show the problem."""
+    days, wrong = days_of(request.POST.get("days", ""))
+    context["problem"] = context["problem"] or wrong
+    if context["problem"]:
         return render(request, "analysis/shared_made.html", context, status=400)
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    link = ResultsLink.objects.create(
-        study_id=head["pk"],
+    context["link"] = make(
         made_by_id=request.user.pk,
         name=request.POST.get("name", "").strip()[:80],
         token_hash=hash_of(token),
-        run=_pinned_run(key, request.POST.get("run", "")),
-        audio=request.POST.get("audio") == "1",
-        reasons=request.POST.get("reasons") == "1",
         expires_at=timezone.now() + timedelta(days=days),
     )
-    log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
-    address = request.build_absolute_uri(reverse("shared-results", args=[token]))
-    response = render(
-        request, "analysis/shared_made.html", {**context, "link": link, "address": address}
-    )
+    context["address"] = request.build_absolute_uri(reverse(route, args=[token]))
+    response = render(request, "analysis/shared_made.html", context)
     response["Cache-Control"] = "private, no-store"
     return response
 

@@ -117,8 +117,8 @@ def draw_traps(
     heard: set[int],
     sets: int,
     rng: Random,
-    items: Mapping[int, int] | None = None,
-    met: Iterable[int] = (),
+    items: Mapping[int, int],
+    met: Iterable[int],
 ) -> list[tuple[TrapKind, int]]:
     """Trap stimuli for so many sets: sounds that the rater has not heard come first.
 
@@ -126,7 +126,7 @@ def draw_traps(
     is heard a second time tells of a trap.
     """
     drawn: list[tuple[TrapKind, int]] = []
-    items, met = items or {}, set(met)
+    met = set(met)
     for kind in plan.kinds:
         candidates = list(pool.get(kind.kind, ()))
         if not candidates:
@@ -134,9 +134,9 @@ def draw_traps(
         rng.shuffle(candidates)
         uses = Counter[int]()
         for _ in range(kind.count * sets):
-            chosen = min(candidates, key=lambda pk: (uses[pk], pk in heard, items.get(pk) in met))
+            chosen = min(candidates, key=lambda pk: (uses[pk], pk in heard, items[pk] in met))
             uses[chosen] += 1
-            met |= {items[chosen]} if chosen in items else set()
+            met.add(items[chosen])
             drawn.append((kind, chosen))
     return drawn
 

@@ -380,13 +380,13 @@ def decide(
         )
     if decision in (RETURN, PART) and not text:
         raise RecruitmentError("Say to the participant why the place should be returned.")
-    if decision in (APPROVE, COMPLETE):
-        reward = terms_of(row.recruitment).reward_minor
-        ledger.keep_approvals_within_budget(row.recruitment, reward)
     if decision == PART:
         purpose = "screened_out" if evidence and evidence.outcome == "screened_out" else "part"
         decide_bonus(row, purpose, part_minor or suggested_part(row, evidence), by)
-    _write_down(row, decision, text, offered, by)
+    with transaction.atomic():
+        if decision in (APPROVE, COMPLETE):
+            _keep_within_budget(row.recruitment, [row.pk])
+        _write_down(row, decision, text, offered, by)
     if waits_for_second(row):
         return "Written down. A second person has to agree before it is sent."
     with client_of(row.recruitment.connection) as prolific:
@@ -500,23 +500,32 @@ def approve_many(recruitment: Recruitment, by: str, seen_minor: int | None = Non
             plain.append(row.pk)
     cost = cost_of_approvals(recruitment, len(plain))
     require_confirmed(cost, seen_minor, recruitment.currency)
-    rewards = terms_of(recruitment).reward_minor * len(plain)
-    ledger.keep_approvals_within_budget(recruitment, rewards)
-    if chosen := _write_approvals(plain, by):
+    with transaction.atomic():
+        _keep_within_budget(recruitment, plain)
+        chosen = _write_approvals(plain, by)
+    if chosen:
         _send_approvals(recruitment, chosen)
     return len(chosen)
 
 
+def _keep_within_budget(recruitment: Recruitment, approved: Sequence[int]) -> None:
+    """RecruitmentError where these approvals, with those that were sent and that Prolific does not
+    show yet, exceed the limit. Others that are written down at once wait for this transaction."""
+    Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+    sent = recruitment.submissions.filter(decision__in=(APPROVE, COMPLETE), carried_out_at=None)
+    under_way = sum(bool(_pending_decision(row)) for row in sent.exclude(pk__in=approved))
+    rewards = terms_of(recruitment).reward_minor * (len(approved) + under_way)
+    ledger.keep_approvals_within_budget(recruitment, rewards)
+
+
 def _write_approvals(plain: Sequence[int], by: str) -> list[Submission]:
     """Written down at once, but for those that somebody has decided meanwhile."""
-    with transaction.atomic():
-        locked = Submission.objects.select_for_update().filter(pk__in=plain, decision="")
-        chosen = list(locked)
-        Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
-            **{"decision": APPROVE, "rule": FULL_PAY, "reason": ""},
-            **{"decided_by": by, "decided_at": timezone.now()},
-            **{"carried_out_at": None, "problem": ""},
-        )
+    chosen = list(Submission.objects.select_for_update().filter(pk__in=plain, decision=""))
+    Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
+        **{"decision": APPROVE, "rule": FULL_PAY, "reason": ""},
+        **{"decided_by": by, "decided_at": timezone.now()},
+        **{"carried_out_at": None, "problem": ""},
+    )
     return chosen
 
 
