@@ -33,7 +33,7 @@ def _answer(report: Report) -> Iterator[str]:
     notes = report["input"]["notes"]  # on stderr, while the file was read
     for warning in [*(text for part in answers for text in part["warnings"]), *report["warnings"]]:
         if warning not in notes:
-            yield f"  beware: {warning}"
+            yield f"  limitation: {warning}"
     for part in report["parts"]:
         if part["problem"]:
             yield f"  not made: {part['title']}: {part['problem']}"

@@ -39,6 +39,7 @@ OPEN = (
     "wider than the final ones. They hold for new raters and these clips; a rater counts once "
     "finished."
 )
+OPEN_FIXED = f"Recruiting is still open. {FIXED_SAMPLE}"
 RUNNING = "still running"  # what the caveat on running sessions says, which OPEN says better
 ANSWER, DIFFERENCES = "answer", "interim"
 SIGNIFICANT = "Significant at the sequential bound"
@@ -118,19 +119,21 @@ def interim_words(report: Report) -> str:
 def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
     """Return the answer with the sentences, figures and caveats of an open study, and no table."""
     shown = content_from(part)
-    headlines, figures, sentences = [], [], []
+    headlines, figures, sentences, notes = [], [], [], []
     for each in shown.headlines:
         row = interim_row(report, each.about)
         sentence = interim_sentence(row)
+        notes.append(OPEN_FIXED if row["kind"] == "none" else OPEN)
         rest = [text for text in each.caveats if RUNNING not in text and text != OPEN]
-        headlines.append(Headline(each.about, sentence, [OPEN, *rest]))
+        headlines.append(Headline(each.about, sentence, [notes[-1], *rest]))
         sentences.append(
             f"{family_span(each.about, '{}: ')}{sentence}" if len(shown.headlines) > 1 else sentence
         )
         closed = next((f for f in shown.figures if _family_of(f) == each.about), None)
         drawn = interim_figure(row, closed)
         figures += [drawn] if drawn else []
-    warnings = [OPEN, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
+    note = OPEN_FIXED if notes and OPEN not in notes else OPEN
+    warnings = [note, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
     content = Content(sentences, figures, (), warnings, (), {}, headlines)
     return cast(PartRecord, {**part, **content.plain()})
 

@@ -13,6 +13,7 @@ from analysis.report.build import report_of
 from analysis.report.interim import first_sessions, interim_families
 from analysis.report.interim_answer import (
     OPEN,
+    OPEN_FIXED,
     SHOWN_WHEN_OPEN,
     interim_report,
     interim_sentence,
@@ -150,6 +151,11 @@ def test_nothing_is_claimed_of_what_has_no_bounds_for_looking(monkeypatch):
         found, _ = looked_at(table, monkeypatch, question)
         assert (found["kind"], found["pairs"]) == ("none", [])
         assert "nothing is claimed before the study closes" in interim_sentence(found)
+    shown = interim_report(
+        report_of(table, None, TWO_WAY, looking=partial(interim_families, questions=[]))
+    )
+    answer = shown["parts"][0]
+    assert answer["headlines"][0]["caveats"][0] == answer["warnings"][0] == OPEN_FIXED
 
 
 def mean(condition, value):

@@ -213,7 +213,7 @@ def test_the_command_tells_what_was_acknowledged_and_what_is_stored(web, study, 
     told = simulate(web, "--raters", "10", "--leave", "0.2", "--truth", str(truth))
     stored = Trial.objects.filter(state="answered").count()
     assert f"{stored} due, stored {stored} ({Rating.objects.count()} ratings)" in told
-    assert "leaver          2 left" in told
+    assert "leaver          2 dropped out" in told
     written = json.loads(truth.read_text())
     assert written["qualities"].keys() == {"cond-0", "cond-1", "cond-2", "trap"}
     assert {row["estimand"] for row in written["expected"]} == {"hls", "cmos"}

@@ -292,10 +292,12 @@ def test_commands_list_watch_pause_close_copy_archive_and_delete(study):
     assert "voices                   open            5 of 60" in run("list_studies")
     facts = json.loads(run("list_studies", "--json", "voices"))
     assert (facts["rated"], facts["simulated"], facts["owner"]) == (5, 1, "researcher")
-    assert run("list_studies", "--tag", "none") == "No study is like that.\n"
+    assert run("list_studies", "--tag", "none") == "No study matches.\n"
     said = run("study_status", "voices")
     assert f"/r/{study.link}/" in said
     assert "Sessions: 1 finished, 1 simulated" in said
+    arrive(study)
+    assert "Sessions: 1 in progress, 1 finished" in run("study_status", "voices")
     assert json.loads(run("study_status", "voices", "--json"))["progress"]["state"] == "open"
     with pytest.raises(CommandError, match="Pause or close it"):
         run("archive_study", "voices")

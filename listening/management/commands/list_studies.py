@@ -31,7 +31,7 @@ class Command(BaseCommand):
         for row in rows:
             self.stdout.write(json.dumps(facts(row)) if options["json"] else line(row))
         if not rows and not options["json"]:
-            self.stdout.write("No study is like that.")
+            self.stdout.write("No study matches.")
 
 
 def facts(row: Overview) -> dict[str, Any]:

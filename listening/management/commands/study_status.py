@@ -13,6 +13,7 @@ from listening.management.commands.list_studies import facts, line
 from listening.management.commands.open_study import study_named
 from listening.selectors import study_progress
 from listening.selectors.study_overview import overviews
+from listening.web.researcher.raters_table import called
 
 
 class Command(BaseCommand):
@@ -35,5 +36,6 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"Task “{task['title']}”: {task['rated']:,} of {task['planned']:,} ratings"
             )
-        sessions = ", ".join(f"{n:,} {status}" for status, n in progress["sessions"].items() if n)
+        counts = progress["sessions"].items()
+        sessions = ", ".join(f"{n:,} {called(status)}" for status, n in counts if n)
         self.stdout.write(f"Sessions: {sessions or 'none yet'}")
