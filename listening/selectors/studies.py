@@ -9,6 +9,7 @@ from django.db import connection
 from listening.access.rights import LOOK, rights_in, study_for
 from listening.design.traps import TrapPlan
 from listening.models import Block, Condition, Item, Study, Task
+from listening.sessions.leases import STATUS_NOW
 
 
 class PlannedTrap(TypedDict):
@@ -111,7 +112,7 @@ def ratings_state(study: str) -> RatingsState:
     return RatingsState(ratings=ratings, mark="-".join(map(str, (ratings, *marks))))
 
 
-STATE = """
+STATE = f"""
 WITH chosen AS (SELECT id, language, state, version, wording FROM listening_study WHERE key = %s),
     rated AS (SELECT count(*) AS n, coalesce(sum(q.id), 0) AS ids,
             count(*) FILTER (WHERE q.counts) AS counted
@@ -120,8 +121,8 @@ WITH chosen AS (SELECT id, language, state, version, wording FROM listening_stud
         JOIN listening_study st ON st.id = s.study_id
         WHERE st.key = %s AND NOT s.pilot),
     facts AS (
-        SELECT 's' || id || status || paid AS fact FROM listening_session
-            WHERE study_id IN (SELECT id FROM chosen) AND NOT pilot
+        SELECT 's' || s.id || ({STATUS_NOW}) || s.paid AS fact FROM listening_session s
+            WHERE s.study_id IN (SELECT id FROM chosen) AND NOT s.pilot
         UNION ALL SELECT 'c' || id || concat_ws('|', key, label, system, voice)
             FROM listening_condition
             WHERE study_id IN (SELECT id FROM chosen)

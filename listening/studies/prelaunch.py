@@ -374,14 +374,19 @@ def _check_leaks(study: Study) -> Iterator[Finding]:
             "rate, and bring all clips to one number of channels.",
         )
     if of_sound:
-        yield warning(
-            f"Systems differ in simple audio properties: {'; '.join(of_sound[:MOST_LEAKS])}.",
-            "Name loudness_lufs and the lowest sample_rate_hz in [study], unless you study "
-            "these properties: raters notice them, too.",
-            "study.loudness_lufs",
-            "Choose one loudness and the lowest sampling rate, unless you study these "
-            "properties: raters notice them, too.",
-        )
+        wanted = {
+            "loudness_lufs": study.loudness_lufs,
+            "the lowest sample_rate_hz": study.sample_rate_hz,
+        }
+        missing = [name for name, value in wanted.items() if value is None]
+        what = f"Systems differ in simple audio properties: {'; '.join(of_sound[:MOST_LEAKS])}."
+        notice = "you study these properties: raters notice them, too."
+        if missing:
+            remedy = f"Name {' and '.join(missing)} in [study], unless {notice}"
+            on_page = f"Choose one loudness and the lowest sampling rate, unless {notice}"
+        else:
+            remedy = on_page = f"Make sure that {notice}"
+        yield warning(what, remedy, "study.loudness_lufs", on_page)
 
 
 def study_leaks(study: Study) -> list[Leak]:

@@ -15,6 +15,7 @@ from listening.selectors import (
     method_facts,
     rater_answers,
     rating_rows,
+    ratings_state,
     session_columns,
     session_rows,
 )
@@ -155,6 +156,7 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
         answer_all(session, stop_after=1)
     lifecycle.withdraw(gone)
     lifecycle.reject(judged, "slept")
+    mark = ratings_state(study.key)["mark"]
     Block.objects.filter(session=away).update(state=0, session=None, lease_until=None)
     Session.objects.filter(pk=out.pk).update(status="screened", rejected_because="check x: 0 of 2")
     found = {int(row["session"][1:]): row for row in session_rows(study.key)}
@@ -162,6 +164,7 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     statuses = [found[s.pk]["status"] for s in order]
     assert statuses == ["finished", "screened", "withdrawn", "expired", "rejected"]
     assert list(found) == [s.pk for s in order]
+    assert ratings_state(study.key)["mark"] != mark  # so that stored analyses are out of date
     told = {row["session"]: row["session_status"] for row in rating_rows(study.key)}
     assert told == {f"s{s.pk}": found[s.pk]["status"] for s in (done, away, judged)}
     assert found[out.pk]["rejected_because"] == "check x: 0 of 2"

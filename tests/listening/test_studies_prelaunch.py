@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ from django.contrib.auth.models import User
 
 from listening import audio
 from listening.models import Slot, Study
-from listening.studies import Finding, check_study, create_study, open_study, study_as_file
+from listening.studies import (
+    Finding,
+    check_study,
+    create_study,
+    open_study,
+    prelaunch,
+    study_as_file,
+)
 from listening.studies.design_findings import task_findings
 from listening.studies.sound_findings import MeasuredClip, sound_findings
 from tests.factories import ATT_TRAPS, make_study
@@ -313,3 +321,18 @@ def test_traps_that_raters_know_beforehand() -> None:
     told = " ".join(finding.what for finding in check_study(study))
     assert "show a text" not in told
     assert "a trap too" not in told
+
+
+@pytest.mark.parametrize(
+    ("named", "remedy"),
+    [
+        ({}, "Name loudness_lufs and the lowest sample_rate_hz in [study], unless"),
+        ({"loudness_lufs": -23.0}, "Name the lowest sample_rate_hz in [study], unless"),
+        ({"loudness_lufs": -23.0, "sample_rate_hz": 16_000}, "Make sure that you study these"),
+    ],
+)
+def test_the_remedy_of_systems_that_sound_apart_names_what_is_missing(named, remedy, monkeypatch):
+    told = SimpleNamespace(is_of_sound=True)
+    monkeypatch.setattr(prelaunch, "study_leaks", lambda study: [told])
+    (finding,) = prelaunch._check_leaks(Study(**named))
+    assert finding.remedy.startswith(remedy)

@@ -187,11 +187,11 @@ def _task(report: Report, design: TaskDesign, longest: int, several: bool) -> st
 
 def _against(report: Report, design: TaskDesign) -> str:
     """The condition that all others were compared with, if there is one."""
-    same = ("task", "criterion", "estimand")
+    family = (design["task"], design["criterion"], design["estimand"])
     versus = {
         row.get("versus_condition", "")
         for row in report["estimates"]
-        if design["in_pairs"] and all(row[key] == design[key] for key in same)
+        if design["in_pairs"] and (row["task"], row["criterion"], row["estimand"]) == family
     }
     if len(versus) != 1:
         return ""

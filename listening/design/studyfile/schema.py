@@ -330,7 +330,7 @@ class Ethics(Table):
 
 class Payment(Table):
     by: Annotated[str, one_of("prolific", "us", "nobody")] = declare(
-        RECORD, "Raters are paid", "who pays raters", "prolific"
+        RECORD, "Raters are paid", 'who pays raters: `"prolific"`, `"us"` or `"nobody"`', "prolific"
     )
     per_hour: Annotated[float, AMOUNT, POINT] = declare(RECORD, "Pay per hour", "an amount", None)
     per_session: Annotated[float, AMOUNT, POINT] = declare(
