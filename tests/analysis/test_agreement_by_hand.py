@@ -14,7 +14,6 @@ from analysis.statistics.agreement import (
     kendall_w,
     krippendorff_alpha,
     noise_ceiling,
-    order_effect,
     pace_of_raters,
     rounded_half_up,
     scale_use,
@@ -138,13 +137,6 @@ def test_pace_is_a_geometric_mean_and_speeding_up_a_ratio_of_thirds():
     assert found["a"].quick == 0
     assert found["a"].low_ms < 2000 < found["a"].high_ms
     assert "do not differ in pace" in found["a"].note
-
-
-def test_second_advantage_turns_the_score_towards_the_clip_heard_second():
-    # condition first: score 1 means the first won, so -1; condition second: 2 stays 2
-    found = order_effect([1, 2, 1, 2], [True, False, True, False], ["a", "a", "b", "b"])
-    assert found.value == pytest.approx(0.5)
-    assert "do not differ" in found.note
 
 
 def test_means_by_position_keep_the_order_of_numbers():

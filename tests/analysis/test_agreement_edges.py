@@ -19,7 +19,6 @@ from analysis.statistics.agreement import (
     kendall_w,
     krippendorff_alpha,
     noise_ceiling,
-    order_effect,
     pace_of_raters,
     repeat_pairs,
     scale_use,
@@ -139,8 +138,6 @@ def test_wrong_arguments_are_told_in_words():
         noise_ceiling(["a"], ["r"], [1], statistic="kendall")
     with pytest.raises(AgreementError, match="1 or more"):
         icc_mixed(["a"], ["r"], [1], raters_per_unit=0)
-    with pytest.raises(AgreementError, match="one order"):
-        order_effect([1], [True, False], ["a"])
 
 
 def test_a_constant_side_has_kappa_0_and_two_equal_constants_none():

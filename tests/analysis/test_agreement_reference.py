@@ -16,7 +16,6 @@ from analysis.statistics.agreement import (
     kappa,
     kendall_w,
     krippendorff_alpha,
-    order_effect,
     sos_parameter,
     versus_rest,
 )
@@ -195,14 +194,6 @@ def test_the_sos_parameter_is_rs(name, align):
     assert fit.a.low < fit.a.value < fit.a.high
     top = fit.parabola[50]
     assert top == pytest.approx((3.0, 4 * fit.a.value))
-
-
-@pytest.mark.parametrize("name", ["cmos_s1", "cmos_s2"])
-def test_the_advantage_of_the_second_clip_is_rs(name):
-    lines = pd.read_csv(DATA / f"{name}.csv.gz")
-    mine = order_effect(lines["score"], lines["first"] == "a", lines["rater"])
-    assert mine.value == pytest.approx(expected(name)["order_bias"]["mean_score_raw"], rel=1e-10)
-    assert mine.low < mine.value < mine.high
 
 
 def test_a_panel_as_noisy_as_lfs_benchs_gives_that_papers_five_measures():

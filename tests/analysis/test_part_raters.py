@@ -158,27 +158,6 @@ def test_ratings_that_rise_over_the_session_are_told_per_ten_trials():
 
 
 @pytest.mark.medium
-def test_the_clip_heard_second_has_its_advantage_told():
-    rng = np.random.default_rng(3)
-    rows = []
-    for r in range(10):
-        for i in range(12):
-            second = int(rng.integers(2))
-            y = float(np.clip(np.rint(rng.normal(0, 1) + (0.8 if second else -0.8)), -3, 3))
-            rows.append(
-                BLANK
-                | {"rater": f"r{r}", "session": f"s{r}", "item": f"i{i}", "stimulus": f"A{i}"}
-                | {"condition": "A", "versus_condition": "B", "versus_stimulus": f"B{i}"}
-                | {"method": "cmos", "estimand": "cmos", "score": y, "label": f"{y:g}"}
-                | {"presented_first": "versus" if second else "rated", "counts": True}
-            )
-    (row,) = rows_of_table(part_of("raters", from_rows(rows)), "order")
-    assert row["measure"] == "Advantage of the clip heard second"
-    assert row["value"] == pytest.approx(0.8, abs=0.25)
-    assert row["low"] > 0
-
-
-@pytest.mark.medium
 def test_repeats_are_compared_though_they_enter_no_estimate():
     rows = ratings()
     again = [

@@ -13,7 +13,6 @@ from analysis.citations import citation, cite
 from analysis.formatting import counted, first_of, interval_text, listed, number
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
 from analysis.report.content import Column, Content, Figure, Table, add_family_titles, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
@@ -29,7 +28,6 @@ from analysis.statistics.agreement import (
     carry_over,
     coarse_steps,
     coded,
-    order_effect,
     pace_of_raters,
     rated_units,
     repeat_pairs,
@@ -46,7 +44,6 @@ from analysis.statistics.agreement.kappa import rounded_half_up
 from analysis.statistics.agreement.rating_units import numbers, step_names
 from analysis.statistics.agreement.versus_rest import rest_means
 from analysis.statistics.intervals import holm
-from analysis.statistics.pairs.pair_ratings import HEARD_SECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -311,9 +308,6 @@ def effects_of_order(each: FamilyInput) -> Content:
         sentences += _trend_in_words(title, slope)
         warnings += _strong(title, slope, rated)
         figures = _order_figure(title, rated, level)
-    second = _second(each.family, level)
-    if second is not None:
-        rows.append(_order_row(second, "Advantage of the clip heard second"))
     tables = []
     if rows:
         tables.append(Table("order", "Fatigue and order", EFFECTS, rows, about=title))
@@ -402,20 +396,6 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
         "or more. That "
         "biases no comparison as long as each rater hears the conditions in random order."
     ]
-
-
-def _second(family: Family, level: float) -> Agreement | None:
-    """The advantage of the second clip, where some pair was heard in both orders."""
-    order = family.table["presented_first"].map(HEARD_SECOND)
-    estimand = estimand_of(family.estimand)
-    pair = [family.table[name] for name in ("condition", "versus_condition")]
-    if not estimand.prefers or order.groupby(pair, observed=True).nunique().max() < 2:
-        return None
-    rows = order.notna().to_numpy(dtype=bool)
-    table = family.table[rows]
-    score = estimand.centred(table["score"].to_numpy(dtype=np.float64))
-    first = (order[rows] < 0).to_numpy(dtype=bool)
-    return order_effect(score, first, table["rater"].to_numpy(dtype=object), level=level)
 
 
 def _traps(each: FamilyInput) -> Sequence[Table]:

@@ -21,7 +21,6 @@ from analysis.statistics.agreement.krippendorff import krippendorff_alpha as kri
 from analysis.statistics.agreement.noise_ceiling import noise_ceiling as noise_ceiling
 from analysis.statistics.agreement.order_effects import by_position as by_position
 from analysis.statistics.agreement.order_effects import carry_over as carry_over
-from analysis.statistics.agreement.order_effects import order_effect as order_effect
 from analysis.statistics.agreement.order_effects import trend as trend
 from analysis.statistics.agreement.rater_bias import SubjectModel as SubjectModel
 from analysis.statistics.agreement.rater_bias import subject_model as subject_model

@@ -1,4 +1,4 @@
-"""Fatigue and order effects: by position and block, from the trial before, first or second."""
+"""Fatigue and order effects: by position and block, from the trial before."""
 
 from __future__ import annotations
 
@@ -110,28 +110,6 @@ def carry_over(
     has_before = ~np.isnan(before)
     ratings = everything.subset(has_before)
     return _within("carry_over", ratings, before[has_before], level, "the trial before")
-
-
-def order_effect(score: Scores, first: Names, rater: Names, *, level: float = 0.95) -> Agreement:
-    """The advantage of the clip heard second in comparisons (n,), in score units.
-
-    ``score`` is above 0 when the condition beats the other; ``first`` says true where the
-    condition was heard first. The value is the mean of the score turned towards the clip heard
-    second (ITU-T P.800, Annex E). Clustered over raters; undefined without two raters' ratings.
-    """
-    if not len(score) == len(first) == len(rater):
-        raise AgreementError("give one score, one order and one rater per comparison")
-    y = np.asarray(score, dtype=np.float64)
-    turned = np.where(np.asarray(first, dtype=bool), -y, y)
-    ratings = coded(np.zeros(len(y), dtype=int), rater, turned)
-    name = "second_advantage"
-    if not len(ratings.y):
-        return ratings.undefined(name, level, NOTHING, CLUSTERED)
-    mean = float(ratings.y.mean())
-    sums = np.bincount(ratings.rater, weights=ratings.y - mean)
-    se = float((sums**2).sum()) ** 0.5 / len(ratings.y)
-    bounds, note = _t_bounds(mean, se, len(ratings.raters), level)
-    return ratings.measured(name, mean, bounds, level, CLUSTERED, note)
 
 
 def _as_number(name: str) -> tuple[int, float, str]:
