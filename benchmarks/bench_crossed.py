@@ -149,8 +149,7 @@ def main() -> None:
         for n in options.moments or ():
             path = folder / "simulated.csv"
             simulated(n, raters=n // 100, items=100).to_csv(path, index=False)
-            theirs = None if options.no_lme4 else by_lme4(path, FOUR)
-            if theirs:
+            if theirs := None if options.no_lme4 else by_lme4(path, FOUR):
                 row(f"{n:,}: lme4", theirs)
             row(f"{n:,}: moments", apart(path, FOUR, moments=True), theirs)
         if options.moments:
