@@ -1,6 +1,7 @@
 """Mixed models of large studies with effects of texts, beside lme4: CPU seconds, memory, errors.
 
     python benchmarks/bench_crossed.py [--rounds 1] [--all] [--no-lme4]
+    python benchmarks/bench_crossed.py --moments 10000 100000
 
 InstEval of lme4 (73,421 ratings of 1,128 lecturers by 2,972 students; service is the condition)
 with rater, item, and item by condition; `--all` adds rater by condition. Each fit is a process of
@@ -8,6 +9,8 @@ its own, on one thread; CPU seconds are those of the fit and of the contrast, re
 needs R with lme4 (Debian: r-cran-lme4), which also has the data. Then 200,000 simulated ratings of
 2,000 clips (10 systems, 200 texts, 1,000 raters) with all four effects, by Earnest alone. Goals:
 half of lme4's CPU seconds, standard errors within 1e-4 of lme4's, and 2 GB.
+
+`--moments` fits simulated ratings by moments, as reports of millions do, beside lme4's REML.
 """
 
 from __future__ import annotations
@@ -32,16 +35,18 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402  after the number of threads is set
 import pandas as pd  # noqa: E402
 
+from analysis.statistics.mixed.large_fit import moments_fit  # noqa: E402
 from analysis.statistics.mixed.linear_model import crossed_reml  # noqa: E402
 from analysis.statistics.mixed.model_contrasts import pairs  # noqa: E402
 
 THREE = ("rater", "item", "stimulus")
 FOUR = (*THREE, "rater:condition")
-TERMS = {"rater": "s", "item": "d", "stimulus": "d:service", "rater:condition": "s:service"}
+TERMS = {**{name: name for name in FOUR}, "stimulus": "item:condition"}
 BY_R = """
-suppressMessages(library(lme4)); data(InstEval); began <- proc.time()
-fit <- lmer(y ~ 0 + service + {terms}, InstEval)
-took <- proc.time() - began; v <- as.matrix(vcov(fit)); k <- c(-1, 1)
+suppressMessages(library(lme4)); table <- read.csv("{path}"); began <- proc.time()
+for (name in c("rater", "item", "condition")) table[[name]] <- factor(table[[name]])
+fit <- lmer(score ~ 0 + condition + {terms}, table)
+took <- proc.time() - began; v <- as.matrix(vcov(fit)); k <- c(-1, 1, rep(0, nrow(v) - 2))
 peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
 peak <- as.numeric(sub("[^0-9]*([0-9]+).*", "\\\\1", peak))
 said <- '{{"cpu": %.3f, "gb": %.3f, "difference": %.8f, "se": %.8f, "se_means": [%.8f, %.8f]}}'
@@ -61,10 +66,10 @@ def inst_eval(folder: Path) -> pd.DataFrame:
     return frame.rename(columns=names)[[*names.values()]]
 
 
-def simulated() -> pd.DataFrame:
-    """200,000 ratings of 10 systems, 200 texts and 1,000 raters, whose effects all matter."""
+def simulated(n: int = 200_000, raters: int = 1000, items: int = 200) -> pd.DataFrame:
+    """Ratings of 10 systems by raters and of items whose effects all matter."""
     rng = np.random.default_rng(1)
-    shape, n = (1000, 10, 200), 200_000
+    shape = (raters, 10, items)
     rater, condition, item = (rng.integers(0, size, n) for size in shape)
     score = 3 + 0.1 * condition + rng.normal(0, 0.5, shape[0])[rater]
     score += rng.normal(0, 0.3, shape[2])[item] + rng.normal(0, 0.3, shape[:2])[rater, condition]
@@ -73,7 +78,7 @@ def simulated() -> pd.DataFrame:
     return pd.DataFrame({**columns, "score": np.clip(score.round(), 1, 5)})
 
 
-def fit(frame: pd.DataFrame, effects: tuple[str, ...]) -> dict[str, Any]:
+def fit(frame: pd.DataFrame, effects: tuple[str, ...], moments: bool = False) -> dict[str, Any]:
     """The fit and its contrasts in this process: CPU seconds, GB, the first difference."""
     columns = {"stimulus": ["item", "condition"], "rater:condition": ["rater", "condition"]}
     codes = {
@@ -81,9 +86,12 @@ def fit(frame: pd.DataFrame, effects: tuple[str, ...]) -> dict[str, Any]:
         for name in effects
     }
     condition = frame.groupby("condition").ngroup().to_numpy(np.int64)
-    y, design = frame["score"].to_numpy(np.float64), np.eye(condition.max() + 1)[condition]
+    y, n_conditions = frame["score"].to_numpy(np.float64), int(condition.max()) + 1
     began = time.process_time()
-    found = crossed_reml(y, design, condition, codes)
+    if moments:
+        found = moments_fit(y, condition, condition, codes, n_conditions)
+    else:
+        found = crossed_reml(y, np.eye(n_conditions)[condition], condition, codes)
     told = pairs(found)
     took = time.process_time() - began
     return {
@@ -91,21 +99,21 @@ def fit(frame: pd.DataFrame, effects: tuple[str, ...]) -> dict[str, Any]:
         "gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         "difference": abs(float(told.value[0])),
         "se": float(told.se[0]),
-        "se_means": found.se.tolist(),
+        "se_means": found.se.tolist()[:2],
     }
 
 
-def apart(path: Path, effects: tuple[str, ...]) -> dict[str, Any]:
+def apart(path: Path, effects: tuple[str, ...], moments: bool = False) -> dict[str, Any]:
     """`fit` in a process of its own."""
-    call = [sys.executable, __file__, "--fit", str(path), ",".join(effects)]
+    call = [sys.executable, __file__, "--fit", str(path), ",".join(effects), "moments" * moments]
     done = subprocess.run(call, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
 
-def by_lme4(effects: tuple[str, ...]) -> dict[str, Any]:
+def by_lme4(path: Path, effects: tuple[str, ...]) -> dict[str, Any]:
     """The same by lmer, in a process of its own."""
     terms = " + ".join(f"(1 | {TERMS[name]})" for name in effects)
-    call = ["Rscript", "-e", BY_R.format(terms=terms)]
+    call = ["Rscript", "-e", BY_R.format(path=path, terms=terms)]
     done = subprocess.run(call, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
@@ -126,23 +134,32 @@ def main() -> None:
     asked.add_argument("--rounds", type=int, default=1)
     asked.add_argument("--all", action="store_true")
     asked.add_argument("--no-lme4", action="store_true")
-    asked.add_argument("--fit", nargs=2, help=argparse.SUPPRESS)
+    asked.add_argument("--moments", type=int, nargs="+", metavar="RATINGS")
+    asked.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
     options = asked.parse_args()
     if options.fit:
-        path, effects = options.fit
-        print(json.dumps(fit(pd.read_csv(path), tuple(effects.split(",")))))
+        path, effects, moments = options.fit
+        print(json.dumps(fit(pd.read_csv(path), tuple(effects.split(",")), bool(moments))))
         return
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     print("| fit | CPU s | GB | difference | its SE | SEs off by, at most | lme4's CPU s, times |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        for n in options.moments or ():
+            path = folder / "simulated.csv"
+            simulated(n, raters=n // 100, items=100).to_csv(path, index=False)
+            if theirs := None if options.no_lme4 else by_lme4(path, FOUR):
+                row(f"{n:,}: lme4", theirs)
+            row(f"{n:,}: moments", apart(path, FOUR, moments=True), theirs)
+        if options.moments:
+            return
         if shutil.which("Rscript") and not options.no_lme4:
             path = folder / "ratings.csv"
             inst_eval(folder).to_csv(path, index=False)
             for effects in (THREE, FOUR) if options.all else (THREE,):
                 for _ in range(options.rounds):
-                    ours, theirs = apart(path, effects), by_lme4(effects)
+                    ours, theirs = apart(path, effects), by_lme4(path, effects)
                     row(f"InstEval, {', '.join(effects)}: lme4", theirs)
                     row(f"InstEval, {', '.join(effects)}: Earnest", ours, theirs)
         elif not options.no_lme4:

@@ -58,7 +58,6 @@ GREEDY, BAYES, SORT = "greedy", "bayes", "sort"
 RULES = (RANDOM, SWISS, GREEDY, ADAPTIVE, BAYES, SORT)
 PLAIN, REDUCED = "ML", "bias-reduced"
 UNIFORM = 0.2
-WEAK_PRIOR_SD = 5.0  # where maximum likelihood is infinite
 EACH, AT_ONCE = 15, 4  # answers of a rater, raters at the same time
 ITEMS = 30
 SORT_ERROR = 0.1  # of one comparison of a sort
@@ -308,7 +307,7 @@ def fitted(ratings: PairRatings, bias_reduced: bool) -> AbilityFit:
         try:
             return bradley_terry(ratings, bias_reduced=bias_reduced)
         except Undefined:
-            return bradley_terry(ratings, prior_sd=WEAK_PRIOR_SD)
+            return bradley_terry(ratings, bias_reduced=True)  # the maximum is infinite
 
 
 def measures(fit: AbilityFit, truth: Floats, kind: str) -> tuple[float, float, float, float]:

@@ -17,6 +17,8 @@ from analysis.report.build import report_of
 from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.large_fit import BY_MOMENTS, moments_fit
 from analysis.statistics.mixed.linear_model import crossed_reml, effects_of
+from analysis.statistics.mixed.model_contrasts import means as means_of
+from analysis.statistics.mixed.model_contrasts import pairs
 from benchmarks.bench_million import (
     analysed,
     clustered_rows,
@@ -24,6 +26,7 @@ from benchmarks.bench_million import (
     recovered,
     write_ratings,
 )
+from tests.analysis.simulation import bounds, sizes
 
 HEADER = "rater,item,condition,score,passed,rated_at"
 LINES = [
@@ -142,8 +145,8 @@ def test_parts_of_many_ratings_say_which_raters_they_are_made_of(
     assert not any("drawn at random" in text for text in answer["warnings"])
 
 
-def crossed_ratings(raters: int, items: int, n: int) -> tuple[Any, ...]:
-    rng = np.random.default_rng(1)
+def crossed_ratings(raters: int, items: int, n: int, seed: int = 1) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
     sizes = raters, 3, items
     rater, condition, item = (rng.integers(0, size, n) for size in sizes)
     y = 3 + 0.2 * condition + rng.normal(0, 0.5, raters)[rater] + rng.normal(0, 0.4, items)[item]
@@ -178,6 +181,23 @@ def test_the_model_of_millions_is_near_reml() -> None:
     assert moments.se == pytest.approx(reml.se, rel=0.1)
     for name, sd in reml.sds.items():
         assert moments.sds[name] == pytest.approx(sd, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@sizes(60, 1000)
+def test_intervals_of_the_model_of_millions_cover(runs: int) -> None:
+    means = 3 + 0.2 * np.arange(3)
+    truths = means, means[[0, 0, 1]] - means[[1, 2, 2]]
+    held = []
+    for seed in range(runs):
+        y, condition, effects = crossed_ratings(100, 60, 2000, seed)
+        fit = moments_fit(y, condition, condition, effects, 3)
+        for found, true in zip((means_of(fit), pairs(fit)), truths, strict=True):
+            held.append(np.mean((found.low <= true) & (true <= found.high)))
+    low, high = bounds(0.94, 0.96, of=1000, runs=runs)
+    assert low < np.mean(held[::2]) < high
+    assert low < np.mean(held[1::2]) < high
 
 
 @pytest.mark.soak

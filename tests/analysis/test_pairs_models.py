@@ -189,20 +189,6 @@ def test_equal_answers_are_no_more_certain_than_independent_ones(model):
             assert ours.se >= theirs.se * (1 - 1e-12)
 
 
-def test_a_prior_makes_the_unbeaten_finite_and_says_so():
-    fit = bradley_terry(edge_pairs("bt_unbeaten"), prior_sd=1.0)
-    assert fit.order()[0] == "A"
-    assert "A was never beaten" in fit.note
-    assert "normal prior of SD 1" in fit.note
-    wide = bradley_terry(edge_pairs("bt_unbeaten"), prior_sd=10.0)
-    assert wide.ability[0] > fit.ability[0]
-    assert bradley_terry(met(*SIX_TO_TWO), prior_sd=1e4).ability == pytest.approx(
-        bradley_terry(met(*SIX_TO_TWO)).ability, rel=1e-4
-    )
-    with pytest.raises(Undefined, match="above 0"):
-        bradley_terry(met(*SIX_TO_TWO), prior_sd=0.0)
-
-
 @pytest.mark.parametrize("model", [bradley_terry, davidson, cumulative, least_squares])
 def test_groups_that_never_met_get_no_common_ranking(model):
     ratings = edge_pairs("bt_disconnected")
@@ -238,7 +224,7 @@ def test_a_maximum_at_infinity_is_refused_in_words():
     for link in ("logit", "probit"):
         with pytest.raises(Undefined, match="no finite estimates"):
             cumulative(unbeaten, link)
-        assert cumulative(unbeaten, link, prior_sd=1.0).order() == ["A", "B"]
+        assert cumulative(unbeaten, link, bias_reduced=True).order() == ["A", "B"]
 
 
 def test_an_unbeaten_condition_with_slight_wins_is_finite_when_grades_are_used():
@@ -377,7 +363,7 @@ def test_bias_reduction_of_two_conditions_adds_half_an_answer_to_each_outcome(wi
 def test_the_penalty_of_graded_answers_has_the_slope_of_the_logarithm_of_the_determinant():
     """By central differences, at parameters away from the maximum."""
     ratings = met(("a", "b", 2.0), ("b", "c", 1.0), ("a", "c", 3.0), ("b", "c", -1.0), repeat=3)
-    model = _Cumulative(ratings, LINKS["probit"], True, None, True)
+    model = _Cumulative(ratings, LINKS["probit"], True, True)
     at = model.start() + np.linspace(-0.2, 0.3, model.size)
     step = 1e-6 * np.eye(model.size)
     slopes = [(model.objective(at + one)[0] - model.objective(at - one)[0]) / 2e-6 for one in step]

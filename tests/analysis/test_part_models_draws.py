@@ -168,6 +168,8 @@ def test_texts_of_one_rater_each_are_not_told_from_the_raters():
     assert set(effects.codes) == {"rater", "rater:condition"}
     assert effects.left_out["item"] == "it is the same as rater"
     assert effects.left_out["stimulus"] == "it is the same as rater:condition"
+    once = effects_of(rater[::3], condition[::3], rater[::3], (2 * rater + condition)[::3])
+    assert once.left_out["rater:condition"].startswith("no rater rated a condition twice")
     shared = effects_of(rater, condition, again, 2 * again + condition)
     assert set(shared.codes) == {"rater", "rater:condition", "item", "stimulus"}
 

@@ -75,7 +75,7 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
     left_out = refused_by(_counts(rater, condition))
     every = {**inside, **across}
     for name, codes in every.items():
-        if name != RATER and int(codes.max(initial=0)) + 1 in (1, n):
+        if not (name == RATER or left_out.get(name)) and int(codes.max(initial=0)) + 1 in (1, n):
             left_out[name] = "it never changes" if codes.max(initial=0) == 0 else "it never repeats"
     if ITEM not in left_out and int(crossing(stimulus, item).max()) == int(item.max()):
         left_out[ITEM] = "every item has one stimulus"

@@ -21,7 +21,7 @@ TWO_WAY = "two-way clustered (raters, items), t(min(groups)-1)"
 BY_MODEL = "model-based, ratings as if independent"
 NO_FINITE = (
     "no finite estimates: some answers are told apart perfectly by these conditions or orders; "
-    "reduce the bias (bias_reduced), give a prior (prior_sd), or fewer terms"
+    "reduce the bias (bias_reduced), or fit fewer terms"
 )
 NAIVE_WARNING = "takes ratings as independent: too narrow where raters or items differ"
 _LEAST_INFORMATION = 1e-6  # one rating in doubt gives far more than this

@@ -40,7 +40,7 @@ class Separated(Infinite):
         self.connection = connection
         super().__init__(
             f"{connection.words}: the distance is not estimable (infinite); fit each group "
-            "alone, reduce the bias (bias_reduced), or give a prior (prior_sd)"
+            "alone, or reduce the bias (bias_reduced)"
         )
 
 

@@ -16,8 +16,7 @@ class ConditionalLogit:
     ``x`` (trials, alternatives, p) are features and ``offered`` (trials, alternatives) says which
     alternatives a trial has, by default all. Observation i of n is of trial ``cell`` (n,) and chose
     ``shares[outcome[i]]``, a row of ``shares`` (outcomes, alternatives) that sums to 1: a tie may
-    be half of each. ``penalty`` (p, p) is the information of a normal prior; ``bias_reduced`` adds
-    the penalty of Jeffreys' prior (Firth 1993).
+    be half of each. ``bias_reduced`` adds the penalty of Jeffreys' prior (Firth 1993).
     """
 
     def __init__(
@@ -27,7 +26,6 @@ class ConditionalLogit:
         outcome: Codes,
         shares: Floats,
         offered: NDArray[np.bool_] | None = None,
-        penalty: Floats | None = None,
         bias_reduced: bool = False,
     ) -> None:
         self.x, self.cell, self.outcome, self.shares = x, cell, outcome, shares
@@ -37,7 +35,6 @@ class ConditionalLogit:
         np.add.at(counts, (cell, outcome), 1.0)
         self.chosen: Floats = counts @ shares
         self.total: Floats = self.chosen.sum(axis=1)
-        self.penalty = np.zeros((x.shape[2], x.shape[2])) if penalty is None else penalty
 
     def objective(self, at: Floats) -> tuple[float, Floats, Floats]:
         """The penalised log-likelihood at ``at`` (p,), its gradient (p,) and information (p, p)."""
@@ -46,8 +43,7 @@ class ConditionalLogit:
         centred = self.x - np.einsum("cj,cjp->cp", p, self.x)[:, None, :]
         expected = self.total[:, None] * p
         information = np.einsum("cj,cjp,cjq->pq", expected, centred, centred, optimize=True)
-        value = self.likelihood(at) - 0.5 * float(at @ self.penalty @ at)
-        gradient, information = gradient - self.penalty @ at, information + self.penalty
+        value = self.likelihood(at)
         if self.bias_reduced:
             penalty, inverse = jeffreys_penalty(information)
             value += penalty

@@ -13,7 +13,7 @@ from analysis.arrays import Floats
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import centring, differences
 from analysis.statistics.pairs.pair_ratings import PairRatings
-from analysis.statistics.pairs.win_models import bradley_terry, prior_information
+from analysis.statistics.pairs.win_models import bradley_terry
 
 PRIOR_SD = 3.0  # logits: only so that the variance of a pair never compared is finite
 
@@ -53,8 +53,8 @@ def pair_information(
     a, b = np.triu_indices(k, 1)
     rows = differences(a, b, k)
     information = (rows * (counts[a, b] * spread[a, b])[:, None]).T @ rows
-    inverse = linalg.inv(information + prior_information(k, k - 1, PRIOR_SD))
     centre = centring(k)
+    inverse = linalg.inv(information + centre.T @ centre / PRIOR_SD**2)
     covariance = centre @ inverse @ centre.T
     own = np.diag(covariance)
     variance = own[:, None] + own[None, :] - 2 * covariance

@@ -14,7 +14,6 @@ from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import (
     AbilityFit,
-    centring,
     differences,
     jeffreys_penalty,
     maximise,
@@ -33,7 +32,6 @@ def bradley_terry(
     ratings: PairRatings,
     ties: str = "half",
     order: bool = False,
-    prior_sd: float | None = None,
     bias_reduced: bool = False,
 ) -> AbilityFit:
     """Bradley and Terry (1952): P(a beats b) = 1 / (1 + exp(θ_b - θ_a)), abilities in log odds.
@@ -41,10 +39,9 @@ def bradley_terry(
     ``ties`` count half a win to each ("half") or are dropped ("drop"); Davidson's model keeps them
     as what they are. ``order`` adds ``second_advantage`` to the ability of the clip heard second
     (Davidson and Beaver 1977). Covariates of the ratings are terms under their names, in log odds
-    per unit of the difference a - b (Springall 1973). ``prior_sd`` is the SD of a normal prior on
-    abilities (the mode is given). ``bias_reduced`` takes the bias of first order out (Firth 1993,
-    by the penalty of Jeffreys' prior): estimates are finite whoever won. Raises Disconnected,
-    Separated (Ford 1957), and Undefined where no estimate is finite.
+    per unit of the difference a - b (Springall 1973). ``bias_reduced`` takes the bias of first
+    order out (Firth 1993, by the penalty of Jeffreys' prior): estimates are finite whoever won.
+    Raises Disconnected, Separated (Ford 1957), and Undefined where no estimate is finite.
     """
     use = ratings if ties != "drop" else ratings.subset(ratings.y != 0)
     if not len(use.y):
@@ -52,18 +49,17 @@ def bradley_terry(
     graph = require_common_scale(use, ties)
     shares = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     name = "Bradley-Terry, ties as halves" if ties == "half" else "Bradley-Terry, ties dropped"
-    return _fit_choice_model(use, name, shares, order, prior_sd, bias_reduced, graph)
+    return _fit_choice_model(use, name, shares, order, bias_reduced, graph)
 
 
 def davidson(
     ratings: PairRatings,
     order: bool = False,
-    prior_sd: float | None = None,
     bias_reduced: bool = False,
 ) -> AbilityFit:
     """Davidson (1970): odds of a win, a loss and a tie are e^θ_a : e^θ_b : ν √(e^θ_a e^θ_b).
 
-    Term ``log_nu`` is log ν; ``order``, ``prior_sd`` and ``bias_reduced`` as in `bradley_terry`.
+    Term ``log_nu`` is log ν; ``order`` and ``bias_reduced`` as in `bradley_terry`.
     Raises Undefined with ties only (ν is infinite) and, unless ``bias_reduced``, without ties
     (ν is 0: use Bradley-Terry).
     """
@@ -74,7 +70,7 @@ def davidson(
     if tied == len(ratings.y):
         raise Undefined("only ties: all abilities are equal and the chance of a tie is 1")
     name = "Davidson, ties as ties"
-    return _fit_choice_model(ratings, name, np.eye(3), order, prior_sd, bias_reduced, graph)
+    return _fit_choice_model(ratings, name, np.eye(3), order, bias_reduced, graph)
 
 
 def _fit_choice_model(
@@ -82,15 +78,14 @@ def _fit_choice_model(
     model: str,
     shares: Floats,
     order: bool,
-    prior_sd: float | None,
     bias_reduced: bool,
     graph: Connection,
 ) -> AbilityFit:
     """The fit of a choice among a, b, and a tie; ``shares`` (outcomes, alternatives)."""
-    if not graph.estimable and prior_sd is None and not bias_reduced:
+    if not graph.estimable and not bias_reduced:
         raise Separated(graph)
     with_order = order and ratings.orders_known
-    choice, terms = _choice_model(ratings, shares, with_order, prior_sd, bias_reduced)
+    choice, terms = _choice_model(ratings, shares, with_order, bias_reduced)
     at, information, _ = maximise(choice.objective, np.zeros(choice.x.shape[2]))
     return summarise_fit(
         ratings,
@@ -101,7 +96,7 @@ def _fit_choice_model(
         choice.scores(at),
         terms,
         choice.likelihood(at),
-        fit_note(graph, order and not with_order, prior_sd),
+        fit_note(graph, order and not with_order),
     )
 
 
@@ -109,7 +104,6 @@ def _choice_model(
     ratings: PairRatings,
     shares: Floats,
     with_order: bool,
-    prior_sd: float | None,
     bias_reduced: bool,
 ) -> tuple[ConditionalLogit, dict[str, int]]:
     """A choice among a, b, and maybe a tie as a conditional logit, and the places of its terms."""
@@ -135,7 +129,6 @@ def _choice_model(
         cell,
         ratings.outcome,
         shares,
-        penalty=prior_information(k, size, prior_sd),
         bias_reduced=bias_reduced,
     )
     return model, terms
@@ -152,23 +145,9 @@ def distinct_trials(
     return cells, place.reshape(-1).astype(np.int64)
 
 
-def prior_information(k: int, size: int, prior_sd: float | None) -> Floats:
-    """The information (size, size) of a normal prior on k centred abilities; 0 without one."""
-    penalty = np.zeros((size, size))
-    if prior_sd is not None:
-        if not prior_sd > 0:
-            raise Undefined(f"the SD of a prior is above 0, not {prior_sd!r}")
-        centre = centring(k)
-        penalty[: k - 1, : k - 1] = centre.T @ centre / prior_sd**2
-    return penalty
-
-
-def fit_note(graph: Connection, lacks_order: bool, prior_sd: float | None) -> str:
-    """What to beware of in a fit: who was never beaten, no order term, a prior."""
-    notes = [graph.words, NO_ORDER * lacks_order]
-    if prior_sd is not None:
-        notes.append(f"regularised: a normal prior of SD {prior_sd:g} pulls the abilities together")
-    return "; ".join(filter(None, notes))
+def fit_note(graph: Connection, lacks_order: bool) -> str:
+    """What to beware of in a fit: who was never beaten, no order term."""
+    return "; ".join(filter(None, [graph.words, NO_ORDER * lacks_order]))
 
 
 SPACING = "spacing"
@@ -214,7 +193,6 @@ def cumulative(
     ratings: PairRatings,
     link: str = "probit",
     order: bool = True,
-    prior_sd: float | None = None,
     bias_reduced: bool = False,
 ) -> AbilityFit:
     """P(y <= k) = F(c_k - θ_a + θ_b - g x), cut points symmetric around 0, x = 1 if a is second.
@@ -234,7 +212,7 @@ def cumulative(
     if not np.any(ratings.y):
         raise Undefined("only ties: all abilities are equal and the cut points are infinite")
     with_order = order and ratings.orders_known
-    model = _Cumulative(ratings, LINKS[link], with_order, prior_sd, bias_reduced)
+    model = _Cumulative(ratings, LINKS[link], with_order, bias_reduced)
     at, information, _ = maximise(model.objective, model.start())
     return summarise_fit(
         ratings,
@@ -247,7 +225,7 @@ def cumulative(
         model.scores(at),
         model.terms,
         model.likelihood(at),
-        fit_note(graph, order and not with_order, prior_sd),
+        fit_note(graph, order and not with_order),
     )
 
 
@@ -259,7 +237,6 @@ class _Cumulative:
         ratings: PairRatings,
         link: _Link,
         with_order: bool,
-        prior_sd: float | None,
         bias_reduced: bool,
     ) -> None:
         k, self.link, self.y = len(ratings.names), link, ratings.y
@@ -290,7 +267,6 @@ class _Cumulative:
         self.upper, self.lower = bounds[grade_of + 1] - eta, bounds[grade_of] - eta
         self.top, self.bottom = grade_of == n_categories - 1, grade_of == 0
         self.spacings = slice(first, first + n_spacings)
-        self.penalty = prior_information(k, self.size, prior_sd)
 
     def start(self) -> Floats:
         """Abilities 0, cut points where the sizes of the answers put them."""
@@ -308,8 +284,8 @@ class _Cumulative:
         information = (gradient_rows * self.count[:, None]).T @ gradient_rows
         information -= (self.upper * (over * self.count)[:, None]).T @ self.upper
         information += (self.lower * (under * self.count)[:, None]).T @ self.lower
-        value = float(self.count @ np.log(p)) - 0.5 * float(at @ self.penalty @ at)
-        gradient = self.count @ gradient_rows - self.penalty @ at
+        value = float(self.count @ np.log(p))
+        gradient = self.count @ gradient_rows
         if self.bias_reduced:
             expected = self.total * p
             mean = (gradient_rows * expected[:, None]).T @ gradient_rows
@@ -322,7 +298,7 @@ class _Cumulative:
             gradient = gradient + by_upper @ self.upper - by_lower @ self.lower
             gradient = gradient - 0.5 * squares @ gradient_rows
             information = mean  # of the likelihood it may vanish where answers are separated
-        return value, gradient, information + self.penalty
+        return value, gradient, information
 
     def likelihood(self, at: Floats) -> float:
         return float(self.count @ np.log(self._at(at)[2]))
@@ -387,6 +363,6 @@ def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
         np.asarray(x * (error / variance)[:, None], dtype=np.float64),
         {ORDER: k - 1} if with_order else {},
         -n / 2 * (float(np.log(2 * np.pi * variance * df / n)) + 1),
-        fit_note(graph, order and not with_order, None),
+        fit_note(graph, order and not with_order),
         float(df),
     )
