@@ -10,7 +10,6 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment, wrong
 
-WHO_NEEDS_TWO = ("nobody", "superusers", "all")
 SECOND_FACTOR = ("no", "amr", "always")
 PARTS = ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME", "DOMAINS", "SECOND_FACTOR")
 PASSWORD_VALIDATORS: list[dict[str, Any]] = [

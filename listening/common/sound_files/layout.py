@@ -29,7 +29,6 @@ ID3_HEAD = 10
 ID3V1 = 128
 APE_HEAD = 32
 SEARCH = 1 << 16
-DECODER_DELAY = 529  # samples, of every decoder of layer 3
 MOST_JUNK = 1 << 20  # bytes before the first frame: more is no MP3
 STREAMED = 0x7E000000  # programs that write to a pipe put this or more into the header
 STREAMED_64 = 2**60  # and into one of 64 bits
