@@ -12,6 +12,7 @@ from wsgiref.types import StartResponse, WSGIApplication
 
 from django.http import HttpResponse
 
+from config.operations.unavailable import too_large
 from config.thread_queue import Asker, Displaced, Queue
 from listening.common.asgi import Message, Receive, Scope, Send, header_variables
 
@@ -90,7 +91,7 @@ class Bridge:
             length = await read_body(receive, body, self.max_body_bytes)
         except TooLarge:
             body.close()
-            return await send_plain(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return await send_answer(send, too_large(scope["path"]))
         except ClientGone:
             return body.close()
         await self._answer(queue, asker, make_environ(scope, body, length), receive, send)

@@ -39,6 +39,7 @@ BROKEN = (
     "The server failed. Tell your administrator the id in the header X-Request-ID. The log "
     "lists the error under it."
 )
+TOO_LARGE = "The request body is too large. Upload it in pieces."
 log = logging.getLogger(__name__)
 _said: dict[str, float] = {}  # reason -> when it was logged last
 
@@ -120,6 +121,13 @@ def failed(request: HttpRequest) -> HttpResponseBase:
     if without_prefix(request.path).startswith(SCRIPTS):
         return _problem(500, "Server error", BROKEN)
     return server_error(request)
+
+
+def too_large(path: str) -> HttpResponse:
+    """What is sent where a request's body is larger than the server takes."""
+    if without_prefix(path).startswith(SCRIPTS):
+        return _problem(413, "Too large", TOO_LARGE)
+    return HttpResponse(f"{TOO_LARGE}\n", status=413, content_type="text/plain; charset=utf-8")
 
 
 def _problem(status: int, title: str, detail: str) -> HttpResponse:

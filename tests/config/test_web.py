@@ -18,6 +18,7 @@ import httpx
 import pytest
 import websockets
 
+from config.operations.unavailable import TOO_LARGE
 from config.run.supervisor import web_command
 from tests.config.helpers import BASE_DIR, PATIENCE_S, free_port, wait_for
 
@@ -111,7 +112,10 @@ def test_a_large_upload_is_read_whole_without_filling_memory(web: Served):
 @pytest.mark.slow
 def test_an_upload_above_the_limit_is_refused(web: Served):
     response = post(f"{web.url}/echo", content=b"x" * (65 * 1024**2))
-    assert response.status_code == 413
+    assert (response.status_code, response.text) == (413, f"{TOO_LARGE}\n")
+    response = post(f"{web.url}/api/v1/studies", content=b"x" * (65 * 1024**2))
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, response.json()["detail"]) == (413, TOO_LARGE)
 
 
 @pytest.mark.medium
