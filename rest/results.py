@@ -16,6 +16,7 @@ from analysis.name_spans import resolve
 from analysis.statistics.options import options_from
 from analysis.web.combining import check_versions
 from analysis.web.downloads import IN_UTF8, KINDS, file_of
+from analysis.web.first_runs import default_options
 from analysis.web.jobs import asked_run, cancel_run
 from analysis.web.views import LONG, runs_of, shown_run
 from listening.access.rights import ANALYSE, LOOK
@@ -82,7 +83,8 @@ class Runs(ApiView):
     def post(self, request: Request, key: str) -> Response:
         """If the options and ratings have not changed, return the stored analysis."""
         study = self.study(key, ANALYSE)
-        options = options_from(sent(Analyse, request)["options"])
+        wanted = sent(Analyse, request)["options"]
+        options = options_from({**default_options(key).parameters(), **wanted})
         check_versions(key, self.who, options)
         run = asked_run(study.pk, key, options)
         note(study, "analysed", self.by, options=run.asked_for)

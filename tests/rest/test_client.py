@@ -16,7 +16,9 @@ from django.db import close_old_connections, transaction
 
 import earnest
 from analysis.models import AnalysisRun
+from analysis.statistics.options import Options
 from analysis.web import jobs
+from analysis.web.first_runs import default_options
 from earnest import Client, EarnestError, sending
 from earnest.cli import main
 from earnest.sending import Sender
@@ -163,11 +165,14 @@ def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatc
 
 @pytest.mark.medium
 def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
-    make_study(key="voices")
+    make_study(key="voices", traps={"flawed": 1})
     with pytest.raises(EarnestError, match="no option colour"):
         client.analyse("voices", {"colour": "blue"})
     run = client.analyse("voices", {"level": 0.9}, wait_s=0)
     assert (run["state"], run["options"]["level"]) == ("queued", 0.9)
+    usual = default_options("voices").parameters()
+    assert run["options"]["rules"] == usual["rules"] != Options().parameters()["rules"]
+    assert client.analyse("voices", {"rules": []}, wait_s=0)["options"]["rules"] == []
     assert client.results("voices")["report"] is None
     with pytest.raises(EarnestError, match="no finished analysis"):
         client.result_file("voices", "estimates.csv")
