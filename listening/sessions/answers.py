@@ -63,10 +63,12 @@ DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
 InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
 
 
-def training_feedback(
-    rules: TaskRules, trial: LoadedTrial, right: bool, language: str
-) -> dict[str, Any]:
-    """What is said after one answer, in the words that the study has in this language."""
+def training_feedback(trial: LoadedTrial, language: str) -> dict[str, Any] | None:
+    """What is said after a stored answer of training, in the study's words in this language."""
+    if trial.trap != TRAINING:
+        return None
+    rules = task_rules(trial.task_id)
+    right = bool(Trial.objects.values_list("trap_passed", flat=True).get(pk=trial.id))
     task = Task.objects.get(pk=trial.task_id)  # its words may have been corrected
     words, first = task.translations.get(language, {}), rules.criteria[0]
     stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
@@ -157,7 +159,8 @@ def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
     sitting, trial = _sitting_and_trial(read)
     over = trial.left == 1
     if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
-        return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
+        feedback = yield partial(training_feedback, trial, sitting.language)
+        return StoredAnswer(True, trial.left == 0, sitting, feedback)
     rules = task_rules(trial.task_id)
     values = check_answer(sitting, trial, rules, answer)
     ends_block, trains = trial.left_in_block == 1, trial.trap == TRAINING
@@ -167,10 +170,7 @@ def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
         raise Refused(LEASE_LOST)  # its block went to somebody else
     if ends_block:
         yield from _close_block_steps(sitting, trial, rules, already_settled=settles)
-    feedback = None
-    if trains:
-        right = bool(values["trap_passed"])
-        feedback = yield partial(training_feedback, rules, trial, right, sitting.language)
+    feedback = (yield partial(training_feedback, trial, sitting.language)) if trains else None
     if over and not read.lost:  # else the lost blocks are retaken or replaced
         finished = yield from finish_steps(sitting.pk, simulated=trial.simulated)
         sitting.status, sitting.review, _ = finished

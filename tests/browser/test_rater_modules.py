@@ -66,8 +66,14 @@ def test_waits_double_up_to_a_limit(run: Run) -> None:
 
 
 def test_only_what_may_pass_is_tried_again(run: Run) -> None:
-    body = "return [0, 200, 201, 403, 404, 409, 422, 429, 500, 503].filter(m.mayRetry);"
-    assert run("rater/api", body) == [0, 429, 500, 503]
+    """A body that is no JSON comes from a proxy or a portal, whatever its status."""
+    body = """
+        const reply = (text, status) => m.replyFrom(new Response(text, { status }));
+        const retried = (text) => async (status) => (await reply(text, status)).retry;
+        const json = [200, 201, 403, 404, 409, 422, 429, 500, 503].map(retried("{}"));
+        return Promise.all([...json, ...[200, 404, 511].map(retried("<h1>"))]);
+    """
+    assert run("rater/api", body) == [False] * 6 + [True] * 6
 
 
 def test_blank_space_does_not_count_as_a_reason(run: Run) -> None:

@@ -19,15 +19,6 @@ import { backoffMs } from "../shared/backoff.js";
 
 const TIME_LIMIT_MS = 15_000; // then the page says that it waits, and for what
 
-/**
- * Whether the same request may succeed later.
- * @param {number} status
- * @returns {boolean}
- */
-export function mayRetry(status) {
-  return status === 0 || status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
 export class Api {
   /** @param {string} base the address of the session, ending in a slash */
   constructor(base) {
@@ -137,11 +128,8 @@ export class Api {
   }
 }
 
-/**
- * @param {Response} response
- * @returns {Promise<Reply>}
- */
-async function replyFrom(response) {
+/** @param {Response} response */
+export async function replyFrom(response) {
   const text = await response.text();
   let body = null;
   try {
@@ -149,33 +137,24 @@ async function replyFrom(response) {
   } catch {
     // A page of a proxy or a portal in between: the server has not answered yet.
   }
+  const { status } = response;
   const waitS = Number(response.headers.get("Retry-After")) || 0;
-  return { status: response.status, body, retry: body === null || mayRetry(response.status), waitS };
+  const retry = body === null || status >= 500 || [408, 425, 429].includes(status);
+  return { status, body, retry, waitS };
 }
 
-/**
- * @param {Reply} reply
- * @returns {boolean}
- */
+/** @param {Reply} reply */
 function isCsrf(reply) {
   const { error = "" } = refusalOf(reply.body);
   return reply.status === 403 && (error === "csrf" || !error);
 }
 
-/**
- * What the server has against it; empty where it has taken what was sent.
- * @param {Body | null} body
- * @returns {Partial<Refusal>}
- */
+/** Why it was refused; empty where it was not. @param {Body | null} body @returns {Partial<Refusal>} */
 export function refusalOf(body) {
   return body && "error" in body ? body : {};
 }
 
-/**
- * The state of the session in what the server answered, if it is there.
- * @param {Body | null} body
- * @returns {State | null}
- */
+/** @param {Body | null} body @returns {State | null} */
 export function stateIn(body) {
   if (!body) return null;
   return "stage" in body ? body : body.state;

@@ -105,8 +105,8 @@ export class Clip extends EventTarget {
       this.gone = [403, 404, 410].includes(response.status);
       this.never = response.status === 410;
       const type = response.headers.get("Content-Type") ?? "";
-      const page = type.startsWith("text/html"); // of a portal that asks for a login, say
-      if (!response.ok || !response.body || page) throw new Error(`status ${response.status}`);
+      // a page comes from a portal that asks for a login, say
+      if (!response.ok || !response.body || type.startsWith("text/html")) throw new Error("empty");
       this.total = Number(response.headers.get("Content-Length")) || 0;
       if (this.total > STREAM_ABOVE_BYTES) {
         this.stream();

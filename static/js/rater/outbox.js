@@ -31,10 +31,7 @@ export function deviceStore() {
  * @typedef {{at: number, answer: A}} Entry one answer as this browser keeps it
  */
 
-/**
- * @param {string} text
- * @returns {Partial<Entry<Kept>> | null}
- */
+/** @param {string} text @returns {Partial<Entry<Kept>> | null} */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -43,10 +40,7 @@ function parsed(text) {
   }
 }
 
-/**
- * @param {Partial<Entry<Kept>> | null} entry
- * @returns {entry is Entry<Kept>}
- */
+/** @param {Partial<Entry<Kept>> | null} entry @returns {entry is Entry<Kept>} */
 function isWhole(entry) {
   return typeof entry?.answer?.trial === "string";
 }

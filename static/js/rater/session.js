@@ -67,7 +67,6 @@ export class SessionPage {
     this.drafts = new Map();
     /** @type {Practice | null} a practice trial that was answered */
     this.practice = null;
-    this.refusal = "";
     /** @type {Shown | null} */
     this.shown = null;
     this.shownKey = "";
@@ -171,24 +170,18 @@ export class SessionPage {
    */
   refused(answer, { body }) {
     const { error, message = "" } = refusalOf(body);
+    const said = message || say("answer_refused");
     /** @type {TrialDraft} */
     const draft = this.drafts.get(answer.trial) ?? { answers: {}, ...answer, players: [] };
+    draft.complaint = said;
     if (["not_heard", "not_fetched"].includes(error ?? "")) draft.players = [];
     const trial = this.state.trials.find((each) => each.id === answer.trial);
     if (error === "not_fetched") this.clips.renew(trial?.clips ?? []);
     this.keepDraft();
     this.drafts.set(answer.trial, draft);
     this.accept(stateIn(body));
-    const said = message || say("answer_refused");
-    if (this.current?.id !== answer.trial) return tell("warn", said);
-    this.refusal = said;
-    if (this.shown) this.complain(this.shown);
-  }
-
-  /** Says why the server refused the answer of the trial that comes back, once its screen is there. @param {Shown} shown */
-  complain(shown) {
-    if (this.refusal) shown.complain?.(this.refusal);
-    this.refusal = "";
+    if (this.current?.id === answer.trial) this.shown?.complain?.(said);
+    else tell("warn", said);
   }
 
   /** Shows what state and outbox ask for, unless it is on the screen already. */
@@ -296,7 +289,6 @@ export class SessionPage {
   place(shown, focus) {
     this.shown = shown;
     this.stage.replaceChildren(shown.root);
-    this.complain(shown);
     if (!focus) return;
     window.scrollTo(0, 0);
     const target = shown.focus ?? this.stage.querySelector("h1");

@@ -41,7 +41,7 @@ export class TrialScreen extends EventTarget {
     this.root = root;
     this.part = part;
     this.facts = new Facts(draft?.facts);
-    this.complaint = "";
+    this.complaint = draft?.complaint ?? "";
     for (const name of /** @type {const} */ (["caption", "text", "instructions", "criteria"])) {
       part(name).lang = language;
     }

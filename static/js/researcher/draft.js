@@ -1,6 +1,6 @@
 // A draft: fields are saved as one types; who is late, logged out or offline is told, and loses nothing.
 
-import { csrfToken, keepFormsFresh } from "../shared/csrf.js";
+import { csrfField, csrfToken } from "../shared/csrf.js";
 import { byId } from "../shared/dom.js";
 import { ask, Refused } from "./asking.js";
 import { collide, undecided } from "./collisions.js";
@@ -15,7 +15,11 @@ const LOOK_MS = 15_000;
 /** Fields on which the conditions of questions depend. */
 const DECIDING = /^questionnaires\.\d+\.(when|questions\.\d+\.(options|other|prefer_not|low|high|key|question))$/;
 const page = byId("draft");
-keepFormsFresh();
+/* Every form gets the token of now, just before it is sent. */
+document.addEventListener("submit", (event) => {
+  const field = csrfField(/** @type {HTMLFormElement} */ (event.target));
+  if (field) field.value = csrfToken();
+});
 /** @type {Map<string, string | boolean>} */
 const pending = new Map();
 /** @type {Set<string>} fields that are to be written over what somebody else wrote */

@@ -10,14 +10,10 @@ export function csrfToken(page = document) {
   const names = ["__Host-csrftoken", "__Secure-csrftoken", "csrftoken"];
   const cookie = names.map((name) => cookies.get(name)).find((value) => value);
   if (cookie) return decodeURIComponent(cookie);
-  const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
-  return field instanceof HTMLInputElement ? field.value : "";
+  return csrfField(page)?.value ?? "";
 }
 
-/** Gives every form of the page the token of now, just before it is sent. */
-export function keepFormsFresh() {
-  document.addEventListener("submit", (event) => {
-    const field = /** @type {HTMLFormElement} */ (event.target).querySelector('input[name="csrfmiddlewaretoken"]');
-    if (field instanceof HTMLInputElement) field.value = csrfToken();
-  });
+/** @param {ParentNode} form a form or a page */
+export function csrfField(form) {
+  return /** @type {HTMLInputElement | null} */ (form.querySelector('input[name="csrfmiddlewaretoken"]'));
 }

@@ -288,6 +288,7 @@
  * @property {Reason | null} [justification]
  * @property {SoundDraft[] | DeckDraft} players
  * @property {FactsDraft} [facts]
+ * @property {string} [complaint] why the server refused the answer
  *
  * @typedef {{trial: string, answers: string[]}} CheckDraft
  * @typedef {{trial: string, answers: Given}} QuestionnaireDraft
