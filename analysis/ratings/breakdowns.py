@@ -165,6 +165,9 @@ def _cell(
     roles: Mapping[str, str],
 ) -> Cell:
     condition, names = coded_column(table[compare].take(rows))
+    rater, item = family.rater, family.item
+    if len(rows) < len(table):
+        rater, item = rater[rows], item[rows]
     return Cell(
         group={**family.group, **group},
         names=names,
@@ -172,8 +175,8 @@ def _cell(
         scoreless=bool(table["score"].isna().to_numpy()[rows].all()),
         labels=table["label"].take(rows).tolist(),
         condition=condition,
-        rater=family.rater[rows],
-        item=family.item[rows],
+        rater=rater,
+        item=item,
         roles=roles,
         ends=family.ends,
     )

@@ -36,9 +36,11 @@ def main() -> int:
     try:
         from django.core.exceptions import ImproperlyConfigured
     except ModuleNotFoundError:
+        from listening.common.command_name import START, command
+
         sys.exit(
-            f"Django is not installed for {sys.executable}. Type .venv/bin/python manage.py … in "
-            "the folder of Earnest; “make run” creates .venv."
+            f"Django is not installed for {sys.executable}. Type .venv/bin/{command('…')} in the "
+            f"folder of Earnest; “{START}” creates .venv."
         )
 
     from config.environment import full_disk

@@ -104,20 +104,29 @@ def cells_inside(side: Side, condition: Codes) -> Cells:
 
 def crossing(first: Codes, second: Codes) -> Codes:
     """Codes (n,) from 0 without gaps of the combinations of two codes (n,)."""
-    parent = np.zeros(int(first.max(initial=-1)) + 1, dtype=np.int64)
-    parent[first] = second
-    if (parent[first] == second).all():  # the first tells the second, and nothing is sorted
+    if _parents(first, second) is not None:  # the first tells the second, and nothing is sorted
         return distinct_codes(first)[1]
     return distinct_codes(first * (int(second.max(initial=0)) + 1) + second)[1]
 
 
 def nested_in(fine: Codes, coarse: Codes, wrong: str = "the finer effect is not nested") -> Codes:
     """The coarse level (n,) of each level of ``fine`` (N,); ValueError where it has several."""
-    parent = np.zeros(int(fine.max(initial=-1)) + 1, dtype=np.int64)
-    parent[fine] = coarse
-    if (parent[fine] != coarse).any():
+    parents = _parents(fine, coarse)
+    if parents is None:
         raise ValueError(wrong)
-    return parent
+    return parents
+
+
+def are_one(first: Codes, second: Codes) -> bool:
+    """Whether two effects (n,), codes from 0 without gaps, have the same levels."""
+    return int(first.max()) == int(second.max()) and _parents(first, second) is not None
+
+
+def _parents(fine: Codes, coarse: Codes) -> Codes | None:
+    """The coarse level of each fine one (N,); None where one has several."""
+    parents = np.zeros(int(fine.max(initial=-1)) + 1, dtype=np.int64)
+    parents[fine] = coarse
+    return parents if (parents[fine] == coarse).all() else None
 
 
 @dataclass(frozen=True)

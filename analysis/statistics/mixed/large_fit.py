@@ -56,12 +56,13 @@ def moments_fit(
     origin = np.bincount(cell, weights=y, minlength=n_cells) / count
     centred = y - origin[cell]
     error = variances.pop("residual")
-    system = _System(cell, centred, n_cells, effects, variances, error)
-    solved = system.solved()
     fixed = np.zeros((n_cells + 1, n_cells + 1))
     fixed[np.arange(n_cells), np.arange(n_cells)] = count
     fixed[:n_cells, -1] = fixed[-1, :n_cells] = np.bincount(cell, centred, minlength=n_cells)
     fixed[-1, -1] = centred @ centred
+    system = _System(cell, centred, n_cells, effects, variances, error)
+    del centred
+    solved = system.solved()
     whole = (fixed - sum(right.T @ u for right, u in solved)) / error
     information = (whole[:n_cells, :n_cells] + whole[:n_cells, :n_cells].T) / 2
     covariance = floats(np.linalg.inv(information))
@@ -144,9 +145,10 @@ class _SideBlock:
             return own
         weight = np.bincount(parent, self.sizes * self.shrink) / self.ratios.cell
         sums = _sums(parent, own, self.cells.n_parents) / self.ratios.cell
-        pulled = (sums / (weight + 1.0 / share)[:, None])[parent]
-        pulled *= (self.shrink / self.ratios.cell)[:, None]
-        own += pulled
+        pulled = sums / (weight + 1.0 / share)[:, None]
+        back = self.shrink / self.ratios.cell
+        for column in range(own.shape[1]):  # a million cells: no second array of all columns
+            own[:, column] += back * pulled[parent, column]
         return own
 
     def parents_of(self, u: Floats) -> Floats:
@@ -183,7 +185,7 @@ class _System:
             codes.append(code)
         shape = (self._blocks[0].cells.n, self._blocks[1].cells.n)
         rows, columns = (code.astype(np.int32) for code in codes)
-        ones = np.ones(len(rows), dtype=np.float32)
+        ones = np.ones(len(rows))
         self._met: Any = sparse.csr_array((ones, (rows, columns)), shape=shape)
         self._variances, self._n_cells = variances, n_cells
 

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from analysis.ratings.large_tables import LARGE
-from analysis.statistics.mixed.crossed import Crossed, Side, crossing, least
+from analysis.statistics.mixed.crossed import Crossed, Side, are_one, crossing, least
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.reml import REST, RemlFit, reml
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Nested, Sums, sums
@@ -81,7 +81,7 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
         left_out[ITEM] = "every item has one stimulus"
     for text, of_rater in product((ITEM, STIMULUS), (RATER, RATER_CONDITION)):
         known = {name: codes for name, codes in every.items() if not left_out.get(name)}
-        if {text, of_rater} <= set(known) and _are_one(known[text], known[of_rater]):
+        if {text, of_rater} <= set(known) and are_one(known[text], known[of_rater]):
             left_out[text] = f"it is the same as {of_rater}"
     left_out = {name: why for name, why in left_out.items() if why}
     return Effects(
@@ -89,11 +89,6 @@ def effects_of(rater: Codes, condition: Codes, item: Codes, stimulus: Codes) -> 
         {name: codes for name, codes in across.items() if name not in left_out},
         left_out,
     )
-
-
-def _are_one(a: Codes, b: Codes) -> bool:
-    """Whether two effects have the same levels."""
-    return int(a.max()) == int(b.max()) == int(crossing(a, b).max())
 
 
 def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effects:
