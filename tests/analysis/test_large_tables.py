@@ -205,7 +205,7 @@ def test_ten_million_ratings_are_reported_in_five_gigabytes(tmp_path: Path) -> N
     path = tmp_path / "ratings.parquet"
     write_ratings(path, 10_000_000)
     made = analysed(path, tmp_path / "out", ["--part", "models"])
-    assert made["gb"] < 5
+    assert made["gb"] < 4
     assert not [part["key"] for part in made["report"]["parts"] if part["problem"]]
     for rows, names in (
         (clustered_rows(made["report"]), ("value", "low", "high")),
