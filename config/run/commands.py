@@ -36,10 +36,10 @@ def main() -> int:
     try:
         from django.core.exceptions import ImproperlyConfigured
     except ModuleNotFoundError:
-        from listening.common.command_name import START, command
+        from listening.common.command_name import PROGRAM, START
 
         sys.exit(
-            f"Django is not installed for {sys.executable}. Type .venv/bin/{command('…')} in the "
+            f"Django is not installed for {sys.executable}. Type .venv/bin/{PROGRAM} … in the "
             f"folder of Earnest; “{START}” creates .venv."
         )
 
