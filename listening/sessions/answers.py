@@ -63,10 +63,8 @@ DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
 InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
 
 
-def training_feedback(trial: LoadedTrial, language: str) -> dict[str, Any] | None:
+def training_feedback(trial: LoadedTrial, language: str) -> dict[str, Any]:
     """What is said after a stored answer of training, in the study's words in this language."""
-    if trial.trap != TRAINING:
-        return None
     rules = task_rules(trial.task_id)
     right = bool(Trial.objects.values_list("trap_passed", flat=True).get(pk=trial.id))
     task = Task.objects.get(pk=trial.task_id)  # its words may have been corrected
@@ -157,20 +155,21 @@ def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
     the trial the current one, and the answer complete, on the scale and heard out.
     """
     sitting, trial = _sitting_and_trial(read)
-    over = trial.left == 1
+    over, trains = trial.left == 1, trial.trap == TRAINING
+    tell = partial(training_feedback, trial, sitting.language)
     if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
-        feedback = yield partial(training_feedback, trial, sitting.language)
+        feedback = (yield tell) if trains else None
         return StoredAnswer(True, trial.left == 0, sitting, feedback)
     rules = task_rules(trial.task_id)
     values = check_answer(sitting, trial, rules, answer)
-    ends_block, trains = trial.left_in_block == 1, trial.trap == TRAINING
+    ends_block = trial.left_in_block == 1
     settles = ends_block and not rules.judges_blocks
     goes_on = over or trains or (ends_block and (rules.judges_blocks or rules.asks_between))
     if not (yield Write(values, settles, goes_on)):
         raise Refused(LEASE_LOST)  # its block went to somebody else
     if ends_block:
         yield from _close_block_steps(sitting, trial, rules, already_settled=settles)
-    feedback = (yield partial(training_feedback, trial, sitting.language)) if trains else None
+    feedback = (yield tell) if trains else None
     if over and not read.lost:  # else the lost blocks are retaken or replaced
         finished = yield from finish_steps(sitting.pk, simulated=trial.simulated)
         sitting.status, sitting.review, _ = finished

@@ -59,9 +59,9 @@ def rated_units(family: Family) -> Rated:
     unit, baseline = stimulus, ""
     if compared:
         baseline = _common_condition(condition, other)
-        by_name = versus < stimulus
-        turned = np.where(condition == other, by_name, condition == baseline)
-        turned = turned if baseline else by_name
+        turned = versus < stimulus
+        if baseline:
+            turned = np.where(condition == other, turned, condition == baseline)
         unit = np.where(turned, _join_names(versus, stimulus), _join_names(stimulus, versus))
         condition = np.where(turned, _join_names(other, condition), _join_names(condition, other))
         score = np.where(turned, estimand.mirrored(score), score)
@@ -82,7 +82,8 @@ def rated_units(family: Family) -> Rated:
 
 def _common_condition(condition: Words, other: Words) -> str:
     """The condition in every pair, empty without one; of two, that which is more often second."""
-    common = set.intersection(*map(set, zip(condition, other, strict=True)))
+    pairs = set(zip(condition, other, strict=True))  # few, of however many ratings
+    common = set.intersection(*map(set, pairs))
     second = Counter(other)
     return max(sorted(common), key=lambda name: second[name], default="")
 
