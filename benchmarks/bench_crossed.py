@@ -1,7 +1,8 @@
 """Mixed models of large studies with effects of texts, beside lme4: CPU seconds, memory, errors.
 
     python benchmarks/bench_crossed.py [--rounds 1] [--all] [--no-lme4]
-    python benchmarks/bench_crossed.py --moments 10000 100000
+    python benchmarks/bench_crossed.py --moments 10000 100000 [--gpboost PYTHON]
+    python benchmarks/bench_crossed.py --movies
 
 InstEval of lme4 (73,421 ratings of 1,128 lecturers by 2,972 students; service is the condition)
 with rater, item, and item by condition; `--all` adds rater by condition. Each fit is a process of
@@ -10,7 +11,13 @@ needs R with lme4 (Debian: r-cran-lme4), which also has the data. Then 200,000 s
 2,000 clips (10 systems, 200 texts, 1,000 raters) with all four effects, by Earnest alone. Goals:
 half of lme4's CPU seconds, standard errors within 1e-4 of lme4's, and 2 GB.
 
-`--moments` fits simulated ratings by moments, as reports of millions do, beside lme4's REML.
+`--moments` fits simulated ratings by moments, as reports of millions do, beside lme4's REML and
+GPBoost's maximum likelihood; PYTHON is one that has the package gpboost.
+
+`--movies` fits, by moments, as many ratings of as many movies by as many users as the largest fits
+that MixedModels.jl has published (Embrace Uncertainty, "A large-scale observational study":
+rating ~ 1 + (1 | userId) + (1 | movieId) of MovieLens), some heard and some rating far more often
+than others. The ratings themselves are simulated: MovieLens may not be passed on.
 """
 
 from __future__ import annotations
@@ -55,6 +62,24 @@ cat(sprintf(said,
   sqrt(drop(k %*% v %*% k)), sqrt(v[1, 1]), sqrt(v[2, 2])))
 """
 
+BY_GPBOOST = """
+import json, resource, sys, time
+import gpboost, numpy as np, pandas as pd
+table = pd.read_csv(sys.argv[1])
+groups = [table.groupby(names.split(":")).ngroup() for names in sys.argv[2].split(",")]
+condition = table.groupby("condition").ngroup().to_numpy()
+fixed = np.eye(condition.max() + 1)[condition]
+fixed[:, 0] = 1  # so that the second coefficient is the first difference
+began = time.process_time()
+model = gpboost.GPModel(group_data=np.column_stack(groups), num_parallel_threads=1)
+model.fit(y=table["score"].to_numpy(float), X=fixed)
+found = np.asarray(model.get_coef(std_err=True))
+took = time.process_time() - began
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+print(json.dumps({"cpu": took, "gb": peak, "difference": abs(found[0, 1]), "se": found[1, 1]}))
+"""
+MOVIES = ((27_394_411, 266_974, 13_360), (27_716_748, 266_980, 53_883))  # ratings, users, movies
+
 
 def inst_eval(folder: Path) -> pd.DataFrame:
     """The ratings of InstEval: rater, item, condition, score."""
@@ -78,6 +103,23 @@ def simulated(n: int = 200_000, raters: int = 1000, items: int = 200) -> pd.Data
     return pd.DataFrame({**columns, "score": np.clip(score.round(), 1, 5)})
 
 
+def movies(n: int, users: int, films: int) -> pd.DataFrame:
+    """Ratings by users of movies, none twice; how many each gives or gets is log-normal."""
+    rng = np.random.default_rng(1)
+
+    def drawn(size: int) -> np.ndarray:
+        weights = rng.lognormal(0, 1, size)
+        return rng.choice(size, 2 * n, p=weights / weights.sum())
+
+    both = rng.permutation(np.unique(drawn(users) * films + drawn(films)))[:n]
+    assert len(both) == n
+    rater, item = np.divmod(both, films)
+    score = 3.5 + rng.normal(0, 0.4, users)[rater] + rng.normal(0, 0.5, films)[item]
+    score += rng.normal(0, 0.85, n)
+    score = np.clip((2 * score).round() / 2, 0.5, 5)
+    return pd.DataFrame({"rater": rater, "item": item, "condition": 0, "score": score})
+
+
 def fit(frame: pd.DataFrame, effects: tuple[str, ...], moments: bool = False) -> dict[str, Any]:
     """The fit and its contrasts in this process: CPU seconds, GB, the first difference."""
     columns = {"stimulus": ["item", "condition"], "rater:condition": ["rater", "condition"]}
@@ -92,13 +134,16 @@ def fit(frame: pd.DataFrame, effects: tuple[str, ...], moments: bool = False) ->
         found = moments_fit(y, condition, condition, codes, n_conditions)
     else:
         found = crossed_reml(y, np.eye(n_conditions)[condition], condition, codes)
-    told = pairs(found)
+    differences = pairs(found) if n_conditions > 1 else None
     took = time.process_time() - began
+    value, se = (
+        (found.estimate, found.se) if differences is None else (differences.value, differences.se)
+    )
     return {
         "cpu": took,
         "gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
-        "difference": abs(float(told.value[0])),
-        "se": float(told.se[0]),
+        "difference": abs(float(value[0])),
+        "se": float(se[0]),
         "se_means": found.se.tolist()[:2],
     }
 
@@ -118,6 +163,14 @@ def by_lme4(path: Path, effects: tuple[str, ...]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def by_gpboost(python: str, path: Path, effects: tuple[str, ...]) -> dict[str, Any]:
+    """The same by GPBoost, in a process of the Python that has it."""
+    terms = ",".join(TERMS[name] for name in effects)
+    call = [python, "-c", BY_GPBOOST, str(path), terms]
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    return {"se_means": [], **json.loads(done.stdout.splitlines()[-1])}
+
+
 def row(name: str, found: dict[str, Any], rival: dict[str, Any] | None = None) -> None:
     """One line of the table; ``rival`` is lme4's fit of the same."""
     cells = [name, f"{found['cpu']:.1f}", f"{found['gb']:.2f}"]
@@ -135,11 +188,14 @@ def main() -> None:
     asked.add_argument("--all", action="store_true")
     asked.add_argument("--no-lme4", action="store_true")
     asked.add_argument("--moments", type=int, nargs="+", metavar="RATINGS")
+    asked.add_argument("--gpboost", metavar="PYTHON")
+    asked.add_argument("--movies", action="store_true")
     asked.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
     options = asked.parse_args()
     if options.fit:
         path, effects, moments = options.fit
-        print(json.dumps(fit(pd.read_csv(path), tuple(effects.split(",")), bool(moments))))
+        frame = pd.read_parquet(path) if path.endswith(".parquet") else pd.read_csv(path)
+        print(json.dumps(fit(frame, tuple(effects.split(",")), bool(moments))))
         return
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     print("| fit | CPU s | GB | difference | its SE | SEs off by, at most | lme4's CPU s, times |")
@@ -151,8 +207,15 @@ def main() -> None:
             simulated(n, raters=n // 100, items=100).to_csv(path, index=False)
             if theirs := None if options.no_lme4 else by_lme4(path, FOUR):
                 row(f"{n:,}: lme4", theirs)
+            if options.gpboost:
+                row(f"{n:,}: GPBoost", by_gpboost(options.gpboost, path, FOUR))
             row(f"{n:,}: moments", apart(path, FOUR, moments=True), theirs)
-        if options.moments:
+        for n, users, films in MOVIES if options.movies else ():
+            path = folder / "movies.parquet"
+            movies(n, users, films).to_parquet(path)
+            name = f"{n:,} of {films:,} by {users:,}: moments; the mean"
+            row(name, apart(path, ("rater", "stimulus"), moments=True))
+        if options.moments or options.movies:
             return
         if shutil.which("Rscript") and not options.no_lme4:
             path = folder / "ratings.csv"

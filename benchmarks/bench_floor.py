@@ -11,7 +11,8 @@ that floor. Operations of CTranslate2 and ONNX Runtime are not counted.
 
 The second table has whole presets beside the same networks called one clip at a time: every metric
 decodes every clip, a clip is a batch of its own, no metric uses what another found, and networks
-run as they are published.
+run as they are published. Its last columns are Earnest with `precision: bf16` for each metric that
+allows it, as `--precision bf16` asks for; the others stay in float32.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def main() -> None:
         print("| --- | --- | --- | --- | --- | --- |")
         for key in filter(None, given.metrics.split(",")):
             print(table_row(key, models, clips, seconds, given.repeats), flush=True)
-        print("\n| preset | one clip at a time, CPU s per s | Earnest | times |")
-        print("| --- | --- | --- | --- |")
+        print("\n| preset | one clip at a time, CPU s per s | Earnest | times | bf16 | times |")
+        print("| --- | --- | --- | --- | --- | --- |")
         for name in filter(None, given.presets.split(",")):
             print(preset_row(name, models, clips, seconds, given.repeats), flush=True)
 
@@ -95,23 +96,32 @@ def preset_row(
     name: str, models: Models, clips: Sequence[Clip], seconds: float, repeats: int
 ) -> str:
     """A preset in one pass, and its networks called one clip at a time, in turns."""
-    from metrics.scoring import presets, runner
+    from metrics.scoring import presets
 
     keys = [choice.metric for choice in presets.preset(name).metrics if choice.metric not in LEFT]
     metrics = [made(key, models) for key in keys]
+    in_bf16 = [made(key, models, "bf16") for key in keys]
     with plain_networks():
         alone = [one_at_a_time(key, models) for key in keys if key != "cer"]  # wer heard it
     for run in alone:
         run(clips[0])  # loads, warms up
-    runner.forget_models()
-    score(metrics, clips[:1])
     rounds = []
     for _ in range(repeats):
         with plain_networks():
             apart = cpu_s_of(lambda: [run(clip) for run in alone for clip in clips])
-        rounds.append((apart, cpu_s_of(lambda: score(metrics, clips))))
-    apart, together = (min(each) / seconds for each in zip(*rounds, strict=True))
-    return f"| `{name}` | {apart:.3f} | {together:.3f} | {apart / together:.1f} |"
+        rounds.append((apart, *(warm_cpu_s(each, clips) for each in (metrics, in_bf16))))
+    apart, *together = (min(each) / seconds for each in zip(*rounds, strict=True))
+    cells = [f"{cost:.3f} | {apart / cost:.1f}" for cost in together]
+    return f"| `{name}` | {apart:.3f} | {' | '.join(cells)} |"
+
+
+def warm_cpu_s(metrics: Sequence[Metric], clips: Sequence[Clip]) -> float:
+    """CPU seconds of a pass over all clips, after one that loads."""
+    from metrics.scoring import runner
+
+    runner.forget_models()
+    score(metrics, clips[:1])
+    return cpu_s_of(lambda: score(metrics, clips))
 
 
 @contextlib.contextmanager
@@ -246,18 +256,22 @@ def table_row(key: str, models: Models, clips: Sequence[Clip], seconds: float, r
     return f"| `{key}` | {numbers} | {cpu_s / seconds:.4f} | {ratio} |"
 
 
-def made(key: str, models: Models) -> Metric:
+def made(key: str, models: Models, precision: str = "float32") -> Metric:
+    """A metric, in that precision where it allows it."""
     from metrics.core import weights
-    from metrics.core.metric import make_metric
+    from metrics.core.metric import Metric, make_metric
 
     weights.configure(models.place, offline=True)
-    if key in ("wer", "cer"):
-        return make_metric(key, {"model": tiny_whisper()})
-    if key == "squim_pesq 0":
-        return make_metric("squim_pesq", models.choice("squim_pesq").parameters)
-    choice = models.choice(key)
-    parameters = choice.parameters if key != "squim_pesq" else {}
-    return make_metric(choice.key, parameters)
+    name = key.partition(" ")[0]
+    if name in ("wer", "cer"):
+        parameters: dict[str, Any] = {"model": tiny_whisper()}
+    elif key == "squim_pesq":
+        parameters = {}
+    else:
+        parameters = dict(models.choice(name if name == "squim_pesq" else key).parameters)
+    if precision != "float32" and getattr(Metric.registry[name].precisions, precision) is not None:
+        parameters["precision"] = precision
+    return make_metric(name, parameters)
 
 
 def score(metrics: Sequence[Metric], clips: Sequence[Clip]) -> None:

@@ -266,12 +266,16 @@ def _units(means: Clustered) -> Floats:
 
 
 def _moments(gram: Floats, loads: Floats, between: np.ndarray) -> tuple[float, float]:
-    """A component shared by the conditions, and one of each condition, not below 0."""
+    """A component shared by the conditions, and one of each condition, not below 0.
+
+    Where nobody rates a condition twice, what is a condition's own is part of the independent rest.
+    """
     inside, across = float(np.trace(loads)), float(loads[between].sum())
-    whole = float(np.trace(gram)) / inside if inside > _NONE else 0.0
-    main = float(gram[between].sum()) / across if across > _LEAST_MET else 0.0
-    main, whole = max(min(main, whole), 0.0), max(whole, 0.0)
-    return main, whole - main
+    main = max(float(gram[between].sum()) / across, 0.0) if across > _LEAST_MET else 0.0
+    if inside <= _LEAST_MET:
+        return main, 0.0
+    whole = max(float(np.trace(gram)) / inside, 0.0)
+    return min(main, whole), max(whole - main, 0.0)
 
 
 def _levels(cells: int, levels: int, loads: Floats) -> float:

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from analysis.statistics.clustered_variance import Components
 from analysis.statistics.intervals import clustered
-from analysis.statistics.mixed.crossed import Cells, Ratios, Side, cells_of, ratios_of
+from analysis.statistics.mixed.crossed import Cells, Ratios, Side, cells_of, crossing, ratios_of
 from analysis.statistics.mixed.linear_model import (
     ITEM,
     ORDER,
@@ -48,7 +48,7 @@ def moments_fit(
     ``cell`` (n,) is that of each rating, ``condition`` (n,) the one that effects are nested in.
     `RemlFit.log_likelihood` is NaN. Raises NotEstimable without an effect of a text or a rater.
     """
-    if RATER not in effects or ITEM not in effects:
+    if RATER not in effects or not {ITEM, STIMULUS} & set(effects):
         raise NotEstimable("raters or items do not repeat", "report the clustered intervals")
     variances, spreads = _components(y, condition, effects)
     n = len(y)
@@ -97,10 +97,12 @@ def _components(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The variance of each effect and of the residual, and the sampling variances of the former.
 
-    An effect that is not there is part of the next finer one, and at last of the residual.
+    An effect that is not there is part of the residual, unless it cannot be told from a coarser or
+    a finer one: raters of one condition each, and items of one stimulus each.
     """
     n_conditions = int(condition.max(initial=-1)) + 1
-    means = clustered(y, condition, effects[RATER], effects[ITEM], n_conditions)
+    text = effects[ITEM if ITEM in effects else STIMULUS]
+    means = clustered(y, condition, effects[RATER], text, n_conditions)
     found = Components.from_means(means)
     variances = {
         RATER: found.rater,
@@ -111,14 +113,22 @@ def _components(
     error = found.rest + found.pair
     if not error > 0:
         raise NotEstimable("no residual variation is left", "report the means without a model")
-    for name in (RATER_CONDITION, STIMULUS):
-        if name not in effects:
-            error += variances.pop(name)
+    if ITEM not in effects:
+        variances[STIMULUS] += variances.pop(ITEM)
+    if RATER_CONDITION not in effects and not _are_crossed(effects[RATER], condition):
+        variances[RATER] += variances.pop(RATER_CONDITION)
+    for name in set(variances) - set(effects):
+        error += variances.pop(name)
     n, spreads = len(y), {}
     for name in variances:
         levels = int(effects[name].max()) + 1
         spreads[name] = 2.0 * (variances[name] + error * levels / n) ** 2 / max(levels - 1, 1)
     return {**variances, "residual": error}, spreads
+
+
+def _are_crossed(rater: Codes, condition: Codes) -> bool:
+    """Whether any rater rated two conditions."""
+    return int(crossing(rater, condition).max()) > int(rater.max())
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def affordable(effects: Effects, condition: Codes, most: float = QUICK) -> Effec
     ``most`` is what `work` may be. Without them intervals are too narrow. Of more than `LARGE`
     ratings all stay, to be fitted by moments.
     """
-    if len(condition) > LARGE and {RATER, ITEM} <= set(effects.codes):
+    if len(condition) > LARGE and RATER in effects.codes and effects.of_texts:
         return replace(effects, by_moments=True)
     why = "this design is too large" + " for a quick fit" * (most <= QUICK)
     for dropped in ((), (STIMULUS,), (STIMULUS, ITEM)):
