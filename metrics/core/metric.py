@@ -9,19 +9,17 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from listening.common.plugins import left_out
 from listening.common.registry import Registry
 from listening.common.speaker_turns import Turn as Turn
 from metrics.core import precision, wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.metric_description import description_problems
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
-
-if TYPE_CHECKING:
-    import torch
 
 REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
 RECORDINGS = ("reference_path", "reference_audio_path")  # fields
@@ -435,8 +433,6 @@ def unfit(value: Any, usual: Any) -> str:
 
 def as_floating(wave: torch.Tensor) -> torch.Tensor:
     """The wave in floating point; a signed integer wave is divided by its full scale."""
-    import torch
-
     if wave.is_floating_point():
         return wave
     return wave.to(torch.float64) / -float(torch.iinfo(wave.dtype).min)
@@ -444,8 +440,6 @@ def as_floating(wave: torch.Tensor) -> torch.Tensor:
 
 def unusable(wave: torch.Tensor) -> Score | None:
     """The score of a wave that no metric can use; None when the wave is fine."""
-    import torch
-
     if wave.ndim != 1:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, Parameters
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
-
-if TYPE_CHECKING:
-    import torch
 
 AT_ONCE = 64  # windows stacked at once
 
@@ -140,8 +138,6 @@ class Voices:
         self, waves: Sequence[torch.Tensor], starts: Sequence[list[int]]
     ) -> list[NDArray[np.float64]]:
         """The vectors of each wave's windows, computed side by side."""
-        import torch
-
         cut = [
             wave[start : start + self.size]
             for wave, own in zip(waves, starts, strict=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     Input,
     Metric,
@@ -20,9 +20,6 @@ from metrics.core.metric import (
 )
 from metrics.networks.predictors.chunks import unfit
 from metrics.signal.world import FRAME_S, f0_of
-
-if TYPE_CHECKING:
-    import torch
 
 SHORTEST_S = 0.2
 LEAST_FRAMES = 20  # 0.1 s of voice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     Input,
     Metric,
@@ -18,9 +18,6 @@ from metrics.core.metric import (
 )
 from metrics.networks.predictors.chunks import unfit
 from metrics.signal import periodicity
-
-if TYPE_CHECKING:
-    import torch
 
 SHORTEST_S = 0.2
 LEAST = 20  # periods

@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -30,9 +31,6 @@ from metrics.core.weights import Unavailable
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.layers import batch_norm
 from metrics.signal.mel import mel_filters
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = PublishedModel(
     "nisqa/nisqa.tar",
@@ -142,8 +140,6 @@ class NisqaNetwork:
     """A checkpoint on a device; `predict` takes waves at `rate_hz`."""
 
     def __init__(self, path: Path, rate_hz: int, device: str) -> None:
-        import torch
-
         try:
             stored = torch.load(path, map_location=device, weights_only=True)
             self.args, self.state = stored["args"], stored["model_state_dict"]
@@ -165,8 +161,6 @@ class NisqaNetwork:
 
         Windows of all waves share the convolutions; what joins a wave's windows takes its own.
         """
-        import torch
-
         with spectra():
             windows = [self.windows(self.decibels(self.resample(wave[None])))[0] for wave in waves]
         frames = torch.split(self.framewise(torch.cat(windows)), [len(own) for own in windows])
@@ -174,8 +168,6 @@ class NisqaNetwork:
 
     def join_windows(self, frames: torch.Tensor) -> torch.Tensor:
         """The values, (waves, 1 or 5), of what is known of equally many windows of each wave."""
-        import torch
-
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
             frames = self.attend(frames)
@@ -188,7 +180,6 @@ class NisqaNetwork:
     def resample(self, waves: torch.Tensor) -> torch.Tensor:
         """The waves at the rate that the network was trained at."""
         import soxr
-        import torch
 
         if self.rate_hz == self.input_rate_hz:
             return waves
@@ -197,8 +188,6 @@ class NisqaNetwork:
 
     def decibels(self, waves: torch.Tensor) -> torch.Tensor:
         """Mel spectra of magnitudes in dB, (waves, bands, frames), 80 dB below the peak at most."""
-        import torch
-
         size = self.args["ms_n_fft"]
         spectrum = torch.stft(
             waves, size, self.hop, self.window, self.hann, pad_mode="reflect", return_complex=True
@@ -213,8 +202,6 @@ class NisqaNetwork:
 
     def framewise(self, windows: torch.Tensor) -> torch.Tensor:
         """What the convolutions make of windows, (windows, bands, frames): (windows, features)."""
-        from torch.nn import functional
-
         adapts = self.args.get("cnn_model", "adapt") == "adapt"
         pools = {1: "cnn_pool_1", 2: "cnn_pool_2", 4: "cnn_pool_3"}  # after these layers
         x = windows[:, None]
@@ -235,8 +222,6 @@ class NisqaNetwork:
 
     def run_lstm(self, frames: torch.Tensor) -> torch.Tensor:
         """What a recurrent network makes of the windows of a wave, (waves, windows, size)."""
-        import torch
-
         start = "time_dependency.model.lstm."
         own = {k.removeprefix(start): v for k, v in self.state.items() if k.startswith(start)}
         layers = sum(k.startswith("weight_ih_l") and "reverse" not in k for k in own)
@@ -265,8 +250,6 @@ class NisqaNetwork:
 
     def pooled(self, frames: torch.Tensor, name: str) -> torch.Tensor:
         """One value per wave, (waves, 1): a mean over windows, their largest, or their last."""
-        import torch
-
         kind = self.args.get("pool", "att")
         if kind == "att":
             return self._weigh(frames, name)
@@ -289,8 +272,6 @@ class NisqaNetwork:
         return self._linear((weights * frames).sum(dim=1), f"{name}.linear3")
 
     def _attention(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         both = functional.linear(
             x, self.state[f"{name}.in_proj_weight"], self.state[f"{name}.in_proj_bias"]
         )
@@ -304,13 +285,9 @@ class NisqaNetwork:
         return self._linear(heard, f"{name}.out_proj")
 
     def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         return functional.linear(x, self.state[f"{name}.weight"], self.state[f"{name}.bias"])
 
     def _normal(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         scale, shift = self.state[f"{name}.weight"], self.state[f"{name}.bias"]
         return functional.layer_norm(x, x.shape[-1:], scale, shift, EPS)
 

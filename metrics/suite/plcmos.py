@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -24,9 +24,6 @@ from metrics.core.precision import Precisions
 from metrics.networks.predictors import onnx
 from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
-
-if TYPE_CHECKING:
-    import torch
 
 WINDOW, HOP = 512, 256  # samples
 RATER_DIMENSIONS = 64

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from metrics.core import wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
 from metrics.core.precision import Precisions
 from metrics.signal import speech, srmr
 from metrics.suite.srmr import SrmrParameters
-
-if TYPE_CHECKING:
-    import torch
 
 AT_ONCE = 64  # windows; blocks inside `modulation` keep the memory small
 
@@ -97,8 +95,6 @@ class ReverbConsistency(Metric):
 
     def window_values(self, cut: list[torch.Tensor]) -> Iterator[float | None]:
         """SRMR of each window, in order."""
-        import torch
-
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -23,7 +24,6 @@ from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
 
 if TYPE_CHECKING:
-    import torch
     from numpy.typing import NDArray
 
 SHORTEST_S = 0.5

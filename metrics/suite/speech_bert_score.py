@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -27,9 +27,6 @@ from metrics.networks.predictors.pretrained import (
     load_pretrained,
     pretrained_model,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = pretrained_model("microsoft/wavlm-large", UNISPEECH_LICENCE, size=1_300_000_000)
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
@@ -124,8 +121,6 @@ class SpeechBertScore(PairedMetric):
 
     def frames(self, waves: Sequence[Wave]) -> list[torch.Tensor]:
         """Unit vectors of each wave's frames of 20 ms, (frames, dimensions), float64."""
-        import torch
-
         by_place: dict[int, torch.Tensor] = {}
         sizes = [len(wave) for wave in waves]
         most = round(AT_ONCE_S * self.sample_rate_hz)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core import decoding, input_warnings
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -128,8 +129,6 @@ class TimbreSimilarity(Metric):
         return self._references[name]
 
     def _embed_reference(self, material: Material) -> NDArray[np.float64] | Score:
-        import torch
-
         if material.reference_sha256:
             decoding.check_unchanged(material.reference_path, material.reference_sha256)
         decoded = decoding.decode(material.reference_path, (self.sample_rate_hz,))

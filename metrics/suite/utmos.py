@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import predictor_type
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,4 @@ class Utmos(Metric):
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""
-        import torch
-
         return self.predictor.predict(torch.stack(list(batch)))[:, None]

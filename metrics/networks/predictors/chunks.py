@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, Parameters, Score, buckets, undefined
 from metrics.core.silence import silence
 from metrics.networks.predictors.predictor import exact_inference
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,6 @@ def cut_out(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> list[torch
 
 def stack_pieces(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
     """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
-    import torch
-
     return torch.stack(cut_out(waves, batch))
 
 
