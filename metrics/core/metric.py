@@ -241,6 +241,7 @@ class Metric:
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     published_model: ClassVar[PublishedModel | None] = None  # whose files `load` reads
     parameters_type: ClassVar[type[Parameters]] = Parameters
+    lacking: ClassVar[Mapping[str, str]] = {}  # output -> why it may have no value by itself
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     registry: ClassVar[Registry[Metric]] = Registry(
         "metric", "metrics.suite", group="earnest.metrics"
@@ -387,7 +388,8 @@ class Metric:
         named = {self.key: dataclasses.replace(score, also={})}
         for output in self.more_outputs:
             value = score.also.get(output.key)
-            reason = score.reason or f"{self.key} gave no {output.key}"
+            usual = f"{self.key} gave no {output.key}"
+            reason = score.reason or self.lacking.get(output.key, usual)
             named[output.key] = (
                 Score(None, reason, failed=score.failed, warnings=score.warnings)
                 if value is None

@@ -91,12 +91,7 @@ class DnsmosPro(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        mean, variance = (float(value) for value in average.values)
-        return Score(mean, details=average.details, also={"dnsmos_pro_variance": variance})
+        return [chunks.to_score(each, "dnsmos_pro_variance") for each in averages]
 
     def predict(self, equal: Sequence[torch.Tensor]) -> torch.Tensor:
         """Mean and variance, (waves, 2), of equally long waves, (samples,) each."""

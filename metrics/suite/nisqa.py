@@ -106,13 +106,8 @@ class Nisqa(Metric):
             self.sample_rate_hz,
             SIMILAR[kind(self.device)],
         )
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        first, *others = (float(value) for value in average.values)
-        also = {f"nisqa_{name}": value for name, value in zip(ORDER, others, strict=False)}
-        return Score(first, also=also, details=average.details)
+        also = [output.key for output in self.more_outputs]
+        return [chunks.to_score(each, *also) for each in averages]
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score by output; a checkpoint of one value has no dimensions."""

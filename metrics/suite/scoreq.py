@@ -77,7 +77,7 @@ class Scoreq(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
         averages = chunks.average_chunks(waves, self.parameters, 60.0, self.predict)
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The network's scores, (waves, 1), of equally long waves."""

@@ -75,7 +75,7 @@ class SquimMos(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """MOS of waves, (waves, 1)."""

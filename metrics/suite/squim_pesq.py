@@ -108,20 +108,13 @@ class SquimPesq(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self.score_chunks(each) for each in averages]
+        return [chunks.to_score(each, "squim_stoi", "squim_si_sdr") for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
         with lean_attention():
             stoi, pesq, si_sdr = self.model(torch.stack(list(batch)))
         return torch.stack([pesq, stoi, si_sdr], dim=1)
-
-    def score_chunks(self, average: chunks.ChunkAverage) -> Score:
-        """The score of a clip whose chunks have values."""
-        assert average.values is not None
-        pesq, stoi, si_sdr = (float(value) for value in average.values)
-        also = {"squim_stoi": stoi, "squim_si_sdr": si_sdr}
-        return Score(pesq, also=also, details=average.details)
 
 
 def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:

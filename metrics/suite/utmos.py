@@ -69,7 +69,7 @@ class Utmos(Metric):
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
         most_s = self.predictor.at_once_s[kind(self.device)]
         averages = chunks.average_chunks(waves, self.parameters, most_s, self.predict)
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""

@@ -13,13 +13,6 @@ from listening.recruitment.play_money.state import ApiError, Json, State, moment
 ROUTES = Routes()
 
 
-@ROUTES.add("GET", "/info/")
-def info(request: Request) -> Json:
-    data = request.state.data
-    entries = {"workspaces": list(data["workspaces"]), "projects": list(data["projects"])}
-    return {**request.state.links, **entries, "tokens": list(data["tokens"])}
-
-
 @ROUTES.add("GET", "/state/")
 def everything(request: Request) -> Json:
     """All that is known, but for the key; with each study's and submission's present form."""
@@ -107,24 +100,6 @@ def _moment(body: Json, name: str) -> float | None:
     return None if body.get(name) is None else moment(body[name])
 
 
-@ROUTES.add("POST", "/messages/")
-def write(request: Request) -> Json:
-    """A participant writes to the researcher: `participant`, `body`, `study`, `category`."""
-    body = request.body
-    who = request.state.get("participants", str(body.get("participant")))["id"]
-    text, category = str(body.get("body")), str(body.get("category") or "")
-    people.to_researcher(request.state, who, text, body.get("study"), category)
-    return {}
-
-
-@ROUTES.add("POST", "/studies/{id}/high-return-rate/")
-def high_return_rate(request: Request, name: str) -> Json:
-    study = request.state.get("studies", name)
-    event = "study.has_high_return_rate"
-    hooks.emit(request.state, study["workspace"], event, study["id"], metadata={})
-    return {}
-
-
 # --- The clock, settings and faults --------------------------------------------------------------
 
 
@@ -176,14 +151,7 @@ def change_settings(request: Request) -> Json:
     if unknown := set(body) - set(state.data["settings"]):
         raise ApiError(400, f"There are no settings {', '.join(sorted(unknown))}.")
     state.data["settings"].update(body)
-    return settings(request)  # type: ignore[no-any-return]
-
-
-@ROUTES.add("GET", "/settings/")
-def settings(request: Request) -> Json:
-    data = request.state.data
-    features = {w["id"]: w["features"] for w in data["workspaces"].values()}
-    return {**data["settings"], "features": features, "tokens": data["tokens"]}
+    return {}
 
 
 @ROUTES.add("POST", "/workspaces/")

@@ -22,16 +22,10 @@ NAMES = {
     "unknown_status": "statuses that nobody has heard of",
     "floats": "whole numbers come as 30.0",
     "rates_bare": "the recommended rewards are one object instead of a list",
-    "message_fields": "messages have sender and datetime_created",
     "hook_twice": "an event is sent twice",
     "hook_out_of_order": "an event is overtaken by those of the next `seconds` (2)",
-    "hook_late": "an event comes `seconds` (2) later",
-    "hook_lost": "an event never comes",
-    "hook_retried": "an answered event is sent once more, later, with the same X-Event-ID",
     "hook_bad_signature": "an event is signed with another secret",
     "hook_underscores": "statuses in events have underscores",
-    "token_expired": "the token of a secure link has run out",
-    "token_bad_signature": "the token of a secure link is signed with another key",
 }
 
 

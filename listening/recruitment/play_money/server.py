@@ -180,9 +180,9 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def __init__(self, state: State, host: str, port: int) -> None:
-        handlers = {"activate": studies.activate, "publish": studies.publish_scheduled}
-        handlers |= {"approve": submissions.approve_many, "pay_batch": money.pay_batch}
-        state.handlers.update(handlers)
+        state.handlers["activate"] = studies.activate
+        state.handlers["approve"] = submissions.approve_many
+        state.handlers["pay_batch"] = money.pay_batch
         self.state, self.over = state, threading.Event()
         super().__init__((host, port), type("Bound", (Handler,), {"state": state}))
         threading.Thread(target=self._tick, daemon=True).start()

@@ -146,11 +146,12 @@ def average_chunks(
     ]
 
 
-def first_value(each: ChunkAverage) -> Score:
-    """The score of a network with one value, its chunks told in the details."""
+def to_score(each: ChunkAverage, *also: str) -> Score:
+    """A network's first value as a score, the others under the keys of further outputs."""
     if each.values is None:
         return each.undefined or Score(None, "silent")
-    return Score(float(each.values[0]), details=each.details)
+    first, *others = map(float, each.values)
+    return Score(first, details=each.details, also=dict(zip(also, others, strict=False)))
 
 
 def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_HZ) -> bool:
