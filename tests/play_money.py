@@ -36,7 +36,7 @@ class Double:
         command = [
             sys.executable,
             "-m",
-            "listening.recruitment.play_money",
+            "tests.prolific_double",
             "--port",
             "0",
             *options,

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 from listening.common.plugins import left_out
 from listening.common.registry import Registry
 from listening.common.speaker_turns import Turn as Turn
-from metrics.core import precision, wave_memory
+from metrics.core import precision, published_models, wave_memory
 from metrics.core.lazy_torch import torch
-from metrics.core.metric_description import description_problems
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
@@ -273,7 +272,7 @@ class Metric:
     @classmethod
     def contract_problems(cls) -> list[str]:
         """What it says wrongly of itself, in words; empty when all is well."""
-        return description_problems(cls, [each.name for each in dataclasses.fields(Material)])
+        return description_problems(cls)
 
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
@@ -415,6 +414,37 @@ class Metric:
         """
         plain: dict[str, Any] = json.loads(canonical_json(dataclasses.asdict(self.parameters)))
         return plain | self.arithmetic.plain()
+
+
+def description_problems(cls: type[Metric]) -> list[str]:
+    """What a metric says wrongly of itself, in words; empty when all is well."""
+    wrong = []
+    for name, least in (("version", 1), ("description", 20), ("source", 10)):
+        if not isinstance(text := getattr(cls, name), str) or len(text) < least:
+            wrong.append(f"{name} must be a text of {least} characters or more, is {text!r}")
+    if not isinstance(cls.sample_rate_hz, int) or cls.sample_rate_hz <= 0:
+        wrong.append(f"sample_rate_hz must be a whole number above 0, is {cls.sample_rate_hz!r}")
+    if cls.higher_is_better not in (True, False, None):
+        wrong.append("higher_is_better must be True, False or None")
+    columns = {each.name for each in dataclasses.fields(Material)} - {"attributes"}
+    if unknown := [n for n in cls.needs if n not in columns and not n.startswith("attributes.")]:
+        wrong.append(
+            f"needs {', '.join(unknown)}: use {', '.join(sorted(columns))} or attributes.NAME"
+        )
+    return wrong + _parameter_problems(cls)
+
+
+def _parameter_problems(cls: type[Metric]) -> list[str]:
+    """Whether defaults serve for every parameter, and come back from JSON as they were."""
+    if not dataclasses.is_dataclass(cls.parameters_type):
+        return ["parameters_type must be a frozen dataclass"]
+    try:
+        metric = cls()
+        again = cls(**json.loads(json.dumps(metric.parameters_dict())))
+    except Exception as error:
+        return [f"cannot be made with its default parameters ({type(error).__name__}: {error})"]
+    wrong = [] if again.parameters == metric.parameters else ["parameters differ after JSON"]
+    return wrong + [each for model in metric.models() for each in published_models.problems(model)]
 
 
 def unfit(value: Any, usual: Any) -> str:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
+from listening.recruitment.play_money import hooks, money, people, studies, submissions
 from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, State, number
 
@@ -77,14 +77,11 @@ def authorise(request: Request) -> None:
     request.workspaces = everything if access["workspaces"] is None else access["workspaces"]
 
 
-def error_body(error: ApiError, shape: str = "") -> Json:
-    """Wrapped, unless a fault wants it bare or as a message."""
+def error_body(error: ApiError) -> Json:
     inner: Json = {"status": error.status, "error_code": 140000 + error.status}
     inner |= {"title": error.title, "detail": error.detail}
-    if shape == "message":
-        return {"message": error.title, "detail": error.detail}
     inner |= {"additional_information": None, "traceback": None, "interactive": False}
-    return inner if shape == "bare" else {"error": inner}
+    return {"error": inner}
 
 
 def listed(request: Request, entries: list[Json]) -> Json:
@@ -139,8 +136,6 @@ def recommendations(request: Request) -> Any:
     newest: Json = {"currency": currency} | {name: request.state.setting(name) for name in names}
     if request.query.get("screener_ids"):
         newest["recommended_reward_per_hour"] += request.state.setting("more_with_filters")
-    if faults.hit(request.state, "rates_bare", "GET", request.path):
-        return newest
     older = {"currency": currency} | dict.fromkeys(names, 1)
     return [newest, older]
 

@@ -1,4 +1,4 @@
-"""Hooks: subscriptions, events, and their delivery with signature, retries and faults."""
+"""Hooks: subscriptions, events, and their delivery with signature and retries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from listening.recruitment.play_money import faults
 from listening.recruitment.play_money.state import ApiError, Json, State
 
 EVENT_TYPES = {
@@ -83,8 +82,6 @@ def emit(state: State, workspace: str, event_type: str, resource: str, **more: A
         if not subscription["is_enabled"]:
             continue
         payload = {"resource_id": resource, "event_type": event_type, **more}
-        if "status" in payload and faults.hit(state, "hook_underscores"):
-            payload["status"] = payload["status"].replace(" ", "_").replace("-", "_")
         event = state.add(
             "events",
             subscription=subscription["id"],
@@ -96,12 +93,7 @@ def emit(state: State, workspace: str, event_type: str, resource: str, **more: A
             updated=state.now(),
             tries=0,
         )
-        delay_s = 0.0
-        if fault := faults.hit(state, "hook_out_of_order"):  # later ones overtake it
-            delay_s = float(fault.get("seconds") or 2)
-        state.later("deliver", delay_s, event=event["id"], attempt=0)
-        if faults.hit(state, "hook_twice"):
-            state.later("deliver", delay_s, event=event["id"], attempt=0)
+        state.later("deliver", 0.0, event=event["id"], attempt=0)
 
 
 def deliver_due(state: State, *, all_now: bool = False, retries: bool = False) -> int:
@@ -129,10 +121,9 @@ def _request(state: State, args: Json) -> urllib.request.Request | None:
         return None
     owned = state.all("secrets", workspace_id=subscription["workspace_id"])
     body, timestamp = json.dumps(event["payload"]).encode(), str(int(time.time()))
-    key = "another secret" if faults.hit(state, "hook_bad_signature") else owned[-1]["value"]
     headers = {
         "Content-Type": "application/json",
-        "X-Prolific-Request-Signature": sign(key, timestamp, body),
+        "X-Prolific-Request-Signature": sign(owned[-1]["value"], timestamp, body),
         "X-Prolific-Request-Timestamp": timestamp,
         "X-Event-ID": event["id"],
         "X-Timestamp": str(int(time.time())),

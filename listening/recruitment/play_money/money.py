@@ -70,18 +70,10 @@ def require(state: State, workspace: str, needed: Decimal) -> None:
 
 
 def balance(state: State, workspace: str) -> Json:
-    def parts(amount: Decimal) -> Json:
-        rewards = amount / with_extras(state, Decimal(1))
-        fees, vat = extras(state, rewards)
-        return {"rewards": number(rewards), "fees": number(fees), "vat": number(vat)}
-
-    has, free = total(state, workspace), available(state, workspace)
     return {
         "currency_code": state.setting("currency"),
-        "total_balance": number(has),
-        "balance_breakdown": parts(has),
-        "available_balance": number(free),
-        "available_balance_breakdown": parts(free),
+        "total_balance": number(total(state, workspace)),
+        "available_balance": number(available(state, workspace)),
     }
 
 

@@ -130,7 +130,7 @@ class State:
 
 
 def _fresh(balance: float, settings: Json) -> Json:
-    data: Json = {"offset_s": 0.0, "settings": {**SETTINGS, **settings}, "jobs": [], "faults": []}
+    data: Json = {"offset_s": 0.0, "settings": {**SETTINGS, **settings}, "jobs": []}
     data |= {"ledger": [], "messages": [], "bulk_seen": {}, "key": None, "researcher": "e" * 24}
     data |= {kind: {} for kind in KINDS}
     workspace, project = secrets.token_hex(12), secrets.token_hex(12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from decimal import Decimal
 from typing import Any, TypeGuard
 
 from listening.recruitment.play_money import hooks, money, people
@@ -263,10 +262,7 @@ def longest_minutes(study: Json) -> int | float:
 
 def short(state: State, study: Json) -> Json:
     """As it stands in lists."""
-    fields, submissions = study["fields"], state.all("submissions", study_id=study["id"])
-    freed = ("RESERVED", "TIMED-OUT", "RETURNED", "SCREENED OUT")
-    places = int(fields["total_available_places"])
-    cost = money.with_extras(state, Decimal(str(fields["reward"])) * places)
+    fields = study["fields"]
     return {
         "id": study["id"],
         "name": fields["name"],
@@ -275,35 +271,17 @@ def short(state: State, study: Json) -> Json:
         "project": study["project"],
         "date_created": stamp(study["created"]),
         "published_at": stamp(study["published"]),
-        "total_available_places": places,
-        "places_taken": sum(each["status"] not in freed for each in submissions),
-        "number_of_submissions": sum(each["status"] != "RESERVED" for each in submissions),
+        "total_available_places": int(fields["total_available_places"]),
         "reward": fields["reward"],
-        "total_cost": 0 if study["is_test"] else number(cost),
         "currency_code": state.setting("currency"),
-        "study_type": fields.get("study_type", "SINGLE"),
     }
 
 
 def study_json(state: State, study: Json) -> Json:
-    fields = study["fields"]
-    per_hour = number(fields["reward"] * 60 / fields["estimated_completion_time"])
     usual: Json = {"device_compatibility": [], "peripheral_requirements": [], "filters": []}
-    usual |= {"study_labels": [], "content_warnings": [], "metadata": None}
-    usual |= {"naivety_distribution_rate": None, "is_external_study_url_secure": False}
-    config = {"max_submissions_per_participant": 1, "max_concurrent_submissions": -1}
-    return {
-        **usual,
-        **fields,
-        **short(state, study),
-        "submissions_config": config | (fields.get("submissions_config") or {}),
-        "maximum_allowed_time": longest_minutes(study),
-        "is_ready_to_publish": study["status"] == "UNPUBLISHED",
-        "researcher": {"id": state.data["researcher"], "name": "Researcher", "country": "GB"},
-        "estimated_reward_per_hour": per_hour,
-        "average_reward_per_hour": per_hour,
-        "is_underpaying": per_hour < state.setting("min_reward_per_hour"),
-    }
+    usual |= {"metadata": None, "is_external_study_url_secure": False}
+    longest = {"maximum_allowed_time": longest_minutes(study)}
+    return {**usual, **study["fields"], **short(state, study), **longest}
 
 
 # --- Changes -------------------------------------------------------------------------------------

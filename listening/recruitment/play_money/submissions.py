@@ -238,6 +238,13 @@ def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
 # --- By the clock, and as the API shows it -------------------------------------------------------
 
 
+def pass_time(state: State) -> int:
+    """Do what is due by the clock; how much that was."""
+    done = state.work_off() + let_time_pass(state)
+    state.is_dirty |= done > 0
+    return done
+
+
 def let_time_pass(state: State) -> int:
     """Reservations lapse, time runs out, and what nobody reviews is approved."""
     now, changed = state.now(), 0
@@ -283,8 +290,6 @@ def detail(submission: Json) -> Json:
 
 def entry(state: State, submission: Json) -> Json:
     """As it stands in lists, where participant and code have other names."""
-    taken = (submission["completed_at"] or 0) - submission["started_at"]
-    study = state.get("studies", submission["study_id"])
     paid = {"bonus_payments": list(submission["bonus_payments"])}
     return {
         "id": submission["id"],
@@ -293,13 +298,6 @@ def entry(state: State, submission: Json) -> Json:
         "started_at": stamp(submission["started_at"]),
         "completed_at": stamp(submission["completed_at"]),
         "study_code": submission["code"],
-        "time_taken": round(taken, 3) if submission["completed_at"] else None,
-        "reward": study["fields"]["reward"] * 100,  # in hundredths of a minor unit, as was seen
-        "is_complete": submission["completed_at"] is not None,
-        "has_siblings": False,
-        "strata": {},
-        "ip": "",
-        "star_awarded": False,
         **(paid if state.setting("lists_show_bonuses") else {}),
         "return_requested": stamp(submission["return_requested"]),
     }

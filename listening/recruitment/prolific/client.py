@@ -113,7 +113,7 @@ class Prolific:
     def projects(self, workspace: str) -> list[wire.Workspace]:
         return [wire.workspace(each) for each in self._pages(f"/workspaces/{workspace}/projects/")]
 
-    def balance(self, workspace: str) -> wire.Balance:
+    def balance(self, workspace: str) -> wire.Money:
         return wire.balance(self._object("GET", f"/workspaces/{workspace}/balance/"))
 
     # --- Before a study --------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def _places_at_prolific(connection: Connection) -> dict[str, Any]:
     return {
         "workspaces": workspaces,
         "projects": projects,
-        "balance": money(balance.available.minor, balance.available.currency),
+        "balance": money(balance.minor, balance.currency),
     }
 
 
