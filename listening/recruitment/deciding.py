@@ -724,7 +724,8 @@ def _minutes(submission: Submission | None) -> float | None:
 
 def counts_of(rows: Sequence[Row]) -> dict[str, int]:
     """Status at Prolific -> how many."""
-    return Counter(row.submission.status for row in rows if row.submission is not None)
+    statuses = (row.submission.status for row in rows if row.submission is not None)
+    return dict(Counter(statuses))  # templates ask a Counter for the key “items”
 
 
 def is_stale(recruitment: Recruitment) -> bool:

@@ -241,7 +241,7 @@ def import_scores(
         MetricScore.objects.bulk_create(
             rows, AT_ONCE, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
         )
-    return Counter(score.metric for score in scores)
+    return dict(Counter(score.metric for score in scores))
 
 
 def remove_scores(study: str, metric: str) -> int:
