@@ -98,6 +98,14 @@ class Parameters:
     """What a metric can be told; a metric with parameters subclasses this with its defaults."""
 
 
+def check_bounds(parameters: Parameters, name: str, low: float, high: float = math.inf) -> None:
+    """Raise a ParameterError where a number is below ``low`` or above ``high``."""
+    value = getattr(parameters, name)
+    if not (math.isfinite(value) and low <= value <= high):
+        bounds = f"in {low:g}..{high:g}" if math.isfinite(high) else f"{low:g} or more"
+        raise ParameterError(f"{name} is {value}; it must be {bounds}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Output:
     """One named number of a metric: what it says, its unit, its range and its direction."""

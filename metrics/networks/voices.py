@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metrics.core import wave_memory
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import ParameterError, Parameters
+from metrics.core.metric import Parameters, check_bounds
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
 
@@ -32,14 +32,9 @@ class VoiceParameters(Parameters):
     def __post_init__(self) -> None:
         kind = embedding_type(self.embedding)
         kind(self.model)  # refuses a model that it cannot have
-        if not self.window_s >= kind.shortest_s:
-            raise ParameterError(
-                f"window_s is {self.window_s}; it must be {kind.shortest_s} or more"
-            )
-        if not self.hop_s >= 0.001:
-            raise ParameterError(f"hop_s is {self.hop_s}; it must be 0.001 or more")
-        if not 0 <= self.max_non_speech <= 1:
-            raise ParameterError(f"max_non_speech is {self.max_non_speech}; it must be in 0..1")
+        check_bounds(self, "window_s", kind.shortest_s)
+        check_bounds(self, "hop_s", 0.001)
+        check_bounds(self, "max_non_speech", 0, 1)
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from metrics.core.metric import (
     Input,
     Metric,
     Output,
-    ParameterError,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
@@ -60,8 +60,7 @@ class AudioboxParameters(chunks.ChunkRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.chunk_s <= WINDOW_S:
-            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be in 1..{WINDOW_S:g}")
+        check_bounds(self, "chunk_s", 1, WINDOW_S)
 
 
 class Audiobox(Metric):

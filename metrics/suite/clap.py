@@ -18,6 +18,7 @@ from metrics.core.metric import (
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.precision import Precisions
@@ -50,8 +51,7 @@ class ClapParameters(Parameters):
             raise ParameterError("model is empty; give a folder or a hub name")
         if self.long not in LONG:
             raise ParameterError(f"long is {self.long!r}; it must be {', '.join(LONG)}")
-        if not self.shortest_tail_s >= 0:
-            raise ParameterError(f"shortest_tail_s is {self.shortest_tail_s}; it must be 0 or more")
+        check_bounds(self, "shortest_tail_s", 0)
 
 
 class Clap(Metric):

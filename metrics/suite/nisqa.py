@@ -21,9 +21,9 @@ from metrics.core.metric import (
     Input,
     Metric,
     Output,
-    ParameterError,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
 from metrics.core.published_models import PublishedModel
@@ -55,8 +55,7 @@ class NisqaParameters(chunks.ChunkRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.chunk_s <= LONGEST_S:
-            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be in 1..{LONGEST_S:g}")
+        check_bounds(self, "chunk_s", 1, LONGEST_S)
 
 
 class Nisqa(Metric):

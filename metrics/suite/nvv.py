@@ -12,11 +12,11 @@ from metrics.core.metric import (
     Material,
     Metric,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.vocalisations import Comparison, Controllability, Vocalisation
@@ -36,10 +36,8 @@ class NvvParameters(Parameters):
     n_types: int = vocalisations.N_TYPES
 
     def __post_init__(self) -> None:
-        if self.tolerance < 0:
-            raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
-        if self.n_types < 1:
-            raise ParameterError(f"n_types is {self.n_types}; it must be 1 or more")
+        check_bounds(self, "tolerance", 0)
+        check_bounds(self, "n_types", 1)
 
 
 def count_outputs(key: str, title: str) -> tuple[Output, ...]:

@@ -14,11 +14,11 @@ from metrics.core.metric import (
     Material,
     Metric,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.signal import speech
@@ -39,8 +39,7 @@ class PausesParameters(Parameters):
     min_pause_s: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_pause_s < math.inf:
-            raise ParameterError(f"min_pause_s is {self.min_pause_s}; it must be 0 or more")
+        check_bounds(self, "min_pause_s", 0)
 
 
 class Pauses(Metric):

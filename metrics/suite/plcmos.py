@@ -15,10 +15,10 @@ from metrics.core.metric import (
     Accepts,
     Input,
     Metric,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import onnx
@@ -42,10 +42,8 @@ class PlcmosParameters(Parameters):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.raters <= 1000:
-            raise ParameterError(f"raters is {self.raters}; it must be in 1..1000")
-        if self.seed < 0:
-            raise ParameterError(f"seed is {self.seed}; it must be 0 or more")
+        check_bounds(self, "raters", 1, 1000)
+        check_bounds(self, "seed", 0)
 
 
 class Plcmos(Metric):

@@ -12,21 +12,17 @@ from metrics.core.metric import (
     Accepts,
     Input,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     buckets,
+    check_bounds,
 )
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.predictors.predictor import exact_inference
-from metrics.networks.predictors.pretrained import (
-    keep_layers,
-    load_pretrained,
-    pretrained_model,
-)
+from metrics.networks.predictors.pretrained import keep_layers, load_pretrained, pretrained_model
 
 MODEL = pretrained_model("microsoft/wavlm-large", UNISPEECH_LICENCE, size=1_300_000_000)
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
@@ -40,8 +36,7 @@ class SpeechBertScoreParameters(Parameters):
     layer: int = 14
 
     def __post_init__(self) -> None:
-        if self.layer < 0:
-            raise ParameterError(f"layer is {self.layer}; it must be 0 or more")
+        check_bounds(self, "layer", 0)
 
 
 class SpeechBertScore(PairedMetric):

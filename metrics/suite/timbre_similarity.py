@@ -16,10 +16,10 @@ from metrics.core.metric import (
     Input,
     Material,
     Metric,
-    ParameterError,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.precision import RECURRENT, Precisions
@@ -42,8 +42,7 @@ class TimbreSimilarityParameters(VoiceParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.reference_s >= 1:
-            raise ParameterError(f"reference_s is {self.reference_s}; it must be 1 or more")
+        check_bounds(self, "reference_s", 1)
 
 
 class TimbreSimilarity(Metric):

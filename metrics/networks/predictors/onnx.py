@@ -161,11 +161,7 @@ def array(tensor: Any) -> NDArray[np.float32]:
 @functools.cache
 def message(name: str) -> Any:
     """The class of one of the messages above."""
-    from google.protobuf import (  # type: ignore[import-untyped]
-        descriptor_pb2,
-        descriptor_pool,
-        message_factory,
-    )
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]
 
     kinds = descriptor_pb2.FieldDescriptorProto
     described = descriptor_pb2.FileDescriptorProto(
