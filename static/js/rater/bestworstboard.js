@@ -4,13 +4,11 @@ import { Board, namesOf } from "./board.js";
 import { setText } from "../shared/dom.js";
 import { say } from "./strings.js";
 
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
+/** @import { BestWorstParts, BestWorstRowParts } from "../shared/views.js" */
+
 /**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").BestWorstParts} BestWorstParts
- * @typedef {import("../shared/views.js").BestWorstRowParts} BestWorstRowParts
  * @typedef {"best" | "worst"} End
  */
 

@@ -3,12 +3,8 @@
 import { partsOf, setEnabled, setText, view } from "../shared/dom.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- */
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
 
 /**
  * How a clip is called aloud ("Clip A"), and on its button ("A").

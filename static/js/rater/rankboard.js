@@ -4,14 +4,9 @@ import { Board, namesOf } from "./board.js";
 import { reserve, setText } from "../shared/dom.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").RankingParts} RankingParts
- * @typedef {import("../shared/views.js").RankingRowParts} RankingRowParts
- */
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
+/** @import { RankingParts, RankingRowParts } from "../shared/views.js" */
 
 /**
  * Nothing is placed until the rater places it.
