@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from listening.access.rights import (
     EDIT,
@@ -31,6 +31,7 @@ from listening.audio.degradations import FLAWS
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import name_of, unchecked_translations
 from listening.common.sound_files import EXTENSIONS
+from listening.common.views import logged_in_page
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
 from listening.design.draft_toml import LOUDNESS_LUFS, Kind, Table, all_kinds
@@ -201,9 +202,7 @@ def _render_draft(
     return render(request, template, context)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         top, rows = folder.table_of(draft), folder.rows_of(draft)
@@ -262,9 +261,7 @@ def _unclear(draft: Draft) -> UnclearNames | None:
     return None
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def questions_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         top = folder.table_of(draft)
@@ -280,9 +277,7 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
     return _render_draft(request, code, "researcher/draft_questions.html", more)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def questionnaires_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         top = folder.table_of(draft)
@@ -292,9 +287,7 @@ def questionnaires_page(request: HttpRequest, code: str) -> HttpResponse:
     return _render_draft(request, code, "researcher/draft_questionnaires.html", more)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def raters_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         return rater_fields(folder.table_of(draft))
@@ -302,9 +295,7 @@ def raters_page(request: HttpRequest, code: str) -> HttpResponse:
     return _render_draft(request, code, "researcher/draft_raters.html", more)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def review_page(request: HttpRequest, code: str) -> HttpResponse:
     def more(draft: Draft, reading: Reading) -> dict[str, Any]:
         is_made = making.is_made(draft)

@@ -12,16 +12,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import EDIT, study_for
 from listening.common.addresses import public_route
+from listening.common.views import logged_in_get, logged_in_post
 from listening.design.sources import sources_of
 from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.models.study_log import note
@@ -422,8 +421,7 @@ def _is_shown(row: deciding.Row, show: str) -> bool:
 # --- The page ------------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     return _page(request, study_for(request.user, key, EDIT))
 
@@ -470,8 +468,7 @@ def _current(study: Study) -> Recruitment | None:
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing half is left behind."""
     study = study_for(request.user, key, EDIT)
@@ -802,8 +799,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())

@@ -10,20 +10,18 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.design.settings import derive
 from listening.design.stop_rule import ASK, StopRule
 from listening.design.studyfile import StimulusEntry
@@ -201,8 +199,7 @@ def _stop_rule(study: Study) -> dict[str, Any]:
 # --- One study -----------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
     findings = _findings(mine, is_requested="check" in request.GET)
@@ -231,8 +228,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "researcher/study.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def design(request: HttpRequest, key: str) -> HttpResponse:
     """What the study asks and plays: tasks, scales, systems and some of their clips."""
     mine = study_for(request.user, key, LOOK)
@@ -284,8 +280,7 @@ def _findings(study: Study, is_requested: bool) -> list[Finding] | None:
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def change_state(request: HttpRequest, key: str) -> HttpResponse:
     """Open, pause or close; a study that is not ready says what is missing instead."""
     mine = study_for(request.user, key, EDIT)
@@ -315,8 +310,7 @@ def _stop_systems(request: HttpRequest, mine: Study) -> HttpResponse:
     return redirect("study", key=mine.key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, EDIT)
     deleted = lifecycle.delete_simulated(mine)
@@ -327,9 +321,7 @@ def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("study", key=key)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, ANALYSE)
     shown = read_ratings(study, request.GET)
