@@ -781,16 +781,3 @@ def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry,
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
-
-
-__all__ = [
-    "BadName",
-    "Derived",
-    "Form",
-    "Line",
-    "Mistake",
-    "Recipe",
-    "Skipped",
-    "derive",
-    "form_named",
-]
