@@ -20,14 +20,9 @@ const ENDS = ["best", "worst"];
  * @extends {Board<BestWorstParts, BestWorstRowParts>}
  */
 export class BestWorstBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
     /** @type {Record<End, Track | null>} */
     this.chosen = { best: null, worst: null };
     this.locked = true;
@@ -101,10 +96,7 @@ export class BestWorstBoard extends Board {
       this.locked = locked;
       this.drawChoices();
     }
-    for (const { track, root, button } of this.rows) {
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    }
+    this.drawButtons(heard);
   }
 
   /**

@@ -103,6 +103,14 @@ export class Board extends EventTarget {
     return this.rows.filter((_, k) => !labels[k]).map(({ track }) => namesOf(track).short);
   }
 
+  /** @param {(track: Track) => boolean} heard */
+  drawButtons(heard) {
+    for (const { track, root, button } of this.rows) {
+      root.classList.toggle("selected", this.deck.selected === button.index);
+      button.draw(heard(track));
+    }
+  }
+
   /** @param {Track} track */
   rowOf(track) {
     return this.rows.findIndex((row) => row.track === track);

@@ -13,14 +13,9 @@ import { say } from "./strings.js";
  * @extends {Board<RankingParts, RankingRowParts>}
  */
 export class RankingBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
     /** @type {Track[]} the best first */
     this.order = [];
     this.locked = true;
@@ -147,10 +142,7 @@ export class RankingBoard extends Board {
       this.locked = locked;
       this.drawMoves();
     }
-    for (const { track, root, button } of this.rows) {
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    }
+    this.drawButtons(heard);
   }
 
   /**

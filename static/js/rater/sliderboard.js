@@ -23,14 +23,10 @@ function isFifths({ span: [low, high], steps }) {
  * @extends {Board<SlidersParts, SlidersRowParts>}
  */
 export class SlidersBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
+    const { fieldset, plan } = this;
     const scale = spanned(plan.scale);
     layWords(this.part("words"), scale);
     if (isFifths(scale)) fieldset.dataset.bands = "5";
