@@ -1,4 +1,4 @@
-"""Who may call a view, and by which method: one decorator for what most pages have in common."""
+"""What most views have in common: who may call them, by which method, and files to save."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+CSV = "text/csv; charset=utf-8"
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
@@ -26,3 +27,9 @@ def logged_in_page(view: View) -> View:
 def logged_in_post(view: View) -> View:
     """Answer POST, and only users who are logged in; others come to the login page."""
     return login_required(require_POST(view))
+
+
+def attachment(content: str | bytes, name: str, content_type: str = CSV) -> HttpResponse:
+    """Return a file that browsers save under this name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(content, content_type=content_type, headers=headers)

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from listening.access.rights import EDIT, study_for
-from listening.common.views import logged_in_get, logged_in_post
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.design.sources import Source, source_named
 from listening.jobs import send_invitations
 from listening.models import AskedJob, Invitation, Study
@@ -123,6 +123,4 @@ def links_csv(request: HttpRequest, key: str, source: str) -> HttpResponse:
     study, named = _study_and_source(request, key, source)
     text = invitations.as_csv(study, named.key)
     note(study, "exported", who(request), file=f"{named.key}-links.csv")
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-{named.key}-links.csv"'
-    return response
+    return attachment(text, f"{study.key}-{named.key}-links.csv")

@@ -16,7 +16,7 @@ from django.utils import timezone
 from listening import studies
 from listening.access.projects import move_study
 from listening.access.rights import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
-from listening.common.views import logged_in_get, logged_in_post
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
 from listening.selectors.progress import forget_progress
@@ -224,10 +224,8 @@ def log(request: HttpRequest, key: str) -> HttpResponse:
 @logged_in_get
 def log_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
-    response = HttpResponse(study_log.as_csv(study.pk), content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-log-{stamp}.csv"'
-    return response
+    return attachment(study_log.as_csv(study.pk), f"{study.key}-log-{stamp}.csv")
 
 
 @logged_in_get

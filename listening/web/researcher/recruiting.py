@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from listening.access.rights import EDIT, study_for
 from listening.common.addresses import public_route
-from listening.common.views import logged_in_get, logged_in_post
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.design.sources import sources_of
 from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.models.study_log import note
@@ -802,7 +802,5 @@ def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
     note(study, "exported", who(request), file="ledger.csv")
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-ledger-{stamp}.csv"'
-    return response
+    return attachment(text, f"{study.key}-ledger-{stamp}.csv")

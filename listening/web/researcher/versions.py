@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for, visible_studies
-from listening.common.views import logged_in_get
+from listening.common.views import attachment, logged_in_get
 from listening.design.kinds import Kind
 from listening.design.studyfile import TOML
 from listening.design.studyfile.problems import Problem
@@ -89,9 +89,7 @@ def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpRespons
         archive.writestr("sha256.txt", f"{frozen.sha256}  {TOML}, byte 0x1e, {CLIPS}\n")
     name = f"{key}-definition-{revision}.zip"
     note(study, "exported", who(request), file=name)
-    response = HttpResponse(out.getvalue(), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(out.getvalue(), name, "application/zip")
 
 
 # --- Corrections ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from django.urls import reverse
 from listening import review
 from listening.access.rights import ANALYSE, EDIT, LOOK, REVIEW, study_for
 from listening.common.spreadsheets import TableError, decoded
-from listening.common.views import logged_in_get, logged_in_page, logged_in_post
+from listening.common.views import CSV, attachment, logged_in_get, logged_in_page, logged_in_post
 from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
 from listening.review.claiming import ReviewerProgress, job_progress, reviewers_progress
@@ -189,14 +189,11 @@ def codebook_file(request: HttpRequest, key: str, pk: int, form: str) -> HttpRes
         raise Http404("This review has no codebook.")
     codes = codebook.from_stored(job.settings["codebook"])
     if form == "csv":
-        text, kind = codebook.as_csv(codes), "text/csv; charset=utf-8"
+        text, kind = codebook.as_csv(codes), CSV
     else:
         stored = {"version": job.settings["version"], "codes": codebook.as_stored(codes)}
         text, kind = json.dumps(stored, ensure_ascii=False, indent=2), "application/json"
-    response = HttpResponse(text, content_type=kind)
-    name = f"{key}-codebook-{job.settings['version']}.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(text, f"{key}-codebook-{job.settings['version']}.{form}", kind)
 
 
 # --- What can be done ----------------------------------------------------------------------------
