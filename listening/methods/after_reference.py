@@ -24,9 +24,6 @@ class AfterReference(Method):
     # whose recording comes first: the first of these roles that the task's stimuli have
     reference_roles: ClassVar[tuple[str, ...]] = REFERENCE_ROLES
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
-        return sorted({trial.column for trial in self.trials(stimuli, options)})
-
     def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         return against_reference(stimuli, options, self.reference_roles)
 

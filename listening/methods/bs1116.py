@@ -67,9 +67,6 @@ class Bs1116(Method):
     def playback(self, options: Options) -> Playback:
         return with_reference(options, always=True)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
-        return sorted({trial.column for trial in self.trials(stimuli, options)})
-
     def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         known = {"reference": options["reference"]} if "reference" in options else {}
         return against_reference(stimuli, known)

@@ -407,7 +407,7 @@ class Method:
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         """What the design balances over, in a stable order: conditions, or pairs of them."""
-        return sorted({s.condition for s in without_prompts(stimuli)})
+        return sorted({trial.column for trial in self.trials(stimuli, options)})
 
     def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         """Every trial that one replicate of the design holds, one per item and column."""

@@ -69,7 +69,7 @@ class Paired(Method):
 
     def pairs(self, stimuli: Sequence[StimulusRef], options: Options) -> list[list[str]]:
         """Pairs of conditions (rated, versus): named, or all against one, or round robin."""
-        conditions = super().columns(stimuli, options)
+        conditions = sorted({s.condition for s in without_prompts(stimuli)})
         if "pairs" in options and not isinstance(options["pairs"], str):
             return _named_pairs(options["pairs"])
         if "versus" in options:

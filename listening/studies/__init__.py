@@ -17,5 +17,5 @@ from listening.studies.pilots import (
     pilots_of,
     promised_s,
 )
-from listening.studies.prelaunch import check_study
+from listening.studies.prelaunch import check_study, kept_findings
 from listening.studies.states import change_state, close_study, open_study, pause_study

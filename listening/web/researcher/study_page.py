@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.cache import cache
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
@@ -39,8 +36,8 @@ from listening.sessions.source_quotas import counts_of
 from listening.studies import (
     Finding,
     StudyError,
-    check_study,
     count_pilots,
+    kept_findings,
     study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
@@ -58,7 +55,6 @@ FEWEST_BARS = 12  # the first rating has empty bars before it where it is not lo
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
-FINDINGS_CACHE_S = 600
 NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
 STATE_MESSAGES = {
     Study.State.OPEN: "The study is open. Raters can start.",
@@ -261,20 +257,12 @@ def _what_it_is(study: Study) -> dict[str, Any]:
 def _findings(study: Study, is_requested: bool) -> list[Finding] | None:
     """What stands against opening a draft; None when that has to be asked for.
 
-    Every clip is decoded for it, so a large study is looked at on request, and the result is
-    kept for a while.
+    Every clip is decoded for it, so a large study is looked at on request.
     """
     if study.state != Study.State.DRAFT:
         return []
-    name = f"findings/{study.pk}"
-    findings: list[Finding] | None = None
-    with suppress(RedisError):
-        findings = cache.get(name)
-    if is_requested or (findings is None and study.stimuli.count() <= CHECKED_UNASKED):
-        findings = check_study(study)
-        with suppress(RedisError):
-            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
-    return findings
+    few = study.stimuli.count() <= CHECKED_UNASKED
+    return kept_findings(study, f"findings/{study.pk}", anew=is_requested, unasked=few)
 
 
 # --- What can be done ----------------------------------------------------------------------------
