@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
 from listening.access.projects import move_study
@@ -11,9 +10,6 @@ from listening.access.rights import EDIT, rights_in
 from listening.drafts.folder import delete, whole_folder_of
 from listening.models import Draft, Project, Study
 from listening.studies import Finding, StudyError, create_study, kept_findings, open_study
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
 
 
 def is_made(draft: Draft) -> bool:

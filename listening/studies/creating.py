@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import AbstractUser
 from django.db import IntegrityError, transaction
 
 from listening import audio
@@ -36,9 +37,6 @@ from listening.studies.deriving import Trimming, write_derived
 from listening.studies.exporting import STUDY_APART, TASK_APART
 from listening.studies.findings import StudyError
 from listening.studies.pilots import remove_pilots
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
 
 
 def create_study(

@@ -47,7 +47,7 @@ def _presets(language: str) -> list[dict[str, Any]]:
             {
                 "key": name,
                 "title": heading,
-                "purpose": purpose.strip(),
+                "what": purpose.strip(),
                 "methods": list(dict.fromkeys(task.method for task in source.file.tasks)),
                 "url": _preview(name, language),
             }
