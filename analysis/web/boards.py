@@ -22,11 +22,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.text import slugify
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
-    require_GET,
     require_http_methods,
-    require_POST,
     require_safe,
 )
 
@@ -45,6 +42,7 @@ from analysis.web.sharing import (
     over,
 )
 from listening.common.signals import acted
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
@@ -76,9 +74,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     return render(request, "analysis/leaderboards.html", {"boards": shown, **_form(request)})
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     """One leaderboard; it is made again where something has changed."""
     board = board_for(request.user, pk)
@@ -94,8 +90,7 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "analysis/leaderboard.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     """One of its tables as CSV or LaTeX, a version or its answers, or what its methods cite."""
     from analysis.citations import works_in
@@ -115,8 +110,7 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     raise Http404(f"There is no file {name}.")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     """Change it, or delete it."""
     board = board_for(request.user, pk)
@@ -344,8 +338,7 @@ def _in_order(keys: Sequence[str], first: str) -> list[str]:
 log = logging.getLogger(__name__)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     board = board_for(request.user, pk)
@@ -366,8 +359,7 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     return made_link(request, context, make, "shared-leaderboard")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
     board = board_for(request.user, pk)
@@ -378,8 +370,7 @@ def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     return redirect(f"{reverse('leaderboard', args=[pk])}#sharing-title")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare_board_of(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link to a leaderboard that shows this study, whoever has the leaderboard."""
     study_head_or_404(key, request.user, "edit")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.ratings.cells import in_pieces
@@ -18,6 +16,7 @@ from analysis.web.artifacts import PAPER, is_quick, paper_zip
 from analysis.web.combining import combined_state
 from analysis.web.views import shown_run
 from listening.common.signals import acted
+from listening.common.views import logged_in_get
 from listening.selectors import study_head_or_404
 
 CSV, JSON = "text/csv", "application/json"
@@ -41,8 +40,7 @@ def _note_download(request: HttpRequest, key: str, file: str, only: str = "") ->
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | StreamingHttpResponse:
     """A study's ratings as they stand now, streamed: a big study never fills the memory.
 
@@ -81,8 +79,7 @@ def _report_of_now(key: str) -> Report | None:
     return run.report()
 
 
-@login_required
-@require_GET
+@logged_in_get
 def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.study_scores import sessions_csv
@@ -95,8 +92,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     return response
 
 
-@login_required
-@require_GET
+@logged_in_get
 def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.study_scores import questionnaires_csv
@@ -109,8 +105,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
     return response
 
 
-@login_required
-@require_GET
+@logged_in_get
 def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     """The stored metric scores of a study's stimuli, as they stand now."""
     from analysis.ratings.study_scores import study_scores
@@ -120,8 +115,7 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     return _attachment(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
-@login_required
-@require_GET
+@logged_in_get
 def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     """One file of the newest finished analysis, or of the one that ``?run=`` names.
 

@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from analysis.citations import work_of
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state, start_pilot
 from listening.common.command_name import command
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.selectors import (
     DraftPlan,
     DraftStop,
@@ -47,8 +45,7 @@ PRESET_WORDS = {
 # --- Planning ------------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def planning(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     plans = task_plans(key)
@@ -77,8 +74,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/planning.html", context, status=status)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def pilot(request: HttpRequest, key: str) -> HttpResponse:
     """Estimate the components of this study's ratings in a job; the page waits for them."""
     study_head_or_404(key, request.user, "analyse")
@@ -201,15 +197,13 @@ def _command(values: Mapping[str, str], source: str) -> str:
 # --- Interim comparisons -------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def interim_page(request: HttpRequest, key: str) -> HttpResponse:
     """The sequential intervals of the comparisons, on a page of their own."""
     return render(request, "analysis/interim.html", _interim(request, key))
 
 
-@login_required
-@require_GET
+@logged_in_get
 def interim_box(request: HttpRequest, key: str) -> HttpResponse:
     """The same as a fragment of the study's page."""
     return render(request, "analysis/_interim.html", _interim(request, key))
@@ -328,9 +322,7 @@ def _rows(pilot: State | None) -> list[dict[str, Any]]:
     return rows
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def precision(request: HttpRequest, code: str) -> HttpResponse:
     plans, stop = draft_plans(code, request.user)
     context = {"rows": [_row(plan) for plan in plans], "stop": _raters_with(stop) if stop else None}

@@ -9,18 +9,18 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from analysis.models import AnalysisRun, ReadOnlyLink, ResultsLink
 from analysis.web.results_links import MOST_LINK_DAYS, links_of
 from analysis.web.views import ALL, asked_view, shown_run
+from listening.common.views import logged_in_post
 from listening.selectors import study_head_or_404
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def hash_of(token: str) -> str:
 # --- By who may see the study --------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def share(request: HttpRequest, key: str) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     head = study_head_or_404(key, request.user, "edit")
@@ -90,8 +89,7 @@ def made_link(
     return response
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
     study_head_or_404(key, request.user, "edit")

@@ -6,11 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.formatting import words_of
 from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
@@ -20,6 +17,7 @@ from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import rules_in_force, study_rules
 from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state
 from listening.common.signals import acted
+from listening.common.views import logged_in_page
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
@@ -39,9 +37,7 @@ MOST_EXCLUDED = 50  # raters of one page; the rest is named
 PLAN_WORDS = {"all": "all", "some": "part", "none": "none"}
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     rated = ratings_state(key)["ratings"]
@@ -75,9 +71,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/validity.html", context, status=status)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     """The plan as text for a registry: what the study knows, and what is missing by name."""
     from analysis.report.preregistration import preregistration_text
