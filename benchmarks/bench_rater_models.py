@@ -16,7 +16,8 @@ from scipy import stats
 
 from analysis.ratings.table import COLUMNS, from_rows
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening import rule_from, screen
+from analysis.statistics.screening.rule_text import rule_from
+from analysis.statistics.screening.screened import screen
 
 RATERS, CLIPS, CARELESS, STUDIES = 60, 200, 0.25, 10
 RULES = ("correlation", "disagreement")

@@ -12,7 +12,9 @@ from django.core.management.base import CommandError
 from analysis.ratings.cells import COLUMNS
 from analysis.ratings.reading_rules import ALL, REPEATS, ReadingRules
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import DEFAULT, Spared
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -12,7 +12,9 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import family_title
 from analysis.statistics.options import Options
 from analysis.statistics.robustness import under_rules
-from analysis.statistics.screening import STRUCTURAL, Rule, Screened, rule_text, screen
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import STRUCTURAL, Screened, screen
 from analysis.statistics.sensitivity import Order, change, orders, sensitivity
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.ratings.published import STAY
 from analysis.report.content import Content, content_from
-from analysis.statistics.screening import rule_text
+from analysis.statistics.screening.rule_text import rule_text
 from analysis.web.board_versions import (
     forget_versions,
     is_new_version,
@@ -96,7 +96,7 @@ def _read(key: str) -> Screened:
     from analysis.ratings.metric_scores import scores_from_rows
     from analysis.ratings.study_scores import study_scores
     from analysis.ratings.table import from_study, rated
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
     from listening.selectors import scripted_raters
 
     rules = study_rules(key)

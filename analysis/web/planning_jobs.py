@@ -70,7 +70,7 @@ def estimate_pilot(name: str, study: str) -> None:
     try:  # a light installation may lack what these import
         from analysis.ratings.table import from_study
         from analysis.statistics.planning.pilot import pilots
-        from analysis.statistics.screening import screen
+        from analysis.statistics.screening.screened import screen
         from analysis.web.study_tables import study_rules, study_spared
 
         withdrawn = _withdrawn(study)

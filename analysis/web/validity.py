@@ -14,8 +14,14 @@ from django.views.decorators.http import require_GET
 
 from analysis.formatting import words_of
 from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
-from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
-from analysis.statistics.screening.rule_text import as_it_is_here, other_version
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import (
+    as_it_is_here,
+    other_version,
+    rule_from,
+    rule_text,
+)
+from analysis.statistics.screening.screened import STRUCTURAL
 from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import rules_in_force, study_rules
 from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state

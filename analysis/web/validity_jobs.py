@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from analysis.statistics.screening import rule_text
+from analysis.statistics.screening.rule_text import rule_text
 from analysis.web.first_runs import default_options
 from config.missing_packages import failure
 from listening.models.requested_jobs import ask, requested_job

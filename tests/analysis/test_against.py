@@ -9,25 +9,28 @@ from scipy import optimize, stats
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.table import from_rows
-from analysis.statistics.agreement import noise_ceiling
 from analysis.statistics.agreement.kappa import bare_kappa
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
 from analysis.statistics.correlations import fisher_interval
-from analysis.statistics.metric_agreement import (
-    CONDITION,
-    STIMULUS,
-    WITHIN,
-    CorrelationOptions,
-    condition_ceiling,
-    correlations,
-    detection,
-    monotonic_cubic,
-    one_against_others,
-    preferred_share,
-    units_of,
-)
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
-from analysis.statistics.metric_agreement.machine_detection import area_interval, f1_curve
-from analysis.statistics.metric_agreement.metric_correlations import AS_IS, MAPPED
+from analysis.statistics.metric_agreement.machine_detection import (
+    area_interval,
+    detection,
+    f1_curve,
+)
+from analysis.statistics.metric_agreement.metric_ceiling import (
+    condition_ceiling,
+    one_against_others,
+)
+from analysis.statistics.metric_agreement.metric_correlations import (
+    AS_IS,
+    MAPPED,
+    CorrelationOptions,
+    correlations,
+    monotonic_cubic,
+)
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, units_of
+from analysis.statistics.metric_agreement.preference_accuracy import preferred_share
 from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     p_of,

@@ -5,24 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from analysis.statistics.agreement import (
-    AgreementError,
-    by_position,
-    carry_over,
-    intraclass_correlations,
-    kappa,
-    kendall_w,
-    krippendorff_alpha,
-    noise_ceiling,
-    pace_of_raters,
-    rounded_half_up,
-    scale_use,
-    self_consistency,
-    sos_parameter,
-    subject_model,
-    trend,
-    versus_rest,
-)
+from analysis.statistics.agreement.agreement_result import AgreementError
+from analysis.statistics.agreement.answer_speed import pace_of_raters
+from analysis.statistics.agreement.concordance import kendall_w
+from analysis.statistics.agreement.icc import intraclass_correlations
+from analysis.statistics.agreement.kappa import kappa, rounded_half_up
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
+from analysis.statistics.agreement.order_effects import by_position, carry_over, trend
+from analysis.statistics.agreement.rater_bias import subject_model
+from analysis.statistics.agreement.scale_use import scale_use, sos_parameter
+from analysis.statistics.agreement.self_consistency import self_consistency
+from analysis.statistics.agreement.versus_rest import versus_rest
 from tests.analysis.reference import DATA
 
 # Krippendorff's own example (2011, "Computing Krippendorff's alpha-reliability"): four observers,

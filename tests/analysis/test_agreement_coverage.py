@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.agreement import (
-    icc_mixed,
-    intraclass_correlations,
-    kappa,
-    krippendorff_alpha,
-    noise_ceiling,
-    sos_parameter,
-    subject_model,
-    versus_rest,
-)
+from analysis.statistics.agreement.icc import icc_mixed, intraclass_correlations
+from analysis.statistics.agreement.kappa import kappa
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
+from analysis.statistics.agreement.rater_bias import subject_model
+from analysis.statistics.agreement.scale_use import sos_parameter
+from analysis.statistics.agreement.versus_rest import versus_rest
 from tests.analysis.simulation import bounds, sizes
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # no line that quicker tests do not reach

@@ -8,18 +8,14 @@ import pandas as pd
 import pytest
 
 from analysis.ratings.table import read_csv
-from analysis.statistics.agreement import (
-    coded,
-    crossed_reml,
-    icc_mixed,
-    intraclass_correlations,
-    kappa,
-    kendall_w,
-    krippendorff_alpha,
-    sos_parameter,
-    versus_rest,
-)
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.agreement.agreement_result import coded
+from analysis.statistics.agreement.concordance import kendall_w
+from analysis.statistics.agreement.icc import crossed_reml, icc_mixed, intraclass_correlations
+from analysis.statistics.agreement.kappa import kappa
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.scale_use import sos_parameter
+from analysis.statistics.agreement.versus_rest import versus_rest
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.reference import DATA, expected, heard_on_headphones, mushra_s1, table_of
 
 PAIRS = {

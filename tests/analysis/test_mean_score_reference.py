@@ -8,7 +8,7 @@ from analysis.ratings.breakdowns import cells, families
 from analysis.ratings.grouping import Breakdown
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, NAIVE_RATERS, TWO_WAY, clustered
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.reference import expected, heard_on_headphones, table_of
 
 

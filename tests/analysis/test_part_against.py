@@ -27,7 +27,7 @@ from analysis.report.pipeline import plain_of
 from analysis.report.writers.exports import scores_csv
 from analysis.report.writers.markdown import report_markdown
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.shown_by import in_keys
 from tests.analysis.test_against import compared, study

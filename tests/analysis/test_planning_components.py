@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.agreement import coded, crossed_reml
+from analysis.statistics.agreement.agreement_result import coded
+from analysis.statistics.agreement.icc import crossed_reml
 from analysis.statistics.planning import (
     Components,
     Design,

@@ -228,7 +228,7 @@ def test_negative_zero_and_zero_are_the_same_score():
 
 @pytest.mark.medium
 def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
 
     path, method = tmp_path / "r.csv", {"method": "mos"}
     path.write_text(GOOD + "r1,A,i1,3\nr1,B,i1,4\nr2,A,i1,2\n")

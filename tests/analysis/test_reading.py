@@ -30,7 +30,9 @@ from analysis.report.html.page import page_html
 from analysis.report.part import Part
 from analysis.report.parts.answer import Answer
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, HiddenReference, Review, default_rules, screen
+from analysis.statistics.screening.mushra_rules import HiddenReference
+from analysis.statistics.screening.screened import DEFAULT, default_rules, screen
+from analysis.statistics.screening.single_ratings import Review
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 

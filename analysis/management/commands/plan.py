@@ -148,7 +148,7 @@ def _components(
     from analysis.report.planning.form_fields import SDS, own_components
     from analysis.statistics.planning import preset
     from analysis.statistics.planning.pilot import chosen_pilot, pilots
-    from analysis.statistics.screening import default_rules, screen
+    from analysis.statistics.screening.screened import default_rules, screen
 
     if arguments["preset"]:
         return preset(arguments["preset"]), None
