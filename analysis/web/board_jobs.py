@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import pickle
 import zlib
 from collections import Counter
@@ -31,8 +30,8 @@ from analysis.web.board_versions import (
     withheld_studies,
 )
 from analysis.web.cache import code_mark, marks
+from analysis.web.job_states import problem_of
 from analysis.web.study_tables import study_rules, study_spared
-from config.missing_packages import failure
 from listening.common.ages import age_s
 from listening.models.requested_jobs import ask, requested_job
 
@@ -139,10 +138,8 @@ def _name(key: str) -> str:
     return f"leaderboards/input/{key}"
 
 
-log = logging.getLogger(__name__)
 State = Leaderboard.State
 WAITED_S = 15 * 60  # a job that has not come back by then is asked for again
-UNREACHABLE = "the job queue is not reachable ({}); start it, then reload this page"
 
 
 def board_mark(board: Leaderboard) -> str:
@@ -163,7 +160,7 @@ def make_when_due(board: Leaderboard) -> None:
     board.state, board.asked_at = State.WAITING, timezone.now()
     with transaction.atomic():
         board.save(update_fields=["state", "asked_at"])
-        _queue(board.pk)
+        ask(make_leaderboard, board.pk)
 
 
 def content_of(board: Leaderboard) -> Content | None:
@@ -171,8 +168,12 @@ def content_of(board: Leaderboard) -> Content | None:
     return content_from(json.loads(board.result)) if board.result else None
 
 
+def _give_up(problem: str, pk: int) -> None:
+    Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")
+
+
 # The settings route it to queue analysis.
-@requested_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
+@requested_job("analysis.jobs.make_leaderboard", _give_up, "reload this page")
 def make_leaderboard(pk: int) -> None:
     """The leaderboard of the ratings and scores as they stand now."""
     boards = Leaderboard.objects.filter(pk=pk)
@@ -185,10 +186,8 @@ def make_leaderboard(pk: int) -> None:
         content = leaderboard_content(board)
         due = is_new_version(board, content)
         answers = public_answers(board) if due else None
-    except (ValueError, KeyError) as error:
-        boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
     except Exception as error:
-        problem = failure(error, "analysis", log, f"Leaderboard {pk}")
+        problem = problem_of(error, f"Leaderboard {pk}")
         boards.update(state=State.FAILED, error=problem, **ended)
     else:
         text = json.dumps(content.plain(), ensure_ascii=False)
@@ -210,7 +209,7 @@ def ask_for_version(board: Leaderboard, note: str) -> None:
     board.state, board.asked_at, board.version_note = State.WAITING, timezone.now(), note
     with transaction.atomic():
         board.save(update_fields=["state", "asked_at", "version_note"])
-        _queue(board.pk)
+        ask(make_leaderboard, board.pk)
 
 
 def public_answers(board: Leaderboard) -> AnswersFile | None:
@@ -272,13 +271,5 @@ def queue_again() -> int:
         Leaderboard.objects.filter(state=Leaderboard.State.WAITING).values_list("pk", flat=True)
     )
     for pk in waiting:
-        _queue(pk)
+        ask(make_leaderboard, pk)
     return len(waiting)
-
-
-def _queue(pk: int) -> None:
-    ask(make_leaderboard, pk, unreachable=lambda error: _give_up(pk, UNREACHABLE.format(error)))
-
-
-def _give_up(pk: int, problem: str) -> None:
-    Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")

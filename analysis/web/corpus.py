@@ -13,7 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.corpus.study_corpus import DRAFTS
-from analysis.web.corpus_jobs import DONE, check_file, check_state, start_check
+from analysis.web.attachments import CSV, attachment
+from analysis.web.corpus_jobs import check_file, check_state, start_check
+from analysis.web.job_states import DONE
 from listening.selectors import draft_head_or_404, study_head_or_404
 
 
@@ -89,6 +91,4 @@ def _file(subject: str, name: str, called: str) -> HttpResponse:
     content = check_file(subject, name)
     if content is None:
         raise Http404("There is no such file. Check the corpus again, then download it.")
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{called}-{name}"'
-    return response
+    return attachment(content, CSV, f"{called}-{name}")

@@ -20,7 +20,8 @@ from redis.exceptions import RedisError
 
 from analysis.citations import work_of
 from analysis.ratings.estimands import estimand_of
-from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state, start_pilot
+from analysis.web.job_states import RUNNING, State
+from analysis.web.planning_jobs import check_state, pilot_state, start_pilot
 from listening.common.command_name import command
 from listening.selectors import (
     DraftPlan,
