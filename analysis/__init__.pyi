@@ -4,8 +4,8 @@ from .ratings.breakdowns import cells as cells
 from .ratings.breakdowns import families as families
 from .ratings.grouping import Breakdown as Breakdown
 from .ratings.metric_scores import scores_from_file as scores_from_file
-from .ratings.table import RatingsError as RatingsError
-from .ratings.table import RatingsWarning as RatingsWarning
+from .ratings.problems import RatingsError as RatingsError
+from .ratings.problems import RatingsWarning as RatingsWarning
 from .ratings.table import from_csv as from_csv
 from .ratings.table import from_rows as from_rows
 from .ratings.table import rated as rated

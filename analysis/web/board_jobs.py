@@ -7,9 +7,8 @@ import json
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
@@ -36,11 +35,8 @@ from listening.common.ages import age_s
 from listening.models.requested_jobs import ask, requested_job
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from analysis.report.leaderboard.answers_file import AnswersFile
     from analysis.report.leaderboard.gathering import StudyInput
-    from analysis.statistics.screening.screened import Exclusions
 
 
 KEPT_S = 7 * 86_400
@@ -48,21 +44,6 @@ _RATINGS = ["task", "criterion", "stimulus", "versus_stimulus", "presented_first
 _RATINGS += ["score", "estimand", "trap", "rated_at", "session", "block", "position"]
 _RATINGS += ["pair_probability"]
 _SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"]
-
-
-@dataclass(frozen=True)
-class Screened:
-    """A study's ratings after screening, what was excluded, and its metric scores.
-
-    The fields are those of `StudyInput`.
-    """
-
-    ratings: pd.DataFrame
-    scores: pd.DataFrame
-    scripted: frozenset[str]
-    exclusions: Sequence[Exclusions]
-    excluded: pd.DataFrame
-    withheld: Mapping[str, int]
 
 
 def study_mark(key: str) -> str:
@@ -74,15 +55,14 @@ def study_mark(key: str) -> str:
 
 def study_input(key: str) -> StudyInput:
     """A study as a leaderboard takes it, by the study's own rules of screening."""
-    from analysis.report.leaderboard.gathering import StudyInput
     from listening.selectors import board_facts
 
     mark = study_mark(key)
-    screened = _cached_screening(key, mark)
-    if screened is None:
-        screened = _read(key)
-        _keep(key, mark, screened)
-    return StudyInput(board_facts(key), **vars(screened))
+    study = _cached_input(key, mark)
+    if study is None:
+        study = _read(key)
+        _keep(key, mark, study)
+    return replace(study, facts=board_facts(key))
 
 
 def forget_input(key: str) -> None:
@@ -91,12 +71,13 @@ def forget_input(key: str) -> None:
         cache.delete(_name(key))
 
 
-def _read(key: str) -> Screened:
+def _read(key: str) -> StudyInput:
     from analysis.ratings.metric_scores import scores_from_rows
     from analysis.ratings.study_scores import study_scores
     from analysis.ratings.table import from_study, rated
+    from analysis.report.leaderboard.gathering import StudyInput
     from analysis.statistics.screening.screened import screen
-    from listening.selectors import scripted_raters
+    from listening.selectors import board_facts, scripted_raters
 
     rules = study_rules(key)
     screened = screen(from_study(key), rules, study_spared(key))
@@ -106,7 +87,8 @@ def _read(key: str) -> Screened:
     scores = scores_from_rows(study_scores(key))
     used = [name for name in _SCORES if name in scores]
     stays = excluded["session_status"].astype(str).map(STAY).fillna("")
-    return Screened(
+    return StudyInput(
+        facts=board_facts(key),
         ratings=rated(ratings)[_RATINGS],
         scores=scores[used],
         scripted=frozenset(scripted),
@@ -116,18 +98,18 @@ def _read(key: str) -> Screened:
     )
 
 
-def _cached_screening(key: str, mark: str) -> Screened | None:
+def _cached_input(key: str, mark: str) -> StudyInput | None:
     with suppress(RedisError):
         held = cache.get(_name(key))
         if held and held[0] == mark:  # which is of the code, too: this program can read it
-            screened: Screened = pickle.loads(zlib.decompress(held[1]))
-            return screened
+            study: StudyInput = pickle.loads(zlib.decompress(held[1]))
+            return study
     return None
 
 
-def _keep(key: str, mark: str, screened: Screened) -> None:
+def _keep(key: str, mark: str, study: StudyInput) -> None:
     """Kept, unless the study changed while it was read: somebody may have withdrawn."""
-    packed = zlib.compress(pickle.dumps(screened, pickle.HIGHEST_PROTOCOL), level=1)
+    packed = zlib.compress(pickle.dumps(study, pickle.HIGHEST_PROTOCOL), level=1)
     with suppress(RedisError):
         cache.set(_name(key), (mark, packed), timeout=KEPT_S)
         if study_mark(key) != mark:

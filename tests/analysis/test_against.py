@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.table import from_rows
-from analysis.statistics.agreement.kappa import bare_kappa
+from analysis.statistics.agreement.kappa import kappa
 from analysis.statistics.agreement.noise_ceiling import noise_ceiling
 from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
@@ -117,7 +117,7 @@ def test_weighted_kappa_is_that_of_repeated_units():
     for b in range(10):
         times = w[b].astype(int)
         pair = (np.repeat(x[1], times) + 1.0, np.repeat(h[b], times) + 1.0)
-        value, _ = bare_kappa(*pair, "quadratic", FIVE, 0.95, 0, 0)
+        value, _ = kappa(*pair, "quadratic", FIVE, 0.95, 0, 0)
         assert found[b, 1] == pytest.approx(value, abs=1e-12)
 
 

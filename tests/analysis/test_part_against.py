@@ -16,8 +16,9 @@ from analysis.ratings.metric_scores import (
     scores_from_file,
     scores_from_rows,
 )
+from analysis.ratings.problems import RatingsError, RatingsWarning
 from analysis.ratings.score_joining import join_scores
-from analysis.ratings.table import RatingsError, RatingsWarning, from_csv, from_rows, to_csv
+from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.report.build import report_of, scores_hash
 from analysis.report.condition_labels import label_report
 from analysis.report.html.page import page_html

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.ratings.table import RatingsWarning, from_csv
+from analysis.ratings.problems import RatingsWarning
+from analysis.ratings.table import from_csv
 from analysis.report.content import Content
 from analysis.report.html.part_html import table_html
 from analysis.report.part import PartInput

@@ -13,17 +13,9 @@ from django.core.management import CommandError, call_command
 
 from analysis.name_spans import resolve
 from analysis.ratings.cells import COLUMNS, WORDS
+from analysis.ratings.problems import RatingsError, RatingsWarning
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.ratings.table import (
-    RatingsError,
-    RatingsWarning,
-    Reading,
-    from_csv,
-    from_rows,
-    read_csv,
-    to_csv,
-    to_rows,
-)
+from analysis.ratings.table import Reading, from_csv, from_rows, read_csv, to_csv, to_rows
 from analysis.report import pipeline
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html

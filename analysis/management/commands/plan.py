@@ -144,7 +144,8 @@ def lines(content: Content) -> Iterator[str]:
 def _components(
     arguments: Mapping[str, Any], say: Callable[[str], object]
 ) -> tuple[Components, Pilot | None]:
-    from analysis.ratings.table import RatingsError, read_csv
+    from analysis.ratings.problems import RatingsError
+    from analysis.ratings.table import read_csv
     from analysis.report.planning.form_fields import SDS, own_components
     from analysis.statistics.planning import preset
     from analysis.statistics.planning.pilot import chosen_pilot, pilots

@@ -23,6 +23,14 @@ def all_pairs(n: int) -> list[Pair]:
     return list(combinations(range(n), 2))
 
 
+def pair_contrasts(pairs: Sequence[Pair], n: int) -> Floats:
+    """The contrasts (m, n) of pairs (a, b) of n conditions: 1 at a, -1 at b."""
+    rows, place = np.zeros((len(pairs), n)), np.arange(len(pairs))
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    rows[place, first], rows[place, second] = 1.0, -1.0
+    return rows
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The difference ``condition`` minus ``versus`` with its interval at ``level`` and p.
