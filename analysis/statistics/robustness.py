@@ -237,9 +237,8 @@ def without_each(
     s_both, n_both = _sparse(centred, condition, both, n_conditions)
     all_raters, all_items = _Sums.from_dense(*by_rater), _Sums.from_dense(*by_item)
     there = n_both.sign()
-    all_both = _Sums(*(_product(*each) for each in (
-        (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
-    )))  # fmt: skip
+    products = (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
+    all_both = _Sums(*(np.asarray((a.T @ b).toarray(), np.float64) for a, b in products))
     total = by_rater[0].sum(axis=0)
     squares = _dense(centred**2, condition, rater, n_conditions)[0]
     every_square, groups = squares.sum(axis=0), (len(by_rater[0]), int(item.max(initial=-1)) + 1)
@@ -327,10 +326,6 @@ def _sparse(
     s = sparse.csr_array((y, (group, condition)), shape=shape)
     n = sparse.csr_array((np.ones(len(y)), (group, condition)), shape=shape)
     return s, n
-
-
-def _product(a: sparse.csr_array, b: sparse.csr_array) -> Floats:
-    return np.asarray((a.T @ b).toarray(), dtype=np.float64)
 
 
 GroupSums = tuple[Floats, Floats]  # sums and counts (C, G) of the ratings of each group

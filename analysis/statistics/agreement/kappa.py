@@ -50,7 +50,9 @@ def kappa(
     w = |i - j| or (i - j)^2). Categories are fixed, so a constant side gives 0; kappa is None when
     both sides hold one and the same category. The interval resamples units.
     """
-    table = _table(rounded_half_up(x, categories), rounded_half_up(y, categories), len(categories))
+    k = len(categories)
+    pairs = rounded_half_up(x, categories) * k + rounded_half_up(y, categories)
+    table = np.bincount(pairs, minlength=k * k).reshape(k, k).astype(np.float64)
     value = float(kappas(table[None], weights)[0])
     if np.isnan(value):
         return None, None
@@ -68,10 +70,6 @@ def bootstrap_bounds(
     drawn = rng.multinomial(n, (table / n).reshape(-1), size=replicates)
     shaped = drawn.reshape(-1, *table.shape).astype(np.float64)
     return percentile_interval(kappas(shaped, weights), level)
-
-
-def _table(a: Codes, b: Codes, k: int) -> Floats:
-    return np.bincount(a * k + b, minlength=k * k).reshape(k, k).astype(np.float64)
 
 
 def kappas(tables: Floats, weights: str) -> Floats:
