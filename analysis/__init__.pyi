@@ -35,11 +35,11 @@ from .statistics.pairs.means_of_pairs import pair_means as pair_means
 from .statistics.pairs.pair_ratings import pairs_of as pairs_of
 from .statistics.pairs.win_models import bradley_terry as bradley_terry
 from .statistics.pairs.win_models import davidson as davidson
-from .statistics.planning import Design as Design
-from .statistics.planning import components_from_pilot as components_from_pilot
-from .statistics.planning import plan_for_difference as plan_for_difference
-from .statistics.planning import plan_for_half_width as plan_for_half_width
-from .statistics.planning import preset as preset
+from .statistics.planning.plan_search import plan_for_difference as plan_for_difference
+from .statistics.planning.plan_search import plan_for_half_width as plan_for_half_width
+from .statistics.planning.study_design import Design as Design
+from .statistics.planning.variance_components import components_from_pilot as components_from_pilot
+from .statistics.planning.variance_components import preset as preset
 from .statistics.prediction_powered import ppi as ppi
 from .statistics.prediction_powered import prediction_powered as prediction_powered
 from .statistics.screening.rule_text import rule_from as rule_from

@@ -83,8 +83,8 @@ def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
     try:  # as above
         from analysis.report.planning.form_fields import requirements_from
-        from analysis.statistics.planning import Components
         from analysis.statistics.planning.proposal import check, propose
+        from analysis.statistics.planning.variance_components import Components
 
         requirements = requirements_from(question["form"], Components(**question["components"]))
         checked = check(propose(requirements))

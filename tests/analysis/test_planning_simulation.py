@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.planning import (
-    Components,
-    Design,
-    PlanningError,
+from analysis.statistics.planning.precision import (
     half_width,
-    preset,
-    simulate_ratings,
-    simulated_check,
+    power_of,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.precision import power_of
+from analysis.statistics.planning.simulated_check import simulate_ratings, simulated_check
+from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.variance_components import Components, preset
 from tests.analysis.simulation import bounds, sizes
 
 LONG = preset("long_form")

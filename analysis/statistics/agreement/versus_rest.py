@@ -13,12 +13,12 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
 from analysis.statistics.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, kappa
 from analysis.statistics.correlations import FISHER, correlation, fisher_interval, in_both_orders
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import naive_interval
 
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
@@ -30,7 +30,7 @@ NO_OTHERS = "no unit of this rater was rated by others: undefined"
 
 
 @dataclass(frozen=True)
-class VersusRest(Row):
+class VersusRest(FlatRow):
     """One rater against the mean of the others, in one measure: a row of `versus_rest`.
 
     ``value`` is None where undefined, ``low`` and ``high`` where there is no interval; ``note``
