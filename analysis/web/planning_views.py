@@ -26,7 +26,6 @@ from listening.common.command_name import command
 from listening.selectors import (
     DraftPlan,
     DraftStop,
-    EarlierVersion,
     TaskPlan,
     draft_plans,
     earlier_with,
@@ -300,14 +299,10 @@ def version_before(key: str, user: Any) -> VersionBefore | None:
     """
     for each in earlier_with(key, user, "analyse"):
         if ratings_state(each["key"])["ratings"]:
-            return _earlier_version(each)
+            if pilot_state(each["key"]) is None:
+                start_pilot(each["key"])
+            return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))
     return None
-
-
-def _earlier_version(each: EarlierVersion) -> VersionBefore:
-    if pilot_state(each["key"]) is None:
-        start_pilot(each["key"])
-    return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))
 
 
 def known_pilots(pilot: State | None, before: VersionBefore | None) -> list[KnownPilot]:

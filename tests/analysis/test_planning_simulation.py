@@ -45,15 +45,6 @@ def test_means_and_components_are_those_put_in():
     assert np.std(own) == pytest.approx(0.5, rel=0.06)
 
 
-def test_scores_can_be_rounded_to_the_steps_of_a_scale():
-    steps = np.arange(1, 5.1, 0.5)
-    y = simulate_ratings(Design(10, 10, 5, 2), LONG, [1, 5], np.random.default_rng(3), steps=steps)[
-        0
-    ]
-    assert set(y) <= set(steps)
-    assert {1.0, 5.0} <= set(y)
-
-
 @pytest.mark.medium
 def test_a_check_of_the_same_seed_is_the_same():
     design = Design(8, 8, 3, 2)
