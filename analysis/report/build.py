@@ -52,7 +52,7 @@ from analysis.report.second_process import Result
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
+from analysis.statistics.screening.screened import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.statistics.sensitivity import sensitivity
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from analysis.ratings.breakdowns import Family
     from analysis.ratings.covariate_columns import Covariates
     from analysis.statistics.options import Options
-    from analysis.statistics.screening import Screened
+    from analysis.statistics.screening.screened import Screened
     from listening.selectors import StudyFacts
 
 

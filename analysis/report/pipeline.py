@@ -16,7 +16,7 @@ from analysis.report.report_schema import PartRecord
 from analysis.report.second_process import Result, has_two_cores, second_process
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
-from analysis.statistics.screening import Screened
+from analysis.statistics.screening.screened import Screened
 from listening.common.plugins import left_out, origin_of
 
 log = logging.getLogger(__name__)

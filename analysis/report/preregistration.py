@@ -15,8 +15,9 @@ from analysis.name_spans import resolve
 from analysis.report.declared_rules import declared_rules
 from analysis.report.stop_words import rule_sentences
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import STRUCTURAL, Review
 from analysis.statistics.screening.rule_text import versioned_text
+from analysis.statistics.screening.screened import STRUCTURAL
+from analysis.statistics.screening.single_ratings import Review
 
 if TYPE_CHECKING:
     from listening.selectors import DecidedFacts, Declared, RuleFacts, StudyFacts, TaskPlan

@@ -30,6 +30,7 @@ from django.views.decorators.http import (
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
+from analysis.web.attachments import CSV, attachment
 from analysis.web.board_jobs import ask_for_version, content_of, make_when_due
 from analysis.web.board_versions import changes, ever_entered, next_version, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
@@ -47,7 +48,7 @@ from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
 BIBTEX = "references.bib"
-CSV, PIECE = "text/csv; charset=utf-8", 65_536
+PIECE = 65_536
 VERSION, ANSWERS = "version-{}.json", "version-{}-answers.csv"
 VERSION_FILE = re.compile(r"version-(?P<number>[0-9]{1,9})(?P<part>\.json|-answers\.csv)")
 LONGEST_NAME = 120
@@ -101,10 +102,10 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     for table in content.tables if content else ():
         if table.key == stem and kind in ("csv", "tex"):
             text, of_kind = _table_file(board, table, kind)
-            return _download(text, of_kind, _name_of(board, table, kind))
+            return attachment(text, of_kind, _name_of(board, table, kind))
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
-        return _download(works, "text/plain; charset=utf-8", name)
+        return attachment(works, "text/plain; charset=utf-8", name)
     if file := VERSION_FILE.fullmatch(name):
         return _version_file(request, board, int(file["number"]), file["part"])
     raise Http404(f"There is no file {name}.")
@@ -140,12 +141,6 @@ def _name_of(board: Leaderboard, table: Table, kind: str) -> str:
     named = (board.title, table.key.partition("_")[0], table.about)
     stem = "-".join(part for part in map(slugify, named) if part)
     return f"{stem[:LONGEST_NAME]}.{kind}"
-
-
-def _download(text: str, of_kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=of_kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 # --- Who may -------------------------------------------------------------------------------------
@@ -238,7 +233,7 @@ def _version_file(
     version = get_object_or_404(board.versions.exclude(text=""), number=number)
     name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-version-{number}{part}"
     if part == ".json":
-        return _download(version.text, "application/json; charset=utf-8", name)
+        return attachment(version.text, "application/json; charset=utf-8", name)
     if version.answers is None:
         raise Http404("No answers of this version may be published.")
     response: HttpResponseBase

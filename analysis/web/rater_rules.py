@@ -30,7 +30,7 @@ def box(request: HttpRequest, key: str, rater: str) -> HttpResponse:
 def _verdicts(study: int, key: str, rater: str) -> dict[str, Any]:
     """Each rule that leaves something of the rater out: why, how much, and whether it was used."""
     from analysis.ratings.table import from_study
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
 
     run = AnalysisRun.objects.filter(study=study, state=AnalysisRun.State.DONE).first()
     used = list(run.parameters.get("rules", ())) if run else []

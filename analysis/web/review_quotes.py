@@ -16,6 +16,7 @@ from django.shortcuts import render
 from analysis.models import AnalysisRun
 from analysis.report.writers.latex_text import escape_latex as in_latex
 from analysis.report.writers.markdown import escape_markdown as in_markdown
+from analysis.web.attachments import attachment
 from listening.common.signals import acted
 from listening.common.spreadsheets import safe_cell
 from listening.common.views import logged_in_get, logged_in_page
@@ -82,8 +83,6 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
         *([f"The first {len(rows)} of {len(quotes)} quotes."] if len(rows) < len(quotes) else []),
     ]
     text = {"csv": _csv, "md": _markdown, "tex": _latex}[form](rows, about)
-    response = HttpResponse(text, content_type=f"{KINDS[form]}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{key}-quotes-{pk}.{form}"'
     acted.send(
         AnalysisRun,
         study_id=study["pk"],
@@ -91,7 +90,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
         what="exported",
         details={"file": f"quotes.{form}", "review": head["title"]},
     )
-    return response
+    return attachment(text, f"{KINDS[form]}; charset=utf-8", f"{key}-quotes-{pk}.{form}")
 
 
 def _quote_filter(request: HttpRequest) -> QuoteFilter:

@@ -60,7 +60,8 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
 
     def make(**fields: Any) -> ResultsLink:
         shown = {part: request.POST.get(part) == "1" for part in ("audio", "reasons")}
-        run = _pinned_run(key, request.POST.get("run", ""))
+        run_asked = request.POST.get("run", "")
+        run = shown_run(key, run_asked) if run_asked else None
         link = ResultsLink.objects.create(study_id=head["pk"], run=run, **shown, **fields)
         log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
         return link
@@ -106,10 +107,6 @@ def days_of(text: str) -> tuple[int, str]:
     if 1 <= days <= MOST_LINK_DAYS:
         return days, ""
     return 0, f"A link must be valid for 1 to {MOST_LINK_DAYS} days."
-
-
-def _pinned_run(key: str, run_asked: str) -> AnalysisRun | None:
-    return shown_run(key, run_asked) if run_asked else None
 
 
 # --- By anybody who has the address --------------------------------------------------------------

@@ -11,11 +11,19 @@ from django.shortcuts import render
 
 from analysis.formatting import words_of
 from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
-from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
-from analysis.statistics.screening.rule_text import as_it_is_here, other_version
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import (
+    as_it_is_here,
+    other_version,
+    rule_from,
+    rule_text,
+)
+from analysis.statistics.screening.screened import STRUCTURAL
+from analysis.web.attachments import attachment
 from analysis.web.forms import rules_on_offer
+from analysis.web.job_states import AWAY, DONE, RUNNING, State
 from analysis.web.study_tables import rules_in_force, study_rules
-from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state
+from analysis.web.validity_jobs import effects_state, tried_state
 from listening.common.signals import acted
 from listening.common.views import logged_in_page
 from listening.selectors import (
@@ -84,9 +92,7 @@ def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     details = {"file": "preregistration.md"}
     by = request.user.get_username()
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
-    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{key}-preregistration.md"'
-    return response
+    return attachment(text, "text/markdown; charset=utf-8", f"{key}-preregistration.md")
 
 
 def _trial_context(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from django.urls import reverse
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.attachments import attachment
 from analysis.web.combining import MARGIN, RIGHT, check_versions, combined_state, offered_versions
 from analysis.web.first_runs import analyse_when_due, default_options
 from analysis.web.forms import form_of, options_of
@@ -315,9 +316,7 @@ def report_card_file(request: HttpRequest, key: str, kind: str) -> HttpResponse:
     study_head_or_404(key, request.user)
     run = shown_run(key, request.GET.get("run", ""))
     files = card_files(run.page_report() if run else None, method_facts(key))
-    response = HttpResponse(files[f"{STEM}.{kind}"], content_type=KINDS[kind])
-    response["Content-Disposition"] = f'attachment; filename="{key}-{STEM}.{kind}"'
-    return response
+    return attachment(files[f"{STEM}.{kind}"], KINDS[kind], f"{key}-{STEM}.{kind}")
 
 
 @logged_in_post

@@ -22,7 +22,7 @@ from analysis.report.part import PartInput
 from analysis.report.parts.att import systems
 from analysis.report.parts.lfs import Lfs
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.shown_by import in_keys
 

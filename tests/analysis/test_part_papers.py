@@ -37,9 +37,9 @@ from analysis.report.parts.nvv import (
     means_table,
 )
 from analysis.report.pipeline import chosen_parts
-from analysis.statistics.agreement import versus_rest
+from analysis.statistics.agreement.versus_rest import versus_rest
 from analysis.statistics.options import Options, OptionsError
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.shown_by import in_keys

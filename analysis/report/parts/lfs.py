@@ -25,11 +25,11 @@ from analysis.report.parts.against_people.metric_tables import (
     preferences,
     top_of,
 )
-from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
-from analysis.statistics.agreement.rating_units import step_names
+from analysis.statistics.agreement.rating_units import coarse_steps, step_names, steps_of
+from analysis.statistics.agreement.versus_rest import versus_rest
 from analysis.statistics.correlations import williams
-from analysis.statistics.metric_agreement import STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import AS_IS
+from analysis.statistics.metric_agreement.metric_units import STIMULUS
 
 if TYPE_CHECKING:
     import pandas as pd

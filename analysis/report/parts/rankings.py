@@ -24,6 +24,7 @@ from analysis.report.strengths import (
 )
 from analysis.report.win_matrix import win_matrix
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.linking.linked_strengths import pairs_in_unit
 from analysis.statistics.pairs.ability_fit import AbilityFit
 from analysis.statistics.pairs.best_worst import (
     BestWorstChoices,
@@ -32,7 +33,7 @@ from analysis.statistics.pairs.best_worst import (
 )
 from analysis.statistics.pairs.comparison_graph import connection
 from analysis.statistics.pairs.means_of_pairs import means_against
-from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
+from analysis.statistics.pairs.pair_ratings import PairRatings
 from analysis.statistics.pairs.plackett_luce import Rankings, plackett_luce
 from analysis.statistics.pairs.screens import choices_in, pairs_in, rankings_in, screen_names
 
@@ -117,14 +118,7 @@ def _screens(use: pd.DataFrame, best_and_worst: bool) -> _Screens:
     pairs = pd.DataFrame(list(pairs_in(use, best_and_worst)))
     if not len(pairs):
         raise Undefined("no screens with two systems or more yet")
-    compared = pair_ratings(
-        pairs["system"].tolist(),
-        pairs["versus"].tolist(),
-        pairs["score"].tolist(),
-        pairs["order"].tolist(),
-        pairs["rater"].tolist(),
-        pairs["item"].tolist(),
-    )
+    compared = pairs_in_unit(pairs)
     if best_and_worst:
         choices, _ = choices_in(use)
         return _Screens(compared, partial(_choice_models, choices))

@@ -17,7 +17,8 @@ from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.agreement.rating_units import Rated, rated_units
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening import STRUCTURAL, Rule
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.screened import STRUCTURAL
 
 MOST_LABELS, LEAST_STEPS = 11, 5
 MOST_RATINGS = 100_000

@@ -16,33 +16,27 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.table import TRAINING
 from analysis.report.content import Column, Content, Figure, Table, add_family_titles, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.statistics.agreement import (
-    Agreement,
-    Pace,
-    Rated,
-    ScaleUse,
-    SelfConsistency,
-    SubjectModel,
-    VersusRest,
-    by_position,
-    carry_over,
-    coarse_steps,
-    coded,
-    pace_of_raters,
-    rated_units,
-    repeat_pairs,
-    scale_ends,
-    scale_use,
-    self_consistency,
-    sos_parameter,
-    steps_of,
-    subject_model,
-    trend,
-    versus_rest,
-)
+from analysis.statistics.agreement.agreement_result import Agreement, coded
+from analysis.statistics.agreement.answer_speed import Pace, pace_of_raters
 from analysis.statistics.agreement.kappa import rounded_half_up
-from analysis.statistics.agreement.rating_units import numbers, step_names
-from analysis.statistics.agreement.versus_rest import rest_means
+from analysis.statistics.agreement.order_effects import by_position, carry_over, trend
+from analysis.statistics.agreement.rater_bias import SubjectModel, subject_model
+from analysis.statistics.agreement.rating_units import (
+    Rated,
+    coarse_steps,
+    numbers,
+    rated_units,
+    scale_ends,
+    step_names,
+    steps_of,
+)
+from analysis.statistics.agreement.scale_use import ScaleUse, scale_use, sos_parameter
+from analysis.statistics.agreement.self_consistency import (
+    SelfConsistency,
+    repeat_pairs,
+    self_consistency,
+)
+from analysis.statistics.agreement.versus_rest import VersusRest, rest_means, versus_rest
 from analysis.statistics.intervals import holm
 
 if TYPE_CHECKING:

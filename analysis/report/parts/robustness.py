@@ -55,7 +55,7 @@ from analysis.statistics.sensitivity import Scheme, in_force, schemes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.statistics.screening import Screened
+    from analysis.statistics.screening.screened import Screened
 
 
 RATER_MODELS = "rater_models"  # the part that asks for models of raters

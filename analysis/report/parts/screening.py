@@ -12,8 +12,15 @@ from analysis.ratings.estimands import bare_title
 from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.review_summary import review_sentence
-from analysis.statistics.screening import Review, Rule, Screened, rule_text, versioned_text
-from analysis.statistics.screening.rule_text import as_it_is_here, other_version
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import (
+    as_it_is_here,
+    other_version,
+    rule_text,
+    versioned_text,
+)
+from analysis.statistics.screening.screened import Screened
+from analysis.statistics.screening.single_ratings import Review
 from analysis.statistics.sensitivity import (
     ALL_RULES,
     NO_RULE,

@@ -13,7 +13,7 @@ from analysis.report.content import Content, Table, column, columns_of, table_ro
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.simultaneous import EQUAL
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from analysis.statistics.version_effect import LEVEL, VersionEffect, version_effects, versions_in
 
 METHODS = (

@@ -14,8 +14,8 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import family_scores
 from analysis.report.parts.against_people.metric_tables import ceilings_of, top_of
 from analysis.report.parts.criteria import SIMILARITY, Systems, breakdown, naturalness_of
-from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import AS_IS
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,13 +35,13 @@ from analysis.report.parts.against_people.metric_tables import (
     top_of,
     words_of,
 )
-from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
     FEW_CONDITIONS,
     FEWEST,
     MetricCorrelation,
 )
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS
 
 METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "

@@ -12,14 +12,13 @@ from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.part import PartInput
-from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
-from analysis.statistics.metric_agreement import (
+from analysis.statistics.agreement.rating_units import coarse_steps, scale_ends, steps_of
+from analysis.statistics.metric_agreement.metric_correlations import (
     CorrelationOptions,
     MetricCorrelation,
-    Units,
     correlations,
-    units_of,
 )
+from analysis.statistics.metric_agreement.metric_units import Units, units_of
 
 if TYPE_CHECKING:
     import pandas as pd

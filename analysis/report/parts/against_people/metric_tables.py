@@ -15,16 +15,11 @@ from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import FamilyScores
-from analysis.statistics.agreement import noise_ceiling
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
 from analysis.statistics.intervals import holm, naive_interval
-from analysis.statistics.metric_agreement import (
-    CONDITION,
-    STIMULUS,
-    WITHIN,
-    Units,
+from analysis.statistics.metric_agreement.metric_ceiling import (
     condition_ceiling,
     one_against_others,
-    preferred_share,
 )
 from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
@@ -36,6 +31,8 @@ from analysis.statistics.metric_agreement.metric_correlations import (
     TWO_WAY,
     MetricCorrelation,
 )
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
+from analysis.statistics.metric_agreement.preference_accuracy import preferred_share
 from analysis.statistics.metric_agreement.resampled_units import wider_over
 
 MANY_UNITS, MANY_RATINGS = 1000, 100_000

@@ -16,7 +16,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
 from analysis.report.ranking import Ranking
-from analysis.statistics.screening import HiddenReference, MidAnchor
+from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
 
 CEILING = 0.6
 FEW = 10
