@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from analysis.name_spans import family_prefix, family_span
 from analysis.report.report_schema import Drawing, Kind, PartRecord
@@ -51,6 +51,29 @@ def column(
 def table_row(kind: type[Row]) -> type[Row]:
     """A frozen dataclass of which a table shows the fields that are a `column`."""
     return dataclass(frozen=True)(kind)
+
+
+def row_from(kind: Callable[..., Row], source: Any, /, **cells: Any) -> Row:
+    """A row with these cells; what it has besides is of the source, by the same names.
+
+    ``source`` is a dataclass or a mapping.
+    """
+    names = [each.name for each in fields(cast(Any, kind)) if each.name not in cells]
+    if not isinstance(source, Mapping):
+        source = {name: getattr(source, name) for name in names if hasattr(source, name)}
+    return kind(**cells, **{name: source[name] for name in names if name in source})
+
+
+def interval_cells(key: str, estimate: Any, factor: float = 1.0) -> dict[str, Any]:
+    """The cells KEY, KEY_low and KEY_high: an estimate with its interval, times the factor.
+
+    Each is None where the estimate lacks it, or there is no estimate.
+    """
+    numbers = {f"{key}{end}": getattr(estimate, name, None) for end, name in _ENDS.items()}
+    return {name: None if x is None else factor * x for name, x in numbers.items()}
+
+
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
 def columns_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.formatting import enumerated
 from analysis.name_spans import family_prefix
-from analysis.report.content import Content, add_family_titles, together
+from analysis.report.content import Content, Table, add_family_titles, together
 from listening.common.registry import Registry
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class PartInput:
         own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
         return [
             f"{family_prefix(title)}raters read {own}, judges {enumerated(others)}: two "
-            "instruments, so a "
-            "difference between raters and judges may be one of wording."
+            "instruments, so a difference between raters and judges may be one of wording."
         ]
 
     @property
@@ -155,6 +154,11 @@ class FamilyInput:
     def level(self) -> float:
         """The level of intervals."""
         return self.inputs.options.level
+
+    def table(self, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:
+        """A table of rows about this family; ``more`` see `Table.from_rows`."""
+        more = {"level": self.level, "about": self.title, **more}
+        return Table.from_rows(row, f"{key}{self.suffix}", title, rows, **more)
 
     def progress(self, share: float, words: str = "") -> None:
         """Tell the share (0 to 1) of this family's work that is done; raises `Cancelled`."""

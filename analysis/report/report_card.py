@@ -348,9 +348,8 @@ def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
         per_clip = [short(each["ratings_per_clip"]) for each in report.get("design", ())]
         words = (
             f"{counted(data['conditions_kept'], 'condition')}, "
-            f"{counted(data['items_kept'], 'item')}, "
-            f"{counted(data['stimuli_kept'], 'clip')}; median ratings per clip: "
-            f"{enumerated(per_clip) or 'none'}"
+            f"{counted(data['items_kept'], 'item')}, {counted(data['stimuli_kept'], 'clip')}; "
+            f"median ratings per clip: {enumerated(per_clip) or 'none'}"
         )
         yield fact("Systems, sentences and ratings of each", words)
     chosen = "How sentences were chosen"

@@ -433,8 +433,7 @@ def _reach(rows: Sequence[dict[str, Any]]) -> list[str]:
         if len(mine) > 1:
             ranges.append(
                 f"{condition_span(system)} {low['average']:.2f} ({low['voice']}) to "
-                f"{high['average']:.2f} "
-                f"({high['voice']})"
+                f"{high['average']:.2f} ({high['voice']})"
             )
     return [f"Voices, by the average over dimensions: {'; '.join(ranges)}."] if ranges else []
 

@@ -292,12 +292,11 @@ class GeneralFit:
         what = " and ".join(("condition", *self.breakdown.by))
         what += ", a spread of each condition" if "spread" in self.posterior.draws else ""
         return (
-            f"{family_prefix(self.each.title)}a Bayesian {kind} mixed model with a mean per "
-            f"{what} and random "
-            f"effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
-            f"({self.sampled.sampler}; {drawn_words(self.posterior)} after "
-            f"{_tune(options)} of warming up; seed {self.each.seed(options)}; all R-hat below "
-            "1.01, all effective sample sizes above 400, no divergences, BFMI above 0.3)."
+            f"{family_prefix(self.each.title)}a Bayesian {kind} mixed model with a mean per {what} "
+            f"and random effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
+            f"({self.sampled.sampler}; {drawn_words(self.posterior)} after {_tune(options)} of "
+            f"warming up; seed {self.each.seed(options)}; all R-hat below 1.01, all effective "
+            "sample sizes above 400, no divergences, BFMI above 0.3)."
         )
 
 

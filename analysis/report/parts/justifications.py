@@ -194,9 +194,8 @@ def reasons_content(reasons: Reasons) -> Content:
     warnings = []
     if reasons.several:
         warnings.append(
-            f"{family_prefix(title)}one reason stands for several clips of a trial, so it "
-            "cannot be counted per "
-            "condition or label."
+            f"{family_prefix(title)}one reason stands for several clips of a trial, so it cannot "
+            "be counted per condition or label."
         )
     table = Table.from_rows(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)
     return Content(sentences, tables=[table, *_verdicts(reasons)], warnings=warnings)

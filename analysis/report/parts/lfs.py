@@ -514,8 +514,7 @@ def _sentence(scores: Sequence[Row], title: str, units: FamilyScores) -> str:
     if n < FEW:
         return (
             f"{family_prefix(title)}{counted(n, 'clip')} with a score are too few to say how "
-            f"closely {called} "
-            f"correlates with human ratings ({FEW} or more are needed)."
+            f"closely {called} correlates with human ratings ({FEW} or more are needed)."
         )
     ends = "no interval"
     if best["srcc_low"] is not None:

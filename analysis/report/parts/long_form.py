@@ -25,6 +25,7 @@ from analysis.report.content import (
     column,
     columns_of,
     pick_fields,
+    row_from,
     table_row,
     together,
     warned_once,
@@ -260,17 +261,14 @@ def predictions(
 
 def _prediction_row(speaker: str, made: Prediction) -> PredictionRow:
     gap = made.versus_plain
-    return PredictionRow(
+    return row_from(
+        PredictionRow,
+        made,
         speaker=speaker,
-        model=made.model,
         name=PREDICTED_FROM[made.model],
-        mae=made.mae,
-        rmse=made.rmse,
-        r2=made.r2,
         value=gap.value if gap else None,
         low=gap.low if gap else None,
         high=gap.high if gap else None,
-        n_paragraphs=made.n_paragraphs,
     )
 
 
@@ -361,9 +359,8 @@ def _paragraph_answer(rows: Sequence[WithinRow], one: ParagraphScores, called: s
         return []
     ends = interval_text(mean.low, mean.high, None, 2)
     sentences = [
-        f"Of {in_words(one.speaker)}, paragraph {called} goes with mean sentence {called} by "
-        f"r = {mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the "
-        "variance)."
+        f"Of {in_words(one.speaker)}, paragraph {called} goes with mean sentence {called} by r = "
+        f"{mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the variance)."
     ]
     if mean.ceiling is not None and mean.ceiling < 1:
         sentences.append(
@@ -401,9 +398,8 @@ def _paragraph_warnings(material: Material, every: Sequence[ParagraphScores]) ->
     few = [one.speaker for one in every if FEWEST <= len(one.whole) < MOST_TRIED]
     if few:
         warnings.append(
-            f"Under {MOST_TRIED} paragraphs of {', '.join(map(in_words, few))}: one or two of "
-            "them may decide a "
-            "correlation, and eight are tried."
+            f"Under {MOST_TRIED} paragraphs of {', '.join(map(in_words, few))}: one or two of them "
+            "may decide a correlation, and eight are tried."
         )
     return warnings
 
@@ -545,9 +541,8 @@ IN_WORDS = {
     CONTEXT: "sentences after a context",
 }
 QUESTIONS = (
-    f"These scores answer different questions ({{}}), as in {cite_author('clark2019')}, usually "
-    "by different raters. A difference between settings therefore mixes setting, question and "
-    "raters."
+    f"These scores answer different questions ({{}}), as in {cite_author('clark2019')}, usually by "
+    "different raters. A difference between settings therefore mixes setting, question and raters."
 )
 CONDITION_METHOD = (
     f"Conditions as in {cite_author('clark2019')}: mean opinion scores with two-way clustered "
@@ -655,7 +650,9 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
         naive_low, naive_high = naive_interval(y, level) or (None, None)
         (low, high), note = bounds[code]
         rows.append(
-            ConditionRow(
+            row_from(
+                ConditionRow,
+                form,
                 name=name,
                 value=float(cells.sums.value[code]),
                 low=low,
@@ -663,9 +660,6 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
                 naive_low=naive_low,
                 naive_high=naive_high,
                 sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
-                setting=form.setting,
-                speaker=form.speaker,
-                before=form.before,
                 n_ratings=len(y),
                 n_raters=int(cells.sums.n_raters[code]),
                 n_stimuli=len(np.unique(cells.material.item[mine])),
@@ -834,18 +828,14 @@ def _tests(cells: Cells, level: float) -> list[TestRow]:
 def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> TestRow:
     ratings = student_t(_ratings(cells, a), _ratings(cells, b), level)
     stimuli = student_t(stimulus_means(cells, a), stimulus_means(cells, b), level, STIMULI)
-    return TestRow(
+    return row_from(
+        TestRow,
+        decision,
         name=f"{cells.names[a]} − {cells.names[b]}",
         condition=cells.names[a],
         versus=cells.names[b],
-        value=decision.value,
-        low=decision.low,
-        high=decision.high,
-        p=decision.p,
-        claimed=decision.claimed,
         alone_low=decision.low_alone,
         alone_high=decision.high_alone,
-        p_alone=decision.p_alone,
         same_setting=cells.forms[a].setting == cells.forms[b].setting,
         student_t=ratings.statistic,
         student_df=ratings.df,
@@ -853,7 +843,6 @@ def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> Tes
         stimuli_t=stimuli.statistic,
         stimuli_df=stimuli.df,
         stimuli_p=stimuli.p,
-        note=decision.note,
     )
 
 
@@ -1014,28 +1003,21 @@ def contexts(material: Material, suffix: str, level: float) -> Content:
 
 
 def _row(effect: ContextEffect) -> ContextRow:
-    return ContextRow(
+    return row_from(
+        ContextRow,
+        effect,
         name=f"{effect.form.name} − {effect.versus.name}",
         condition=effect.form.name,
         versus=effect.versus.name,
         speaker=effect.form.speaker,
         contexts=f"{effect.form.before} − {effect.versus.before}",
-        value=effect.value,
         low=effect.low_all,
         high=effect.high_all,
         p=effect.p_adjusted,
         alone_low=effect.low,
         alone_high=effect.high,
         p_alone=effect.p,
-        paired_t=effect.paired_t,
-        paired_df=effect.paired_df,
-        paired_p=effect.paired_p,
-        n_lines=effect.n_lines,
-        n_ratings=effect.n_ratings,
-        n_raters=effect.n_raters,
-        n_paragraphs=effect.n_paragraphs,
         same_question=ISOLATION not in (effect.form.setting, effect.versus.setting),
-        note=effect.note,
     )
 
 

@@ -746,10 +746,9 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
             how = BY_MOMENTS if BY_MOMENTS in fits.reml.notes else "by REML"
             yield (
                 f"{family_prefix(fits.modelled.title)}a linear mixed model with a mean per "
-                "condition and random "
-                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted {how}; t intervals "
-                "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
-                "all pairs by Holm's method."
+                f"condition and random effects of {listed(effects[:-1]) or 'nothing'} was fitted "
+                f"{how}; t intervals and tests use Satterthwaite's degrees of freedom, and p "
+                "values are adjusted over all pairs by Holm's method."
             )
         if fits.compared is not None:
             yield _posterior_methods(fits)
@@ -765,9 +764,8 @@ def _posterior_methods(fits: Fits) -> str:
     how = fits.posterior.approximation
     return (
         f"{family_prefix(fits.modelled.title)}the posterior is that of the Bayesian form of that "
-        "model with effects "
-        f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
-        "out in closed form, "
+        f"model with effects of {listed(effects)}{more} ({fits.posterior.prior}); means and "
+        "effects were integrated out in closed form, "
         + (f"the likelihood was interpolated {how}, " if how else "")
         + f"and draws ({drawn_words(fits.posterior)}) were taken by independence Metropolis "
         "(all R-hat below 1.01, all effective sample sizes above 400, Pareto k at most 0.7)."

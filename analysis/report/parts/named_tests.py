@@ -15,6 +15,7 @@ from analysis.report.content import (
     Content,
     Table,
     column,
+    row_from,
     table_row,
     together,
     warned_once,
@@ -380,16 +381,13 @@ def groups_table(groups: Sequence[GroupTest]) -> Table:
 def post_hoc_tables(groups: Sequence[GroupTest]) -> Iterator[Table]:
     """The pairs after those tests that have any."""
     rows = [
-        PostHocRow(
-            test=after.test,
+        row_from(
+            PostHocRow,
+            after,
             unit=group.result.unit,
             condition=group.names[after.first],
             versus=group.names[after.second],
             difference=after.estimate,
-            statistic=after.statistic,
-            p=after.p,
-            p_adjusted=after.p_adjusted,
-            adjustment=after.adjustment,
         )
         for group in groups
         for after in group.post_hoc

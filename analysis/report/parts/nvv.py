@@ -21,6 +21,7 @@ from analysis.report.content import (
     Table,
     column,
     columns_of,
+    row_from,
     table_row,
     together,
 )
@@ -899,14 +900,13 @@ def _against(family: Family, language: str, inputs: PartInput) -> list[CmosRow]:
     """CMOS of each condition against another one, in one language."""
     table = family.table[family.table["language"] == language]
     return [
-        CmosRow(
+        row_from(
+            CmosRow,
+            row,
             language=language,
-            condition=row.condition,
             versus=row.group.get("versus_condition", ""),
             criterion=name_of(family),
             cmos=row.value,
-            low=row.low,
-            high=row.high,
             ratings=row.n_ratings,
             raters=row.n_raters,
         )

@@ -286,9 +286,8 @@ class _OrdinalFits:
             return
         apart = float(np.abs(drawn["score"].mean - self.gaussian.mean).max())
         yield (
-            f"{family_prefix(self.title)}means by the ordinal and by the Gaussian model differ "
-            "by at most "
-            f"{apart:.3f} in score."
+            f"{family_prefix(self.title)}means by the ordinal and by the Gaussian model differ by "
+            f"at most {apart:.3f} in score."
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -308,9 +307,8 @@ class _OrdinalFits:
         kind = "logistic" if len(self.scores) == 2 else "cumulative logit"
         return (
             f"{family_prefix(self.title)}a Bayesian {kind} mixed model with rater and rater × "
-            "condition effects "
-            f"({self.posterior.prior}); effects were integrated out by quadrature and draws "
-            f"({drawn_words(self.posterior)}) taken by independence Metropolis (all R-hat "
-            "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "
-            "averages over raters drawn anew, on the scale of the scores."
+            f"condition effects ({self.posterior.prior}); effects were integrated out by "
+            f"quadrature and draws ({drawn_words(self.posterior)}) taken by independence "
+            "Metropolis (all R-hat below 1.01, effective sample sizes above 400, Pareto k at most "
+            "0.7). Means are averages over raters drawn anew, on the scale of the scores."
         )

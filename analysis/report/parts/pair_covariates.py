@@ -16,7 +16,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.covariate_columns import Covariates, covariate_columns
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.metric_scores import newest_scores, titles
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import Ability, AbilityFit
@@ -248,24 +248,10 @@ def _content(
     side: bool,
 ) -> Content:
     effects = [_effect_row(one, titles_of[one.name]) for one in model.effects]
-    strengths = Table.from_rows(
-        AdjustedRow,
-        f"adjusted_strengths{each.suffix}",
-        "Strengths without and with covariates",
-        _strength_rows(model, each.level),
-        level=each.level,
-        note=STRENGTHS_NOTE,
-        about=each.title,
-    )
-    table = Table.from_rows(
-        EffectRow,
-        f"covariate_effects{each.suffix}",
-        "What covariates do to a preference",
-        effects,
-        level=each.level,
-        note=EFFECTS_NOTE,
-        about=each.title,
-    )
+    rows, title = _strength_rows(model, each.level), "Strengths without and with covariates"
+    strengths = each.table(AdjustedRow, "adjusted_strengths", title, rows, note=STRENGTHS_NOTE)
+    title = "What covariates do to a preference"
+    table = each.table(EffectRow, "covariate_effects", title, effects, note=EFFECTS_NOTE)
     prefix = family_prefix(each.title) if each.n_families > 1 else ""
     return Content(
         sentences=[
@@ -310,18 +296,7 @@ def _effect_row(one: CovariateEffect, title: str) -> EffectRow:
     unit = UNITS.get(one.name.rpartition("_")[2], "1")
     if one.name == SIDE or INSTEAD in one.name:
         unit = "second place" if one.name == SIDE else "this value"
-    return EffectRow(
-        name=title,
-        unit=unit,
-        value=one.value,
-        low=one.low,
-        high=one.high,
-        points=one.points,
-        points_low=one.points_low,
-        points_high=one.points_high,
-        p=one.p,
-        sd=one.sd,
-    )
+    return row_from(EffectRow, one, name=title, unit=unit)
 
 
 def _effects_sentence(rows: Iterable[EffectRow], each: FamilyInput) -> str:

@@ -13,7 +13,7 @@ from analysis.citations import cite
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, coded_column, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.strengths import (
     StrengthFit,
@@ -180,22 +180,19 @@ def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     rater, item = coded_column(use["rater"])[0], coded_column(use["item"])[0]
     means = means_against(score, system, rater, item, ends=(-1.0, 1.0), level=each.level)
     rows = [
-        CountRow(
+        row_from(
+            CountRow,
+            mean,
             name=name,
             shown=int((system == code).sum()),
             best=int((score[system == code] == 1).sum()),
             worst=int((score[system == code] == -1).sum()),
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            note=mean.note,
         )
         for code, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
     rows.sort(key=lambda row: (-row.value, row.name))
-    key, title = f"best_worst_counts{each.suffix}", "Best and worst choices"
-    return Table.from_rows(
-        CountRow, key, title, rows, note=COUNTS_NOTE, level=each.level, about=each.title
+    return each.table(
+        CountRow, "best_worst_counts", "Best and worst choices", rows, note=COUNTS_NOTE
     )
 
 

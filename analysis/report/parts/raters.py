@@ -151,8 +151,7 @@ def _rest_sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: in
     low, middle, high, whom = inner_range(plcc)
     text = (
         f"{family_prefix(title)}a rater's answers correlate with the mean of the others at a "
-        "median of "
-        f"{middle:.2f} (PLCC; {whom} between {low:.2f} and {high:.2f}; "
+        f"median of {middle:.2f} (PLCC; {whom} between {low:.2f} and {high:.2f}; "
         f"{counted(n_raters, 'rater')})."
     )
     return [text.replace("-0", "−0")]
@@ -171,17 +170,15 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> l
     if clear:
         warnings.append(
             f"{family_prefix(title)}{len(clear)} of {n} raters "
-            f"{'goes' if len(clear) == 1 else 'go'} clearly "
-            "against the others (interval of PLCC "
+            f"{'goes' if len(clear) == 1 else 'go'} clearly against the others (interval of PLCC "
             f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
             f"{listed(clear)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(clear):
         warnings.append(
             f"{family_prefix(title)}{len(opposed)} of {n} raters "
-            f"{'has' if len(opposed) == 1 else 'have'} a "
-            "PLCC at or below 0; few shared clips "
-            "make that happen to honest raters too, so look before you leave anybody out."
+            f"{'has' if len(opposed) == 1 else 'have'} a PLCC at or below 0; few shared clips make "
+            "that happen to honest raters too, so look before you leave anybody out."
         )
     return warnings
 
@@ -632,8 +629,7 @@ def _step(family: Family) -> float:
 def _sentence(title: str, all_raters: SelfConsistency) -> str:
     same = (
         f"{family_prefix(title)}asked again, raters gave the same answer within "
-        f"{all_raters.tolerance:g} in "
-        f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
+        f"{all_raters.tolerance:g} in {all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
     )
     if all_raters.noise_sd is None:
         return f"{same}."
@@ -747,9 +743,8 @@ def _use_sentences(
         never = sum(use.half_steps == 0 and use.n_ratings >= FEW for use in uses)
         avoid = sum(p is not None and p < 0.05 for p in adjusted)
         sentences.append(
-            f"{family_prefix(title)}{never} of {len(uses)} raters gave {FEW} ratings or more "
-            "and never a half "
-            f"step; {avoid} use half steps clearly less than the others (Holm, 5 %)."
+            f"{family_prefix(title)}{never} of {len(uses)} raters gave {FEW} ratings or more and "
+            f"never a half step; {avoid} use half steps clearly less than the others (Holm, 5 %)."
         )
     return [text.replace(" -", " −") for text in sentences]
 
@@ -760,8 +755,7 @@ def _use_warnings(title: str, uses: Sequence[ScaleUse]) -> list[str]:
         return []
     return [
         f"{family_prefix(title)}{counted(len(stuck), 'rater')} gave one score throughout, {FEW} "
-        "times or more: "
-        f"{first_of(stuck)}."
+        f"times or more: {first_of(stuck)}."
     ]
 
 
@@ -807,9 +801,8 @@ def spread_of_opinions(each: FamilyInput) -> Content:
         interval = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Content(
         sentences=[
-            f"{family_prefix(title)}the SOS parameter a is {fit.a.value:.3f}{interval}; the "
-            "larger it is, the "
-            "less raters are of one mind about a clip."
+            f"{family_prefix(title)}the SOS parameter a is {fit.a.value:.3f}{interval}; the larger "
+            "it is, the less raters are of one mind about a clip."
         ],
         figures=[_spread_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value)],
         tables=[table],

@@ -112,10 +112,9 @@ def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iter
                 "means have no common footing"
             )
         yield (
-            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair "
-            "has its interval "
-            "in “Paired comparisons”; what each rule leaves out, and the results under each, is "
-            "in “Exclusions”."
+            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair has "
+            "its interval in “Paired comparisons”; what each rule leaves out, and the results "
+            "under each, is in “Exclusions”."
         )
 
 

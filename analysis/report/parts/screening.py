@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from analysis.formatting import counted, listed, number
 from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.estimands import bare_title
-from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    column,
+    columns_of,
+    row_from,
+    table_row,
+)
 from analysis.report.part import Part, PartInput
 from analysis.report.review_summary import review_sentence
 from analysis.statistics.screening import Review, Rule, Screened, rule_text, versioned_text
@@ -312,18 +321,15 @@ def _estimate(
 ) -> EstimateRow:
     row, main_order = schemes[name].rows[place], schemes.get(main)
     base = main_order.rows.get(place) if main_order else None
-    return EstimateRow(
+    return row_from(
+        EstimateRow,
+        row,
         about=title,
         condition=_place(place),
         under=words_of(name, main),
         scheme=name,
-        value=row["value"],
-        low=row["low"],
-        high=row["high"],
         rank=schemes[name].ranks[place],
         change=None if base is None or name == main else row["value"] - base["value"],
-        n_ratings=row["n_ratings"],
-        n_raters=row["n_raters"],
     )
 
 

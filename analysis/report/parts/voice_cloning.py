@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.metric_scores import metrics_of
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, interval_cells, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import family_scores
 from analysis.report.parts.against_people.metric_tables import ceilings_of, top_of
@@ -115,23 +115,18 @@ def aligned_rows(family: Family, inputs: PartInput) -> Iterator[AlignedRow]:
             continue
         top = ceilings.for_metric(metric.name)
         for unit in (STIMULUS, CONDITION):
-            numbers = {
-                name: scores.number(metric.name, unit, name, AS_IS) for name in ("srcc", "plcc")
-            }
-            srcc, plcc = numbers["srcc"], numbers["plcc"]
+            srcc, plcc = (
+                scores.number(metric.name, unit, name, AS_IS) for name in ("srcc", "plcc")
+            )
             if srcc is None or plcc is None:
                 continue
             yield AlignedRow(
                 metric=metric.title,
                 unit={STIMULUS: "clips", CONDITION: "systems"}[unit],
                 n=srcc.n,
-                srcc=srcc.value,
-                srcc_low=srcc.low,
-                srcc_high=srcc.high,
+                **interval_cells("srcc", srcc),
                 srcc_ceiling=top_of(top, unit, "srcc")["ceiling"],
-                plcc=plcc.value,
-                plcc_low=plcc.low,
-                plcc_high=plcc.high,
+                **interval_cells("plcc", plcc),
                 plcc_ceiling=top_of(top, unit, "plcc")["ceiling"],
             )
 

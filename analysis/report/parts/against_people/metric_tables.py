@@ -496,8 +496,7 @@ def number_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Ta
         note = (
             "p per pair of conditions: from exchanging systems, in all orders of up to 7, above "
             "that in 9,999 random ones (none with fewer than 20 orders). All other p: from the "
-            "spread of the bootstrap on Fisher's scale."
-            f"{BOTH_ORDERS}"
+            f"spread of the bootstrap on Fisher's scale.{BOTH_ORDERS}"
         )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, scores.title, True)
 

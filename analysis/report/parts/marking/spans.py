@@ -12,7 +12,7 @@ import numpy as np
 from analysis.arrays import Bools, Floats
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Content, Figure, Table, column, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
 from analysis.report.parts.marking.clips import (
@@ -56,10 +56,9 @@ _PLACES_NOTE = (
 _AGREEMENT_NOTE = (
     "Alpha: Krippendorff's nominal alpha over frames of 10 ms, marked or not; 0 is chance, 1 full "
     "agreement. Alpha of kinds: the same over no mark and each kind; of two kinds that a rater "
-    "marked at once the shorter mark counts. Positive agreement: of a frame that one rater "
-    "marked, the share of the other raters who marked it. Met marks: of a mark, the share of the "
-    "other raters with a mark that overlaps it. Intervals resample clips; fewer than 8 clips have "
-    "none."
+    "marked at once the shorter mark counts. Positive agreement: of a frame that one rater marked, "
+    "the share of the other raters who marked it. Met marks: of a mark, the share of the other "
+    "raters with a mark that overlaps it. Intervals resample clips; fewer than 8 clips have none."
 )
 _METHOD = (
     "Raters marked spans of the waveform where they heard an error, with the kind of error (error "
@@ -175,7 +174,7 @@ def content_of_spans(each: FamilyInput) -> Content:
     rates = list(rate_rows(family.table, kinds, inputs))
     sentences = list(extremes(rates, PER_MINUTE, level))
     tables = [rate_table(rates, "errors", PER_MINUTE, each)]
-    figures = [rate_figure(rates, "errors", PER_MINUTE, each)]
+    figures = [rate_figure(rates, PER_MINUTE, each)]
     method = _METHOD.format(
         gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
     )
@@ -188,27 +187,10 @@ def content_of_spans(each: FamilyInput) -> Content:
     agreement = list(agreement_rows(clips, list(kinds), inputs, level))
     places = place_rows(clips, kinds, inputs)
     figures += _maps(clips, inputs, each)
-    tables += [
-        Table.from_rows(
-            SpanAgreementRow,
-            f"mark_agreement{each.suffix}",
-            "Agreement between raters on moments",
-            agreement,
-            level=level,
-            note=_AGREEMENT_NOTE,
-            about=each.title,
-        ),
-        Table.from_rows(
-            PlaceRow,
-            f"marked_places{each.suffix}",
-            "Marked places",
-            places,
-            note=_PLACES_NOTE,
-            about=each.title,
-            folded=True,
-            group="item",
-        ),
-    ]
+    key, title = "mark_agreement", "Agreement between raters on moments"
+    tables.append(each.table(SpanAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    shown = {"note": _PLACES_NOTE, "folded": True, "group": "item"}
+    tables.append(each.table(PlaceRow, "marked_places", "Marked places", places, **shown))
     return Content(
         [*sentences, *agreed(agreement[0], "moments", "a moment", level)],
         figures,
@@ -299,16 +281,15 @@ def place_rows(
             inside = share[(middles >= start_s) & (middles < end_s)]
             kind = most_frequent(Counter(span.kind for _, span in marks), kinds)
             rows.append(
-                PlaceRow(
-                    item=clip.item,
-                    condition=clip.condition,
+                row_from(
+                    PlaceRow,
+                    clip,
                     start_s=start_s,
                     end_s=end_s,
                     marked=len({rater for rater, _ in marks}),
                     raters=len(clip.spans),
                     share=float(inside.max(initial=0.0)),
                     kind=kinds[kind],
-                    stimulus=clip.stimulus,
                 )
             )
     return rows

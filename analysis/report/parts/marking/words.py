@@ -12,7 +12,7 @@ import numpy as np
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
-from analysis.report.content import Content, Figure, Table, column, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
 from analysis.report.parts.marking.clips import (
@@ -149,7 +149,7 @@ def content_of_words(each: FamilyInput) -> Content:
     rates = list(rate_rows(family.table, kinds, inputs))
     tables = [rate_table(rates, "errors", PER_WORDS, each)]
     sentences = list(extremes(rates, PER_WORDS, level))
-    figures = [rate_figure(rates, "errors", PER_WORDS, each)]
+    figures = [rate_figure(rates, PER_WORDS, each)]
     method = _METHOD.format(
         gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
     )
@@ -160,38 +160,15 @@ def content_of_words(each: FamilyInput) -> Content:
     words = word_rows(clips, kinds, heard, inputs)
     agreement = list(agreement_rows(clips, list(kinds), inputs, level))
     figures += _maps(words, inputs, each)
-    tables += [
-        Table.from_rows(
-            AgreementRow,
-            f"mark_agreement{each.suffix}",
-            "Agreement between raters on words",
-            agreement,
-            level=level,
-            note=_AGREEMENT_NOTE,
-            about=each.title,
-        ),
-        Table.from_rows(
-            WordRow,
-            f"marked_words{each.suffix}",
-            "Map of marked words",
-            words,
-            note=_MAP_NOTE,
-            about=each.title,
-            folded=True,
-            group="item",
-        ),
-    ]
+    key, title = "mark_agreement", "Agreement between raters on words"
+    tables.append(each.table(AgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    shown = {"note": _MAP_NOTE, "folded": True, "group": "item"}
+    tables.append(each.table(WordRow, "marked_words", "Map of marked words", words, **shown))
     if heard:
-        compared = list(recogniser_rows(clips, heard, inputs))
+        compared = recogniser_rows(clips, heard, inputs)
+        title = "Marks on words that a recogniser got wrong"
         tables.append(
-            Table.from_rows(
-                RecogniserRow,
-                f"recogniser{each.suffix}",
-                "Marks on words that a recogniser got wrong",
-                compared,
-                note=_RECOGNISER_NOTE,
-                about=each.title,
-            )
+            each.table(RecogniserRow, "recogniser", title, compared, note=_RECOGNISER_NOTE)
         )
     else:
         sentences.append(WITHOUT_PLACES)
@@ -277,16 +254,15 @@ def word_rows(
             marked = sum(results.values())
             there = other[place - 1]
             rows.append(
-                WordRow(
-                    item=clip.item,
-                    condition=clip.condition,
+                row_from(
+                    WordRow,
+                    clip,
                     place=place,
                     word=word,
                     share=marked / len(clip.marks),
                     raters=len(clip.marks),
                     kind=kinds[most] if most else None,
                     recogniser=None if there is None else (there or "(left out)"),
-                    stimulus=clip.stimulus,
                     marked=marked,
                 )
             )
