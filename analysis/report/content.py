@@ -217,8 +217,7 @@ class Content:
 
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
-        plain: dict[str, Any] = _plain_fields(self)
-        return plain
+        return cast("dict[str, Any]", _plain_fields(self))
 
 
 def _plain_fields(value: Any) -> Any:
@@ -248,18 +247,18 @@ def together(parts: Iterable[Content]) -> Content:
     )
 
 
-def add_family_titles(shown: Content) -> Content:
-    """The same with what each figure and table is about in its title."""
+def with_titles(shown: Content, title_of: Callable[[Figure | Table], str]) -> Content:
+    """The same with another title for each figure and table."""
     return replace(
         shown,
-        figures=[
-            replace(each, title=f"{each.title}, {family_span(each.about)}")
-            for each in shown.figures
-        ],
-        tables=[
-            replace(each, title=f"{each.title}, {family_span(each.about)}") for each in shown.tables
-        ],
+        figures=[replace(each, title=title_of(each)) for each in shown.figures],
+        tables=[replace(each, title=title_of(each)) for each in shown.tables],
     )
+
+
+def add_family_titles(shown: Content) -> Content:
+    """The same with what each figure and table is about in its title."""
+    return with_titles(shown, lambda each: f"{each.title}, {family_span(each.about)}")
 
 
 def content_from(plain: PartRecord) -> Content:
@@ -271,16 +270,7 @@ def content_from(plain: PartRecord) -> Content:
             for each in plain["figures"]
         ],
         tables=[
-            Table(
-                each["key"],
-                each["title"],
-                [Column(**column) for column in each["columns"]],
-                each["rows"],
-                each["note"],
-                each["about"],
-                each["folded"],
-                each.get("group", ""),
-            )
+            Table(**{**each, "columns": [Column(**column) for column in each["columns"]]})
             for each in plain["tables"]
         ],
         warnings=plain["warnings"],
@@ -306,10 +296,8 @@ def add_family_words(content: Content, about: str, common: Collection[str] = ())
         return text if text.startswith(prefix) or text in common else f"{prefix}{text}"
 
     return replace(
-        content,
+        with_titles(content, lambda each: f"{each.title}{suffix}"),
         sentences=[f"{prefix}{text}" for text in content.sentences],
-        figures=[replace(each, title=f"{each.title}{suffix}") for each in content.figures],
-        tables=[replace(each, title=f"{each.title}{suffix}") for each in content.tables],
         warnings=list(map(warning, content.warnings)),
     )
 

@@ -13,7 +13,7 @@ from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import family_title
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Content, Figure, Table, together
+from analysis.report.content import Column, Content, Figure, Table, together, with_titles
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.tiers import tiers_of
@@ -65,7 +65,9 @@ class Att(Part):
             of_family += [by_split(*arguments), by_dimension(*arguments), by_voice(*arguments)]
             contents += [_key_column(each, compare) for each in of_family]
         shown = together(contents)
-        return _drop_title(shown, title) if len(of_hls) == 1 else shown
+        if len(of_hls) > 1:
+            return shown
+        return with_titles(shown, lambda each: each.title.removesuffix(_of(title)))
 
 
 def _key_column(shown: Content, compare: str) -> Content:
@@ -84,14 +86,9 @@ def _key_column(shown: Content, compare: str) -> Content:
     return replace(shown, tables=[keyed(table) for table in shown.tables])
 
 
-def _drop_title(shown: Content, title: str) -> Content:
-    """Without the family in titles, where there is one alone: ``about`` has it."""
-    tail = family_span(title, " · {}")
-    return replace(
-        shown,
-        figures=[replace(each, title=each.title.removesuffix(tail)) for each in shown.figures],
-        tables=[replace(each, title=each.title.removesuffix(tail)) for each in shown.tables],
-    )
+def _of(title: str) -> str:
+    """The family at the end of titles, where there are several."""
+    return family_span(title, " · {}")
 
 
 PAPER = "the Audio Turing Test"
@@ -178,7 +175,7 @@ def _figure(
     heading += " and by split" * bool(splits)
     return Figure(
         f"figure2a{suffix}",
-        f"{heading}{family_span(title, ' · {}')}",
+        f"{heading}{_of(title)}",
         "intervals",
         rows,
         x="Human-likeness score",
@@ -236,7 +233,7 @@ def _table(
     columns.append(Column("difference", f"{level:.0%}", "interval"))
     return Table(
         f"splits{suffix}",
-        f"Systems by split{family_span(title, ' · {}')}",
+        f"Systems by split{_of(title)}",
         columns,
         rows,
         _SPLIT_NOTE,
@@ -305,8 +302,7 @@ def by_dimension(
     ]
     figure = Figure(
         f"figure2b{suffix}",
-        f"Figure 2b of {PAPER}: human-likeness of the systems in each "
-        f"dimension{family_span(title, ' · {}')}",
+        f"Figure 2b of {PAPER}: human-likeness of the systems in each dimension{_of(title)}",
         "intervals",
         rows,
         x="Human-likeness score",
@@ -342,7 +338,7 @@ def _systems_table(
     columns = [Column("system", "System"), Column("overall", "Overall", "number")]
     columns += [Column(_key(name), name, "number") for name in dimensions]
     marked = with_best(rows, ["overall", *map(_key, dimensions)])
-    heading = f"Human-likeness of the systems by dimension{family_span(title, ' · {}')}"
+    heading = f"Human-likeness of the systems by dimension{_of(title)}"
     return Table(f"dimensions{suffix}", heading, columns, marked, LEGEND, title)
 
 
@@ -384,9 +380,7 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
     rows = with_best(rows, list(map(_key, dimensions)), decimals=PRINTED)
     columns = [Column("voice", "Voice")]
     columns += [Column(_key(name), name, "number", PRINTED) for name in dimensions]
-    named = (
-        f"Table 6 of {PAPER}: human-likeness of voices by dimension{family_span(title, ' · {}')}"
-    )
+    named = f"Table 6 of {PAPER}: human-likeness of voices by dimension{_of(title)}"
     drawn = [
         {"row": f"{row['system']} {row['voice']}", "column": name, "value": row.get(_key(name))}
         for row in rows
@@ -524,7 +518,7 @@ def _table3(
         Column("posterior", f"{inputs.options.level:.0%} HDI", "interval"),
     ]
     note = model if isinstance(model, str) else LEGEND
-    heading = f"Table 3 of {PAPER}: posterior summary of the systems{family_span(title, ' · {}')}"
+    heading = f"Table 3 of {PAPER}: posterior summary of the systems{_of(title)}"
     return Table(f"table3{suffix}", heading, columns, printed, note, title)
 
 
@@ -539,7 +533,7 @@ def _tiers(inputs: PartInput, rows: Mapping[str, dict[str, Any]], title: str, su
         Column("labels", "Labels", "count"),
         Column("raters", "Raters", "count"),
     ]
-    heading = f"Human-likeness of the systems{family_span(title, ' · {}')}"
+    heading = f"Human-likeness of the systems{_of(title)}"
     return Table(f"tiers{suffix}", heading, columns, list(rows.values()), _TIERS, title)
 
 
@@ -586,7 +580,7 @@ def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -
     ]
     return Table(
         f"spreads{suffix}",
-        f"Random effects{family_span(title, ' · {}')}",
+        f"Random effects{_of(title)}",
         columns,
         rows,
         about=title,

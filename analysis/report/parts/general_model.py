@@ -13,7 +13,7 @@ from analysis.formatting import listed
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Content, Table
+from analysis.report.content import Column, Content, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import (
     IN_WORDS,
@@ -32,7 +32,6 @@ from analysis.report.parts.models import (
     standing_of,
     summary_cells,
 )
-from analysis.report.parts.ordinal import join_contents
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
 from analysis.statistics.mixed.family_model import (
     Modelled,
@@ -102,7 +101,7 @@ class GeneralModel(Part):
                 )
             else:
                 parts.append(fit.shown(self.key, inputs))
-        return join_contents(parts)
+        return together(parts)
 
 
 class GeneralGaussian(GeneralModel):

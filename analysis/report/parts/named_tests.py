@@ -19,6 +19,7 @@ from analysis.report.content import (
     table_row,
     together,
     warned_once,
+    with_titles,
 )
 from analysis.report.part import Part, PartInput
 from analysis.report.ranking import Ranking, key_of, rankings
@@ -140,18 +141,14 @@ class _FamilyTests:
 
     def of_several(self, suffix: str) -> Content:
         """The content with the family in words, titles and keys."""
-        content, title = self.content(), self.ranking.title
+        title = self.ranking.title
+        content = with_titles(
+            self.content(), lambda each: f"{each.title}{family_span(title, ' · {}')}"
+        )
         return replace(
             content,
             sentences=[f"{family_prefix(title)}{text}" for text in content.sentences],
-            tables=[
-                replace(
-                    table,
-                    key=f"{table.key}-{suffix}",
-                    title=f"{table.title}{family_span(title, ' · {}')}",
-                )
-                for table in content.tables
-            ],
+            tables=[replace(each, key=f"{each.key}-{suffix}") for each in content.tables],
         )
 
     def content(self) -> Content:

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import (
     by_expected_rank,
@@ -69,18 +69,7 @@ class Ordinal(Part):
                 parts.append(
                     Content(warnings=[f"{family_prefix(each.title)}no ordinal model: {error}."])
                 )
-        return join_contents(parts)
-
-
-def join_contents(parts: list[Content]) -> Content:
-    """Several families' shows as one."""
-    return Content(
-        sentences=[x for part in parts for x in part.sentences],
-        figures=[x for part in parts for x in part.figures],
-        tables=[x for part in parts for x in part.tables],
-        warnings=[x for part in parts for x in part.warnings],
-        methods=[x for part in parts for x in part.methods],
-    )
+        return together(parts)
 
 
 @dataclass(frozen=True)
