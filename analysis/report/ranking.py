@@ -208,10 +208,7 @@ def rankings(inputs: PartInput) -> list[Ranking]:
     Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
     for all parts of a report.
     """
-    if rankings not in inputs.shared:
-        inputs.shared[rankings] = list(_standings(inputs))
-    shared: list[Ranking] = inputs.shared[rankings]
-    return shared
+    return inputs.once(rankings, lambda: list(_standings(inputs)))
 
 
 def _standings(inputs: PartInput) -> Iterator[Ranking]:

@@ -43,7 +43,6 @@ from analysis.report.report_schema import (
     InputNotes,
     IntervalRow,
     PartRecord,
-    PlaceRow,
     Report,
 )
 
@@ -394,7 +393,10 @@ def _shares(report: Report, title: str, notes_shown: set[str]) -> Markup:
 
 
 def _share_lines(report: Report, title: str) -> list[Line]:
-    return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+    """Shares have an estimand of their own: the rest of the title must be the same."""
+    bare = {"estimand": "", "versus_condition": ""}
+    lines = lines_of(report["shares"])
+    return [line for line in lines if _rest(title) == family_title({**line.row, **bare})]
 
 
 def _share_table(lines: Sequence[Line], notes_shown: set[str]) -> Markup:
@@ -406,11 +408,6 @@ def _share_table(lines: Sequence[Line], notes_shown: set[str]) -> Markup:
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
     return shown + foot(shown, notes(names, lines, notes_shown))
-
-
-def _shares_title(row: PlaceRow, title: str) -> bool:
-    """Shares have an estimand of their own: the rest of the title must be the same."""
-    return _rest(title) == family_title({**row, "estimand": "", "versus_condition": ""})
 
 
 def _rest(title: str) -> str:

@@ -150,10 +150,7 @@ def family_effects(inputs: PartInput) -> Iterable[tuple[Modelled, Effects]]:
     models = ((each, model_effects(each, most)) for each in modelled(inputs.ratings))
     if len(inputs.ratings) > LARGE:
         return models
-    if _SIZED not in inputs.shared:
-        inputs.shared[_SIZED] = list(models)
-    sizes_known: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
-    return sizes_known
+    return inputs.once("mixed models: families and effects", lambda: list(models))
 
 
 def _most(options: Options) -> float:
@@ -161,7 +158,6 @@ def _most(options: Options) -> float:
 
 
 MODELS = "models"  # the part that shows them
-_SIZED = "mixed models: families and effects"
 
 
 def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:

@@ -190,13 +190,14 @@ def _texts(inputs: PartInput) -> Covariates:
     They have the clips of the table alone: the most frequent word, with which others are
     compared, is then the same for a study and for its exported ratings.
     """
-    key = ("pair_covariates", "clips")
-    if key not in inputs.shared:
-        sides = (inputs.table[side].unique() for side in ("stimulus", "versus_stimulus"))
-        inputs.shared[key] = {str(clip) for side in sides for clip in side}
+    sides = ("stimulus", "versus_stimulus")
+    rated_clips = inputs.once(
+        ("pair_covariates", "clips"),
+        lambda: {str(clip) for side in sides for clip in inputs.table[side].unique()},
+    )
     texts = {"voice": _voices(inputs.ratings), **inputs.covariates}
     rated = {
-        name: {clip: own[clip] for clip in own if own[clip] and clip in inputs.shared[key]}
+        name: {clip: own[clip] for clip in own if own[clip] and clip in rated_clips}
         for name, own in texts.items()
         if name in inputs.options.covariates
     }
@@ -217,20 +218,21 @@ def _voices(ratings: pd.DataFrame) -> dict[str, str]:
 
 def _values_by_metric(inputs: PartInput) -> dict[str, _Known]:
     """The newest scores of each output of a metric, length included."""
-    if inputs.scores is None or not len(inputs.scores):
+    scores = inputs.scores
+    if scores is None or not len(scores):
         return {}
-    key = ("pair_covariates", "values")
-    if key not in inputs.shared:
-        newest, called = newest_scores(inputs.scores), titles(inputs.scores)
-        inputs.shared[key] = {
-            str(metric): _Known(
-                dict(zip(own["stimulus"].astype(str), own["value"].tolist(), strict=True)),
-                called.get(str(metric)) or str(metric),
-            )
-            for metric, own in newest.groupby("metric", sort=True)
-        }
-    known: dict[str, _Known] = inputs.shared[key]
-    return known
+    return inputs.once(("pair_covariates", "values"), lambda: _newest_values(scores))
+
+
+def _newest_values(scores: pd.DataFrame) -> dict[str, _Known]:
+    called = titles(scores)
+    return {
+        str(metric): _Known(
+            dict(zip(own["stimulus"].astype(str), own["value"].tolist(), strict=True)),
+            called.get(str(metric)) or str(metric),
+        )
+        for metric, own in newest_scores(scores).groupby("metric", sort=True)
+    }
 
 
 def _differences(use: pd.DataFrame, values: Mapping[str, float]) -> Floats:

@@ -126,10 +126,7 @@ def _values(inputs: PartInput, metric: Metric) -> Mapping[str, float]:
 def _unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:
     """The metric's values of clips that nobody rated, by condition; once for all families."""
     key = ("prediction_powered", metric.metric, metric.version)
-    if key not in inputs.shared:
-        inputs.shared[key] = _find_unrated(inputs, metric)
-    values: dict[str, Floats] = inputs.shared[key]
-    return values
+    return inputs.once(key, lambda: _find_unrated(inputs, metric))
 
 
 def _find_unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:

@@ -16,7 +16,6 @@ from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.strengths import (
-    StrengthFit,
     fit_strengths,
     order_sentence,
     strength_figures,
@@ -169,7 +168,7 @@ def _content(screens: _Screens, each: FamilyInput, counts: Sequence[Table], main
         ],
         tables=[*counts, *strength_tables(fits, shown, each, METHODS)],
         warnings=warnings,
-        methods=[_method(shown[0])] if shown else [],
+        methods=[f"Strengths by {METHODS[main]}, {CLUSTERS}"] if shown else [],
     )
 
 
@@ -194,7 +193,3 @@ def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     return each.table(
         CountRow, "best_worst_counts", "Best and worst choices", rows, note=COUNTS_NOTE
     )
-
-
-def _method(one: StrengthFit) -> str:
-    return f"Strengths by {METHODS[one.key]}, {CLUSTERS}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import reference_of, roles_of
 from analysis.report.content import (
-    Column,
     Content,
     Figure,
     column,
@@ -124,7 +123,7 @@ class RateCurve(FamilyPart):
         others = [row for curve in found for row in _equivalents(curve, each, means, estimand)]
         decimals = estimand.decimals
         columns = columns_of(RateRow, level=each.level, decimals=decimals)
-        columns = tuple(map(_with_rate_decimals, columns))
+        columns = tuple(replace(c, decimals=1) if c.key == "rate" else c for c in columns)
         title = "Score by bit rate"
         tables = [each.table(RateRow, "rate-curve", title, rows, columns=columns, note=CURVE_NOTE)]
         if others:
@@ -194,10 +193,6 @@ def _fit(means: Sequence[float], weights: Sequence[float], estimand: Estimand) -
 def _rate_rows(curve: Curve) -> Iterator[RateRow]:
     for mean, rate, fitted in zip(curve.means, curve.rates, curve.fitted, strict=True):
         yield row_from(RateRow, mean, system=curve.system, rate=float(rate), fitted=float(fitted))
-
-
-def _with_rate_decimals(shown: Column) -> Column:
-    return Column(shown.key, shown.heading, shown.kind, 1) if shown.key == "rate" else shown
 
 
 def _equivalents(

@@ -357,7 +357,8 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
         for fate in _shown_fates(each, kind):
             difference = fate.difference
             if difference is not None:
-                name = f"{fate.variant.name}{_mark(fate.outcome)}"
+                mark = "" if fate.outcome == Outcome.STANDS else f" ({fate.outcome.value})"
+                name = f"{fate.variant.name}{mark}"
                 rows.append(_line(kind, name, difference.value, difference.low, difference.high))
     yield Figure(
         key=key_of("robustness", 2, title),
@@ -474,10 +475,6 @@ def _line(
     return {"group": group, "name": name, "value": value, "low": low, "high": high}
 
 
-def _mark(outcome: Outcome) -> str:
-    return "" if outcome == Outcome.STANDS else f" ({outcome.value})"
-
-
 def _pair(each: TrackedClaim) -> str:
     return f"{each.claim.condition} − {each.claim.versus}"
 
@@ -509,7 +506,8 @@ def sentences(standing: Standing) -> list[str]:
             f"{_nearest(standing)}"
         ]
     parts = [
-        f"{OF_KIND[kind].format(_counted_of(*standing.whole(kind)))}" for kind in standing.kinds
+        OF_KIND[kind].format("{:,} of {:,}".format(*standing.whole(kind)))
+        for kind in standing.kinds
     ]
     share = percent(whole / every)
     text = (
@@ -627,7 +625,3 @@ def _where(kind: str, name: str) -> str:
     if kind == RULES:
         return f"under {name}" if name.endswith(("rule", "rules")) else f"under {name} alone"
     return name
-
-
-def _counted_of(stands: int, every: int) -> str:
-    return f"{stands:,} of {every:,}"

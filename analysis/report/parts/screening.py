@@ -397,7 +397,9 @@ class ScreeningPart(Part):
 
     def make(self, inputs: PartInput) -> Content:
         """Sentences, tables of exclusions, and results under each rule; see the module."""
-        tried, rows = _not_in_force(inputs)
+        screened, not_in_force = one_rule_more(inputs)
+        tried = [name for name, _ in not_in_force]
+        rows = sensitivity(screened, inputs.options, not_in_force)
         inputs.progress(0.8, self.title)
         main = in_force(inputs.options.rules)
         every = orders([*inputs.report["screening"], *rows])
@@ -436,16 +438,7 @@ def one_rule_more(inputs: PartInput) -> tuple[Screened, list[Scheme]]:
     """`sensitivity.one_more` of the report, once for all its parts; of many ratings nothing."""
     if len(inputs.table) > MOST_TRIED:
         return inputs.screened, []
-    if one_rule_more not in inputs.shared:
-        inputs.shared[one_rule_more] = one_more(inputs.screened, inputs.options.rules)
-    screened_and_schemes: tuple[Screened, list[Scheme]] = inputs.shared[one_rule_more]
-    return screened_and_schemes
-
-
-def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
-    """Names and estimates of rules that could be added: those in force and one more."""
-    screened, under = one_rule_more(inputs)
-    return [name for name, _ in under], sensitivity(screened, inputs.options, under)
+    return inputs.once(one_rule_more, lambda: one_more(inputs.screened, inputs.options.rules))
 
 
 def _left_out(judged: ScreeningResults) -> str:
@@ -628,7 +621,11 @@ class SparedRow:
 def decided_table(inputs: PartInput) -> Iterator[Table]:
     """The study's own rules in force, and when each was decided; of a file nothing is known."""
     rows = [
-        DecidedRow(each["rule"], _decided_when(each), each["on"], each["by"], each["why"])
+        row_from(
+            DecidedRow,
+            each,
+            decided=BEFORE if each["declared"] else f"after {each['ratings']:,} ratings",
+        )
         for each in _facts(inputs).values()
     ]
     if rows:
@@ -694,10 +691,6 @@ def spared_table(inputs: PartInput) -> Iterator[Table]:
         title = f"Exclusions that were undone ({counted(len(rows), 'rater')})"
         note = "These rules leave out nothing of these raters."
         yield Table.from_rows(SparedRow, "screening_spared", title, rows, note=note)
-
-
-def _decided_when(facts: RuleFacts) -> str:
-    return BEFORE if facts["declared"] else f"after {facts['ratings']:,} ratings"
 
 
 def _facts(inputs: PartInput) -> dict[str, RuleFacts]:

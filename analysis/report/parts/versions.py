@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from analysis.citations import cite
@@ -74,7 +72,11 @@ class Versions(Part):
             ShiftRow,
             "versions-conditions",
             "Versions, by condition",
-            [row for each in effects for row in _shifts(each)],
+            [
+                row_from(ShiftRow, one, about=each.title, shift_low=one.low, shift_high=one.high)
+                for each in effects
+                for one in each.shifts
+            ],
             level=LEVEL,
             note=f"{NOTE} Each interval is for its condition alone.",
             folded=True,
@@ -94,11 +96,9 @@ def refusals(table: pd.DataFrame, options: Options) -> list[str]:
     )
     if not effects:
         return ["One of them has no ratings that count yet."]
-    return (
-        []
-        if all(effect.equal for effect in effects)
-        else [resolve(said_of(effect)) for effect in effects]
-    )
+    if all(effect.equal for effect in effects):
+        return []
+    return [resolve(said_of(effect)) for effect in effects]
 
 
 def said_of(effect: VersionEffect) -> str:
@@ -130,8 +130,3 @@ def _row(effect: VersionEffect) -> EffectRow:
         raters="{:,} and {:,}".format(*effect.raters)
         + (f", {counted(effect.raters_in_both, 'rater')} in both" if effect.raters_in_both else ""),
     )
-
-
-def _shifts(effect: VersionEffect) -> Iterator[ShiftRow]:
-    for each in effect.shifts:
-        yield row_from(ShiftRow, each, about=effect.title, shift_low=each.low, shift_high=each.high)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family, families
@@ -16,9 +14,6 @@ from analysis.report.parts.against_people.metric_tables import ceilings_of, top_
 from analysis.report.parts.criteria import SIMILARITY, Systems, breakdown, naturalness_of
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import AS_IS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SMOS = "smos"
 SEEN = "split"  # the column that says whether the systems knew the speaker
@@ -74,8 +69,13 @@ class VoiceCloning(Part):
         tables = [whole.table("systems", "Systems: naturalness and similarity of the speaker")]
         speaker_of = dict(inputs.facts.get("speakers", {})) if inputs.facts else {}
         if len({speaker_of.get(str(item), "") for item in inputs.ratings["item"].unique()}) > 1:
-            by_speaker = partial(_speakers, speaker_of)
-            tables += breakdown(shown, inputs, by_speaker, "speaker", "prompt speaker")
+            tables += breakdown(
+                shown,
+                inputs,
+                lambda t: t["item"].map(speaker_of).fillna(""),
+                "speaker",
+                "prompt speaker",
+            )
         if inputs.ratings.loc[inputs.ratings["estimand"] == SMOS, SEEN].nunique() > 1:
             tables += breakdown(shown, inputs, lambda t: t[SEEN], SEEN, "seen and unseen speakers")
         aligned = [row for family in judged for row in aligned_rows(family, inputs)]
@@ -97,11 +97,6 @@ class VoiceCloning(Part):
             tables=tables,
             methods=[_METHOD],
         )
-
-
-def _speakers(speaker_of: Mapping[str, str], table: pd.DataFrame) -> pd.Series:
-    """Whom the prompt of each rating (n,) is by; empty where nobody says."""
-    return table["item"].map(speaker_of).fillna("")
 
 
 def aligned_rows(family: Family, inputs: PartInput) -> Iterator[AlignedRow]:

@@ -59,10 +59,7 @@ class MetricCeilings:
 def ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
     """The ceilings of a family, each over the very units of a correlation; once for all parts."""
     key = ("ceilings", scores.family.estimand, *scores.family.group.values())
-    if key not in inputs.shared:
-        inputs.shared[key] = _ceilings_of(scores, inputs)
-    ceilings: MetricCeilings = inputs.shared[key]
-    return ceilings
+    return inputs.once(key, lambda: _ceilings_of(scores, inputs))
 
 
 def _ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
@@ -520,15 +517,15 @@ def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str
         bounds = naive_interval(inside, level) if len(inside) >= LEAST_CLIPS else None
         mean, low, high = human[c]
         rows.append(
-            {"metric": metric, "condition": condition, "x": float(inside.mean())}
-            | {
+            {
+                "metric": metric,
+                "condition": condition,
+                "x": float(inside.mean()),
                 "x_low": bounds and bounds[0],
                 "x_high": bounds and bounds[1],
                 "y": mean,
                 "y_low": low,
                 "y_high": high,
-            }
-            | {
                 "n_stimuli": len(inside),
                 "n_ratings": int(units.ratings[units.condition == c].sum()),
             }

@@ -14,11 +14,15 @@ from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
-from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
-from analysis.report.parts.marking.clips import (
+from analysis.report.parts.marking.marked_clips import (
+    AgreementRow,
+    MarkedClip,
+    agreed,
+    agreements,
     answers_of,
     clip_entry,
     in_order,
+    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -84,30 +88,18 @@ class PlaceRow:
 
 
 @table_row
-class SpanAgreementRow:
+class SpanAgreementRow(AgreementRow):
     """How far raters agree about the moments of one condition."""
 
-    condition: str = column("System")
-    alpha: float | None = column("Alpha", "number", 2)
-    alpha_low: float | None = column("{level} CI", "interval", 2, key="alpha")
-    alpha_high: float | None
-    positive: float | None = column("Positive agreement", "number", 2)
-    positive_low: float | None = column("{level} CI", "interval", 2, key="positive")
-    positive_high: float | None
-    kinds: float | None = column("Alpha of kinds", "number", 2)
     met: float | None = column("Met marks", "percent", 0)
     seconds: float = column("Seconds", "number", 1)
     clips: int = column("Clips", "count")
 
 
 @dataclass(frozen=True)
-class TimedClip:
+class TimedClip(MarkedClip):
     """A clip, the part of it that raters heard, and the spans of each rater who answered."""
 
-    stimulus: str
-    condition: str
-    item: str
-    language: str
     start_s: float
     end_s: float
     spans: Mapping[str, Sequence[ErrorSpan]]  # by rater
@@ -241,15 +233,9 @@ def agreement_rows(
     clips: Sequence[TimedClip], kinds: Sequence[str], inputs: PartInput, level: float
 ) -> Iterator[SpanAgreementRow]:
     """All conditions together, then each."""
-    for name, own, marked, of_kinds in agreements(clips, kinds, inputs, level):
-        yield SpanAgreementRow(
-            condition=name,
-            **bounds_of(marked),
-            kinds=of_kinds,
-            met=met_marks(own),
-            seconds=marked.n_words * FRAME_S,
-            clips=marked.n_clips,
-        )
+    for own, marked, cells in agreements(clips, kinds, inputs, level):
+        seconds, met = marked.n_words * FRAME_S, met_marks(own)
+        yield SpanAgreementRow(**cells, met=met, seconds=seconds, clips=marked.n_clips)
 
 
 def met_marks(clips: Sequence[TimedClip]) -> float | None:

@@ -14,11 +14,15 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
 from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
-from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
-from analysis.report.parts.marking.clips import (
+from analysis.report.parts.marking.marked_clips import (
+    AgreementRow,
+    MarkedClip,
+    agreed,
+    agreements,
     answers_of,
     clip_entry,
     in_order,
+    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -88,17 +92,9 @@ class WordRow:
 
 
 @table_row
-class AgreementRow:
+class WordAgreementRow(AgreementRow):
     """How far raters agree about the words of one condition."""
 
-    condition: str = column("System")
-    alpha: float | None = column("Alpha", "number", 2)
-    alpha_low: float | None = column("{level} CI", "interval", 2, key="alpha")
-    alpha_high: float | None
-    positive: float | None = column("Positive agreement", "number", 2)
-    positive_low: float | None = column("{level} CI", "interval", 2, key="positive")
-    positive_high: float | None
-    kinds: float | None = column("Alpha of kinds", "number", 2)
     words: int = column("Words", "count")
     clips: int = column("Clips", "count")
 
@@ -115,14 +111,10 @@ class RecogniserRow:
 
 
 @dataclass(frozen=True)
-class Clip:
+class Clip(MarkedClip):
     """A clip, its words, and the marks of each rater who answered about it."""
 
-    stimulus: str
-    condition: str
-    item: str
     words: Sequence[str]
-    language: str
     marks: Mapping[str, Sequence[Mark]]  # by rater
 
     def kinds_at(self, place: int) -> list[str]:
@@ -161,7 +153,7 @@ def content_of_words(each: FamilyInput) -> Content:
     agreement = list(agreement_rows(clips, list(kinds), inputs, level))
     figures += _maps(words, inputs, each)
     key, title = "mark_agreement", "Agreement between raters on words"
-    tables.append(each.table(AgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    tables.append(each.table(WordAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
     shown = {"note": _MAP_NOTE, "folded": True, "group": "item"}
     tables.append(each.table(WordRow, "marked_words", "Map of marked words", words, **shown))
     if heard:
@@ -193,8 +185,8 @@ def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
         marked = marks_in(row["label"])
         own = [mark for mark in marked if isinstance(mark, Mark) and mark.last <= len(words)]
         marks[row["stimulus"]].setdefault(row["rater"], own)  # of repeated trials the first
-        about = (row["stimulus"], row["condition"], row["item"], words, row["language"])
-        known.setdefault(row["stimulus"], Clip(*about, marks[row["stimulus"]]))
+        about = (row["stimulus"], row["condition"], row["item"], row["language"])
+        known.setdefault(row["stimulus"], Clip(*about, words, marks[row["stimulus"]]))
     return list(known.values())
 
 
@@ -271,16 +263,10 @@ def word_rows(
 
 def agreement_rows(
     clips: Sequence[Clip], kinds: Sequence[str], inputs: PartInput, level: float
-) -> Iterator[AgreementRow]:
+) -> Iterator[WordAgreementRow]:
     """All conditions together, then each."""
-    for name, _, marked, of_kinds in agreements(clips, kinds, inputs, level):
-        yield AgreementRow(
-            condition=name,
-            **bounds_of(marked),
-            kinds=of_kinds,
-            words=marked.n_words,
-            clips=marked.n_clips,
-        )
+    for _, marked, cells in agreements(clips, kinds, inputs, level):
+        yield WordAgreementRow(**cells, words=marked.n_words, clips=marked.n_clips)
 
 
 def recogniser_rows(
