@@ -270,7 +270,7 @@ def content_from(plain: PartRecord) -> Content:
             for each in plain["figures"]
         ],
         tables=[
-            Table(**{**each, "columns": [Column(**column) for column in each["columns"]]})
+            Table(**{**cast(Any, each), "columns": [Column(**shown) for shown in each["columns"]]})
             for each in plain["tables"]
         ],
         warnings=plain["warnings"],

@@ -36,7 +36,7 @@ from analysis.report.html.part_html import Link, content_html, no_link, part_htm
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, titles, view_report
 from analysis.report.interim_answer import interim_report, is_interim
-from analysis.report.pivot import Line, lines_of
+from analysis.report.pivot import Line, by_family, lines_of
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,
@@ -186,7 +186,7 @@ def estimands(
     """(title, HTML) of each task, criterion and estimand; notes are added to ``notes_shown``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
-    families = by_family(_lines_weighted(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    families = by_family(lines_of(_rows(report, "estimates", OVERALL)))
     compared = report.get("compared", "condition")
     for place, (title, of_family) in enumerate(families.items()):
         lines = falling(of_family)
@@ -219,14 +219,6 @@ def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
     rests = {_rest(title) for title in estimated}
     titles = dict.fromkeys(family_title(row) for row in rows)
     return [title for title in titles if _rest(title) not in rests]
-
-
-def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """Lines by the task, criterion and estimand that they are about, in their order."""
-    families: dict[str, list[Line]] = {}
-    for line in lines:
-        families.setdefault(family_title(line.row), []).append(line)
-    return families
 
 
 def place_of(line: Line) -> tuple[str, ...]:
@@ -298,9 +290,11 @@ def _muted_paragraph(text: str) -> Markup:
 
 def _other_intervals(report: Report, title: str, notes_shown: set[str], most: int) -> Markup:
     """The bootstrap, and the means in which every rater weighs the same."""
-    lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
-    ends, digits = ends_of(report, lines[0].row), decimals(lines)
-    ratings, raters = (falling(_lines_weighted(lines, name)) for name in ("ratings", "raters"))
+    every = lines_of(_rows(report, "estimates", OVERALL))
+    ratings, raters = (
+        falling(by_family(every, name).get(title, [])) for name in ("ratings", "raters")
+    )
+    ends, digits = ends_of(report, ratings[0].row), decimals(ratings)
     parts, names = [], []
     columns = [
         Column(heading, partial(_other, start, ends, digits), numeric=True)
@@ -329,7 +323,6 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
 def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) -> Iterator[Markup]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
-        lines = _lines_weighted(lines, "ratings")
         if breakdown == OVERALL or not lines:
             continue
         compare, _, by = breakdown.partition(":")
@@ -344,8 +337,7 @@ def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) ->
 
 
 def _contrasts(report: Report, title: str, notes_shown: set[str]) -> Markup:
-    lines = _lines_weighted(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
-    lines = by_family(lines).get(title, [])
+    lines = by_family(lines_of(_rows(report, "contrasts", OVERALL))).get(title, [])
     if not lines:
         return join([])
     digits = decimals(lines)
@@ -437,10 +429,6 @@ def _rows(
     report: Report, name: Literal["estimates", "contrasts"], breakdown: str
 ) -> list[EstimateRow]:
     return [row for row in report[name] if row["breakdown"] == breakdown]
-
-
-def _lines_weighted(lines: Iterable[Line], weighting: str) -> list[Line]:
-    return [line for line in lines if line.weighting == weighting]
 
 
 def _names(lines: Sequence[Line], compared: str = "condition") -> list[Column]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +16,7 @@ from analysis.citations import citation, cite
 from analysis.formatting import number
 from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Cell, families
-from analysis.ratings.cells import csv_cell
+from analysis.ratings.cells import csv_text
 from analysis.ratings.large_tables import LARGE, raters_sampled
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.part import Part, PartInput
@@ -116,7 +114,9 @@ class _Piece:
         tables = [*self._against_best(), *self._against_reference()]
         files = {}
         if self.many:
-            files[f"{self._key('all-pairs')}.csv"] = _csv(rows)
+            files[f"{self._key('all-pairs')}.csv"] = csv_text(
+                [rows[0], *(r.values() for r in rows)]
+            )
         else:
             tables = [self._all_pairs(rows), *tables]
         tables.append(self._within())
@@ -316,16 +316,6 @@ def _details(digits: int) -> list[Column]:
         Column("naive", "Naive (Welch)", "interval", digits),
         Column("naive_p", "Naive p", "p"),
     ]
-
-
-def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of the same keys as CSV text."""
-    each = list(rows)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(each[0])
-    writer.writerows([csv_cell(value) for value in row.values()] for row in each)
-    return buffer.getvalue()
 
 
 SCALED = 0.025  # of the range of scores, as .1 is of a scale from 1 to 5

@@ -117,11 +117,6 @@ def bundle(
     return written
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write every file of a report into the folder, which is made when absent; what was written."""
-    return bundle(report, None, None, folder)
-
-
 def bundle_zip(
     report: Report,
     table: pd.DataFrame | None = None,
