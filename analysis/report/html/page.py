@@ -564,7 +564,9 @@ def sections(
     whole = label_report(report, without=abouts[0] if len(abouts) == 1 else "")
     parts = [part for part in whole.get("parts", ()) if _is_shown(part)]
     every += _groups(parts, link)
-    every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
+    missing = [part for part in parts if part["problem"]]
+    not_made = render("not_made", parts=missing) if missing else join([])
+    every.append(Section("not-made", "What could not be made", not_made, folded=True))
     behind = _data_and_methods(report, parts, methods)
     every.append(Section("behind", "Data and methods", behind, folded=True, line=_origin(report)))
     return [section for section in every if section.html or section.headline]
@@ -647,12 +649,6 @@ def _cut(text: str, most: int = 95) -> str:
     if len(text) <= most:
         return text
     return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"
-
-
-def _not_made(parts: Iterable[PartRecord]) -> Markup:
-    """Which parts these ratings do not allow, each with its reason and what would help."""
-    missing = [part for part in parts if part["problem"]]
-    return render("not_made", parts=missing) if missing else join([])
 
 
 def _data_and_methods(report: Report, parts: Iterable[PartRecord], methods: str) -> Markup:

@@ -96,16 +96,14 @@ def raters_against_rest(each: FamilyInput) -> Content:
         neutral=rated.neutral,
     )
     if all(one.value is None for one in measures):
-        return Content(
-            [f"{family_prefix(title)}no rater can be compared with the rest: {_why(measures)}."]
-        )
+        return Content([f"No rater can be compared with the rest: {_why(measures)}."])
     model = subject_model(*ratings, level=level, rounds=ROUNDS)
     unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
     rows = merge_measures(measures, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
     note, heading = _note(categories, bool(steps), model), "Each rater against the rest"
     return Content(
-        sentences=_rest_sentences(title, known, family.n_raters),
+        sentences=_rest_sentences(known, family.n_raters),
         figures=_figures(title, rows),
         tables=[Table("versus-rest", heading, REST_COLUMNS, rows, note, about=title, folded=True)],
         warnings=_warnings(title, known, level),
@@ -144,15 +142,14 @@ def inner_range(values: Floats) -> tuple[float, float, float, str]:
     return float(low), float(middle), float(high), "80 % of raters" if many else "all raters"
 
 
-def _rest_sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
+def _rest_sentences(known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
     if not known:
         return []
     plcc = np.array([row["plcc"] for row in known])
     low, middle, high, whom = inner_range(plcc)
     text = (
-        f"{family_prefix(title)}a rater's answers correlate with the mean of the others at a "
-        f"median of {middle:.2f} (PLCC; {whom} between {low:.2f} and {high:.2f}; "
-        f"{counted(n_raters, 'rater')})."
+        f"A rater's answers correlate with the mean of the others at a median of {middle:.2f} "
+        f"(PLCC; {whom} between {low:.2f} and {high:.2f}; {counted(n_raters, 'rater')})."
     )
     return [text.replace("-0", "−0")]
 
@@ -302,7 +299,7 @@ def effects_of_order(each: FamilyInput) -> Content:
             rated.unit, rated.rater, rated.session, rated.score, rated.position, level=level
         )
         rows.append(_order_row(before, "Change per score unit that the clip before was better"))
-        sentences += _trend_in_words(title, slope)
+        sentences += _trend_in_words(slope)
         warnings += _strong(title, slope, rated)
         figures = _order_figure(title, rated, level)
     tables = []
@@ -365,20 +362,18 @@ def _order_row(effect: Agreement, words: str, times: float = 1) -> dict[str, Any
     return row
 
 
-def _trend_in_words(title: str, slope: Agreement) -> list[str]:
+def _trend_in_words(slope: Agreement) -> list[str]:
     if slope.value is None:
         return []
     change = number(slope.value * TRIALS, True, 3)
     if slope.low is None or slope.high is None:
-        return [
-            f"{family_prefix(title)}ratings change by {change} over {TRIALS} trials ({slope.note})."
-        ]
+        return [f"Ratings change by {change} over {TRIALS} trials ({slope.note})."]
     ends = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
     size = f"{change} over {TRIALS} trials {ends}"
     if slope.low <= 0 <= slope.high:
-        return [f"{family_prefix(title)}no trend of the ratings over the session is seen ({size})."]
+        return [f"No trend of the ratings over the session is seen ({size})."]
     way = "fall" if slope.value < 0 else "rise"
-    return [f"{family_prefix(title)}for the same clips, ratings {way} over the session, by {size}."]
+    return [f"For the same clips, ratings {way} over the session, by {size}."]
 
 
 def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
@@ -390,8 +385,8 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
         return []
     return [
         f"{family_prefix(title)}from the first to the last trial a rating moves by {least:.2f} "
-        "or more. That "
-        "biases no comparison as long as each rater hears the conditions in random order."
+        "or more. That biases no comparison as long as each rater hears the conditions in random "
+        "order."
     ]
 
 
@@ -611,7 +606,7 @@ def answers_to_repeats(each: FamilyInput) -> Content:
         "has no noise ceiling."
     )
     return Content(
-        sentences=[_sentence(title, by_rater[0])],
+        sentences=[_sentence(by_rater[0])],
         tables=[Table("repeats", "Repeated clips", REPEAT_COLUMNS, rows, note, title, folded=True)],
         methods=[REPEAT_METHODS],
     )
@@ -626,10 +621,10 @@ def _step(family: Family) -> float:
     return float(np.ptp(score)) / 20
 
 
-def _sentence(title: str, all_raters: SelfConsistency) -> str:
+def _sentence(all_raters: SelfConsistency) -> str:
     same = (
-        f"{family_prefix(title)}asked again, raters gave the same answer within "
-        f"{all_raters.tolerance:g} in {all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
+        f"Asked again, raters gave the same answer within {all_raters.tolerance:g} in "
+        f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
     )
     if all_raters.noise_sd is None:
         return f"{same}."
@@ -685,7 +680,7 @@ def use_of_scale(each: FamilyInput) -> Content:
         )
     columns = (*SCALE_COLUMNS, *(HALVES if halves else ()))
     return Content(
-        sentences=_use_sentences(title, uses, halves, adjusted),
+        sentences=_use_sentences(uses, halves, adjusted),
         figures=[_scale_figure(title, uses, names)],
         tables=[Table("use", "Use of the scale", columns, rows, note, about=title, folded=True)],
         warnings=_use_warnings(title, uses),
@@ -727,24 +722,23 @@ def _scale_figure(title: str, uses: Sequence[ScaleUse], names: Sequence[str]) ->
 
 
 def _use_sentences(
-    title: str, uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
+    uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
 ) -> list[str]:
     means = np.array([use.mean for use in uses])
-    prefix = family_prefix(title)
     if np.ptp(means) <= EQUAL:  # of one rater, or of ranks
-        whose = "the rater's own mean" if len(means) == 1 else "every rater's own mean"
-        sentences = [f"{prefix}{whose} is {means[0]:.2f}."]
+        whose = "The rater's own mean" if len(means) == 1 else "Every rater's own mean"
+        sentences = [f"{whose} is {means[0]:.2f}."]
     else:
         sentences = [
-            f"{prefix}raters' own means lie between {means.min():.2f} and {means.max():.2f} "
+            f"Raters' own means lie between {means.min():.2f} and {means.max():.2f} "
             f"(SD {np.std(means, ddof=1):.2f} over {len(means)} raters)."
         ]
     if halves:
         never = sum(use.half_steps == 0 and use.n_ratings >= FEW for use in uses)
         avoid = sum(p is not None and p < 0.05 for p in adjusted)
         sentences.append(
-            f"{family_prefix(title)}{never} of {len(uses)} raters gave {FEW} ratings or more and "
-            f"never a half step; {avoid} use half steps clearly less than the others (Holm, 5 %)."
+            f"{never} of {len(uses)} raters gave {FEW} ratings or more and never a half step; "
+            f"{avoid} use half steps clearly less than the others (Holm, 5 %)."
         )
     return [text.replace(" -", " −") for text in sentences]
 
@@ -801,8 +795,8 @@ def spread_of_opinions(each: FamilyInput) -> Content:
         interval = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Content(
         sentences=[
-            f"{family_prefix(title)}the SOS parameter a is {fit.a.value:.3f}{interval}; the larger "
-            "it is, the less raters are of one mind about a clip."
+            f"The SOS parameter a is {fit.a.value:.3f}{interval}; the larger it is, the less "
+            "raters are of one mind about a clip."
         ],
         figures=[_spread_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value)],
         tables=[table],
@@ -870,11 +864,9 @@ class Raters(FamilyPart):
             each.progress(step / len(STEPS))
             contents.append(make(each))
         content = together(contents)
-        texts = [text.removeprefix(family_prefix(each.title)) for text in content.sentences]
-        paragraph = " ".join(text[:1].upper() + text[1:] for text in texts)
-        return replace(
-            content, sentences=[f"{family_prefix(each.title)}{paragraph}"] if texts else []
-        )
+        if not content.sentences:
+            return content
+        return replace(content, sentences=[family_prefix(each.title) + " ".join(content.sentences)])
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         inputs.progress(0.9, "answer times")

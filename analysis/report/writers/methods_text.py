@@ -260,7 +260,7 @@ def _estimation(report: Report) -> Iterator[str]:
     origin, rows = report["provenance"], report["estimates"] or report["shares"]
     if not rows:
         return
-    main = any(_has_interval(row) and not _for_these(row) for row in rows)
+    main = any(map(_is_for_new_raters, rows))
     scores = (
         "Scores are means over ratings" if report["estimates"] else "We report shares of answers"
     )
@@ -366,13 +366,10 @@ def _is_overall(row: EstimateRow) -> bool:
     return row.get("breakdown", _OVERALL) == _OVERALL and row["weighting"] == "ratings"
 
 
-def _has_interval(row: EstimateRow) -> bool:
-    return row["low"] is not None and not row["interval"].startswith(_NAIVE)
-
-
-def _for_these(row: EstimateRow) -> bool:
-    """Whether the interval is not for new raters and items, but for those who were there."""
-    return _THESE in row["interval"]
+def _is_for_new_raters(row: EstimateRow) -> bool:
+    """Whether an interval holds for new raters and items, not only for those who were there."""
+    interval = row["interval"]
+    return row["low"] is not None and not interval.startswith(_NAIVE) and _THESE not in interval
 
 
 def _names(names: Iterable[str]) -> str:
