@@ -714,7 +714,8 @@ def _rows(
     clips: pd.DataFrame, systems: Systems, criteria: Sequence[str], inputs: PartInput
 ) -> Iterator[Row]:
     """Groups in their order, in each the languages, in each the systems with their marks."""
-    own = dict(iter(clips.groupby(["condition", "language"], sort=False)))
+    by_system = clips.groupby(["condition", "language"], sort=False)
+    own = {(str(name), str(language)): rows for (name, language), rows in by_system}
     for places in _by_group(own, systems, inputs):
         cells = [place | _cells(own[place["condition"], place["language"]]) for place in places]
         yield from _mark_best(cells, dict.fromkeys(criteria, PRINTED))

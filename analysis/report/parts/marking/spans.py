@@ -66,9 +66,10 @@ _AGREEMENT_NOTE = (
 )
 _METHOD = (
     "Raters marked spans of the waveform where they heard an error, with the kind of error (error "
-    "marking, after {gutierrez}). The score is the number of marks per minute that raters heard of "
-    "the clip. Agreement is Krippendorff's nominal alpha ({krippendorff}) over frames of 10 ms, "
-    "with an interval by a bootstrap over clips."
+    f"marking, after {citation('gutierrez2021')}). The score is the number of marks per minute "
+    "that raters heard of the clip. Agreement is Krippendorff's nominal alpha "
+    f"({citation('krippendorff2019')}) over frames of 10 ms, with an interval by a bootstrap over "
+    "clips."
 )
 
 
@@ -167,11 +168,8 @@ def content_of_spans(each: FamilyInput) -> Content:
     sentences = list(extremes(rates, PER_MINUTE, level))
     tables = [rate_table(rates, "errors", PER_MINUTE, each)]
     figures = [rate_figure(rates, PER_MINUTE, each)]
-    method = _METHOD.format(
-        gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
-    )
     if facts is None:
-        return Content([*sentences, WITHOUT_TIMES], figures, tables, methods=[method])
+        return Content([*sentences, WITHOUT_TIMES], figures, tables, methods=[_METHOD])
     by_words = per_words(family, facts, kinds, inputs)
     if by_words:
         tables.append(rate_table(by_words, "errors_words", PER_WORDS, each))
@@ -188,7 +186,7 @@ def content_of_spans(each: FamilyInput) -> Content:
         figures,
         tables,
         warnings=list(low_agreement(agreement[0].alpha, "moments", "one moment")),
-        methods=[method],
+        methods=[_METHOD],
         files={f"marks{each.suffix}.json": spans_json(clips, kinds)},
     )
 

@@ -69,9 +69,9 @@ _RECOGNISER_NOTE = (
 )
 _METHOD = (
     "Raters read the text of each clip and marked the words that sounded wrong, with the kind of "
-    "error (error marking, after {gutierrez}). The score is the number of marks per 100 words. "
-    "Agreement on words is Krippendorff's nominal alpha ({krippendorff}), with an interval by a "
-    "bootstrap over clips."
+    f"error (error marking, after {citation('gutierrez2021')}). The score is the number of marks "
+    "per 100 words. Agreement on words is Krippendorff's nominal alpha "
+    f"({citation('krippendorff2019')}), with an interval by a bootstrap over clips."
 )
 
 
@@ -142,11 +142,8 @@ def content_of_words(each: FamilyInput) -> Content:
     tables = [rate_table(rates, "errors", PER_WORDS, each)]
     sentences = list(extremes(rates, PER_WORDS, level))
     figures = [rate_figure(rates, PER_WORDS, each)]
-    method = _METHOD.format(
-        gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
-    )
     if facts is None:
-        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[method])
+        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[_METHOD])
     clips = clips_of(family, facts)
     heard = recognised(clips, inputs)
     words = word_rows(clips, kinds, heard, inputs)
@@ -169,7 +166,7 @@ def content_of_words(each: FamilyInput) -> Content:
         figures,
         tables,
         warnings=list(low_agreement(agreement[0].alpha, "words", "one word")),
-        methods=[method],
+        methods=[_METHOD],
         files={f"marks{each.suffix}.json": marks_json(clips, kinds, heard)},
     )
 
