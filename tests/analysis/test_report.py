@@ -13,7 +13,7 @@ from analysis.ratings.table import from_csv, from_rows, rated, table_hash, to_cs
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
-from analysis.report.writers.bundle import bundle
+from analysis.report.writers.bundle import write_report
 from analysis.report.writers.exports import report_json, table_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options, OptionsError, breakdown_from, options_from
@@ -125,7 +125,7 @@ def test_reports_of_edge_data_are_complete_and_hold_no_nan(name, tmp_path):
     report = report_of(edge(name), options=QUICK, made_at=MADE_AT)
     json.loads(report_json(report))
     assert "NaN" not in page_html(report)
-    written = {path.name for path in bundle(report, None, None, tmp_path / "out")}
+    written = {path.name for path in write_report(report, tmp_path / "out")}
     assert {"report.html", "report.json", "estimates.csv", "estimates.json"} <= written
     if name == "empty":
         assert report["warnings"] == ["No ratings yet."]

@@ -115,6 +115,11 @@ def bundle(
     return written
 
 
+def write_report(report: Report, folder: Path) -> list[Path]:
+    """Write every file of a report into the folder, which is made when absent; what was written."""
+    return bundle(report, None, None, folder)
+
+
 def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Files as a zip file: names in order, no dates, so the same bytes again."""
     buffer = io.BytesIO()
