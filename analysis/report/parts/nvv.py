@@ -248,7 +248,7 @@ def objective(
     taken = _choose_scores(labels)
     runs = _by_run(scores, taken, verified, systems)
     rows: list[Row] = []
-    for places in _by_group(runs, systems, inputs):
+    for places in by_group(runs, systems, inputs):
         cells = [
             place
             | _summarise_runs(runs[place["condition"], place["language"]])
@@ -267,7 +267,7 @@ def objective(
     return Content(tables=[_table(rows, systems.heads, "".join(notes))])
 
 
-def _by_group(
+def by_group(
     there: Collection[tuple[str, str]], systems: Systems, inputs: PartInput
 ) -> Iterator[list[Row]]:
     """The first cells of the rows of each group and language, in the study's order."""
@@ -279,7 +279,7 @@ def _by_group(
                 {systems.heads: group, "condition": name, "language": language}
                 | {UNRANKED: name in systems.plain}
                 for name in order
-                if systems.group[name] == group and (name, language) in there
+                if systems.group.get(name) == group and (name, language) in there
             ]
 
 
@@ -716,7 +716,7 @@ def _rows(
     """Groups in their order, in each the languages, in each the systems with their marks."""
     by_system = clips.groupby(["condition", "language"], sort=False)
     own = {(str(name), str(language)): rows for (name, language), rows in by_system}
-    for places in _by_group(own, systems, inputs):
+    for places in by_group(own, systems, inputs):
         cells = [place | _cells(own[place["condition"], place["language"]]) for place in places]
         yield from _mark_best(cells, dict.fromkeys(criteria, PRINTED))
 

@@ -94,10 +94,20 @@ class EstimateRow:
     n_raters: int = column("Raters", "count")
 
 
-def orders_table(
-    families: Families, main: str, tried: Sequence[str], silent: Sequence[str]
-) -> Table:
+@dataclass(frozen=True)
+class ScreeningResults:
+    """What the tables and sentences are made from: rows per rule, and orders per family."""
+
+    inputs: PartInput
+    counts: Sequence[Mapping[str, Any]]
+    main: str  # the scheme in force
+    families: Families
+    tried: Sequence[str]  # schemes of `families` that are not in force
+
+
+def orders_table(judged: ScreeningResults, silent: Sequence[str]) -> Table:
     """One row per family and scheme: ratings kept, distance of the order, the biggest change."""
+    families, main = judged.families, judged.main
     rows: list[SchemeRow] = []
     for title, schemes in families.items():
         for name, order in schemes.items():
@@ -113,7 +123,7 @@ def orders_table(
                 )
             rows.append(row)
     columns = columns_of(ChangeRow)
-    notes = [NOT_IN_FORCE] * bool(set(tried) - set(silent)) + [DISTANCE]
+    notes = [NOT_IN_FORCE] * bool(set(judged.tried) - set(silent)) + [DISTANCE]
     if silent:
         notes.append(f"Not shown, because another row is the same: {', '.join(silent)}.")
     return Table.from_rows(
@@ -126,10 +136,11 @@ def orders_table(
     )
 
 
-def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Iterator[Table]:
+def estimates_tables(judged: ScreeningResults) -> Iterator[Table]:
     """One table per family: each condition's mean and rank under each scheme, side by side."""
+    families, main = judged.families, judged.main
     for nth, (title, schemes) in enumerate(families.items(), start=1):
-        shown = [name for name in schemes if name not in tried]
+        shown = [name for name in schemes if name not in judged.tried]
         places = _best_first(schemes, main, shown)
         decimals = 1 if _largest(schemes) > MANY_POINTS else 3
         rows = []
@@ -169,13 +180,11 @@ def intervals_table(families: Families, main: str) -> Iterator[Table]:
         yield Table.from_rows(EstimateRow, key, title, rows, folded=True)
 
 
-def figures(
-    families: Families, main: str, tried: Sequence[str], scales: Mapping[str, Sequence[float]]
-) -> Iterator[Figure]:
+def figures(judged: ScreeningResults) -> Iterator[Figure]:
     """Per family whose means change: each condition's interval under each scheme."""
-    drawn = 0
-    for nth, (title, schemes) in enumerate(families.items(), start=1):
-        names = [name for name in schemes if name not in tried]
+    drawn, main, scales = 0, judged.main, judged.inputs.report["scales"]
+    for nth, (title, schemes) in enumerate(judged.families.items(), start=1):
+        names = [name for name in schemes if name not in judged.tried]
         moving = [name for name in names if name != main and _moves(schemes, name, main)]
         if not moving or drawn == MOST_FIGURES:
             continue
@@ -205,10 +214,12 @@ def figures(
         )
 
 
-def order_sentences(
-    families: Families, main: str, tried: Sequence[str], report: Mapping[str, Any]
-) -> list[str]:
+def order_sentences(judged: ScreeningResults) -> list[str]:
     """Whether the order of conditions holds under every rule, and which pairs change places."""
+    report = judged.inputs.report
+    if report["data"]["ratings"] == report["data"]["ratings_kept"]:
+        return []
+    families, main, tried = judged.families, judged.main, judged.tried
     compared, sentences = 0, []
     for title, schemes in families.items():
         if main not in schemes:
@@ -372,17 +383,6 @@ COMPARING = (
 )
 
 
-@dataclass(frozen=True)
-class ScreeningResults:
-    """What the tables and sentences are made from: rows per rule, and orders per family."""
-
-    inputs: PartInput
-    counts: Sequence[Mapping[str, Any]]
-    main: str  # the scheme in force
-    families: Mapping[str, Mapping[str, Order]]
-    tried: Sequence[str]  # schemes of `families` that are not in force
-
-
 class ScreeningPart(Part):
     """Every exclusion with its reason, and what the results owe to it."""
 
@@ -410,9 +410,9 @@ class ScreeningPart(Part):
                 _left_out(judged),
                 *decided_sentences(inputs),
                 *reviews_used(inputs),
-                *_order_words(judged),
+                *order_sentences(judged),
             ],
-            figures=list(figures(families, main, tried, inputs.report["scales"])),
+            figures=list(figures(judged)),
             tables=[
                 rules_table(inputs, judged.counts),
                 *decided_table(inputs),
@@ -427,11 +427,10 @@ class ScreeningPart(Part):
 
 def _results(judged: ScreeningResults, same: Sequence[str]) -> Iterator[Table]:
     """The tables of results, where any scheme differs from another."""
-    families, main, tried = judged.families, judged.main, judged.tried
-    if any(len(each) > 1 for each in families.values()):
-        yield orders_table(families, main, tried, same)
-        yield from estimates_tables(families, main, tried)
-        yield from intervals_table(families, main)
+    if any(len(each) > 1 for each in judged.families.values()):
+        yield orders_table(judged, same)
+        yield from estimates_tables(judged)
+        yield from intervals_table(judged.families, judged.main)
 
 
 def one_rule_more(inputs: PartInput) -> tuple[Screened, list[Scheme]]:
@@ -454,13 +453,6 @@ def _left_out(judged: ScreeningResults) -> str:
     return (
         f"{excluded} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
     )
-
-
-def _order_words(judged: ScreeningResults) -> list[str]:
-    data = judged.inputs.report["data"]
-    if data["ratings"] == data["ratings_kept"]:
-        return []
-    return order_sentences(judged.families, judged.main, judged.tried, judged.inputs.report)
 
 
 def _warnings(judged: ScreeningResults) -> list[str]:

@@ -20,6 +20,7 @@ from analysis.report.parts.nvv import (
     ABOUT,
     Systems,
     by_criterion,
+    by_group,
     families_by_task,
     name_of,
     systems_of,
@@ -314,13 +315,9 @@ def _places(
 ) -> Iterator[tuple[str, str, str]]:
     """Groups, in each the languages, in each the systems that have clips."""
     there = set(clips[["condition", "language"]].itertuples(index=False, name=None))
-    conditions = inputs.ordered("condition", {condition for condition, _ in there})
-    languages = inputs.ordered("language", {language for _, language in there})
-    for group in dict.fromkeys(systems.group.values()):
-        for language in languages:
-            for condition in conditions:
-                if systems.group.get(condition) == group and (condition, language) in there:
-                    yield group, condition, language
+    for places in by_group(there, systems, inputs):
+        for place in places:
+            yield place[systems.heads], place["condition"], place["language"]
 
 
 def _rates_row(
