@@ -505,16 +505,16 @@ def _over_conditions(each: MetricCorrelation) -> str:
     return FISHER if each.statistic == "plcc" and each.n < FEW_CONDITIONS else THREE_WAY
 
 
-def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str, Any]]:
+def point_rows(scores: FamilyScores, metric: str) -> list[dict[str, Any]]:
     """Per condition: the metric's mean over clips and the mean human score, with intervals."""
     values, units = scores.values[metric], scores.units
-    human = units.intervals(level)
+    human = units.intervals(scores.level)
     rows = []
     for c, condition in enumerate(units.conditions):
         inside = values[(units.condition == c) & np.isfinite(values)]
         if not len(inside):
             continue
-        bounds = naive_interval(inside, level) if len(inside) >= LEAST_CLIPS else None
+        bounds = naive_interval(inside, scores.level) if len(inside) >= LEAST_CLIPS else None
         mean, low, high = human[c]
         rows.append(
             {
@@ -533,9 +533,9 @@ def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str
     return rows
 
 
-def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
+def point_table(scores: FamilyScores, suffix: str) -> Table:
     """The points of the figures per condition, of every metric."""
-    rows = [row for metric in order_metrics(scores) for row in point_rows(scores, metric, level)]
+    rows = [row for metric in order_metrics(scores) for row in point_rows(scores, metric)]
     columns = [
         Column("metric", "Metric"),
         Column("condition", "Condition"),
@@ -550,9 +550,8 @@ def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
         f"Metric: t interval over {LEAST_CLIPS} clips or more. Human: two-way clustered over "
         "raters and items."
     )
-    return Table(
-        f"points{suffix}", "Means of the conditions", columns, rows, note, scores.title, True
-    )
+    title = "Means of the conditions"
+    return Table(f"points{suffix}", title, columns, rows, note, scores.title, True)
 
 
 def holm_of(correlated: Iterable[MetricCorrelation]) -> dict[tuple[str, str, str], float | None]:
