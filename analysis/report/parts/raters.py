@@ -106,7 +106,7 @@ def raters_against_rest(each: FamilyInput) -> Content:
         sentences=_rest_sentences(known, family.n_raters),
         figures=_figures(title, rows),
         tables=[Table("versus-rest", heading, REST_COLUMNS, rows, note, about=title, folded=True)],
-        warnings=_warnings(title, known, level),
+        warnings=_warnings(known, level),
         methods=[REST_METHODS],
     )
 
@@ -154,7 +154,7 @@ def _rest_sentences(known: Sequence[Mapping[str, Any]], n_raters: int) -> list[s
     return [text.replace("-0", "−0")]
 
 
-def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> list[str]:
+def _warnings(known: Sequence[Mapping[str, Any]], level: float) -> list[str]:
     """Raters who agree with nobody, beside how many would look so by chance alone."""
     n = len(known)
     opposed = [row["rater"] for row in known if row["plcc"] <= AGAINST]
@@ -166,16 +166,15 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> l
     warnings = []
     if clear:
         warnings.append(
-            f"{family_prefix(title)}{len(clear)} of {n} raters "
-            f"{'goes' if len(clear) == 1 else 'go'} clearly against the others (interval of PLCC "
-            f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
-            f"{listed(clear)}. Did they take the scale the wrong way round?"
+            f"{len(clear)} of {n} raters {'goes' if len(clear) == 1 else 'go'} clearly against the "
+            f"others (interval of PLCC below 0; about {n * (1 - level) / 2:.0f} would by chance if "
+            f"no rater agreed): {listed(clear)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(clear):
         warnings.append(
-            f"{family_prefix(title)}{len(opposed)} of {n} raters "
-            f"{'has' if len(opposed) == 1 else 'have'} a PLCC at or below 0; few shared clips make "
-            "that happen to honest raters too, so look before you leave anybody out."
+            f"{len(opposed)} of {n} raters {'has' if len(opposed) == 1 else 'have'} a PLCC at or "
+            "below 0; few shared clips make that happen to honest raters too, so look before you "
+            "leave anybody out."
         )
     return warnings
 
@@ -300,7 +299,7 @@ def effects_of_order(each: FamilyInput) -> Content:
         )
         rows.append(_order_row(before, "Change per score unit that the clip before was better"))
         sentences += _trend_in_words(slope)
-        warnings += _strong(title, slope, rated)
+        warnings += _strong(slope, rated)
         figures = _order_figure(title, rated, level)
     tables = []
     if rows:
@@ -376,7 +375,7 @@ def _trend_in_words(slope: Agreement) -> list[str]:
     return [f"For the same clips, ratings {way} over the session, by {size}."]
 
 
-def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
+def _strong(slope: Agreement, rated: Rated) -> list[str]:
     if slope.value is None or slope.low is None or slope.high is None:
         return []
     spread, length = float(np.ptp(rated.score)), float(np.nanmax(rated.position))
@@ -384,9 +383,8 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
     if slope.low <= 0 <= slope.high or least < NOTICEABLE * spread:
         return []
     return [
-        f"{family_prefix(title)}from the first to the last trial a rating moves by {least:.2f} "
-        "or more. That biases no comparison as long as each rater hears the conditions in random "
-        "order."
+        f"from the first to the last trial a rating moves by {least:.2f} or more. That biases no "
+        "comparison as long as each rater hears the conditions in random order."
     ]
 
 
@@ -530,8 +528,8 @@ def _hasty(title: str, paces: Sequence[Pace]) -> list[str]:
         return []
     return [
         f"{family_prefix(title)}{len(hasty)} of {len(paces)} raters are hasty (over "
-        f"{HASTY_SHARE:.0%} of "
-        f"answers under {QUICK_MS / 1000:g} s, or far faster than the panel): {first_of(hasty)}."
+        f"{HASTY_SHARE:.0%} of answers under {QUICK_MS / 1000:g} s, or far faster than the "
+        f"panel): {first_of(hasty)}."
     ]
 
 
@@ -683,7 +681,7 @@ def use_of_scale(each: FamilyInput) -> Content:
         sentences=_use_sentences(uses, halves, adjusted),
         figures=[_scale_figure(title, uses, names)],
         tables=[Table("use", "Use of the scale", columns, rows, note, about=title, folded=True)],
-        warnings=_use_warnings(title, uses),
+        warnings=_use_warnings(uses),
         methods=["Use of the scale is shown as each rater's share of ratings on each step."],
     )
 
@@ -743,13 +741,13 @@ def _use_sentences(
     return [text.replace(" -", " −") for text in sentences]
 
 
-def _use_warnings(title: str, uses: Sequence[ScaleUse]) -> list[str]:
+def _use_warnings(uses: Sequence[ScaleUse]) -> list[str]:
     stuck = [use.rater for use in uses if use.sd == 0 and use.n_ratings >= FEW]
     if not stuck:
         return []
     return [
-        f"{family_prefix(title)}{counted(len(stuck), 'rater')} gave one score throughout, {FEW} "
-        f"times or more: {first_of(stuck)}."
+        f"{counted(len(stuck), 'rater')} gave one score throughout, {FEW} times or more: "
+        f"{first_of(stuck)}."
     ]
 
 
@@ -864,9 +862,12 @@ class Raters(FamilyPart):
             each.progress(step / len(STEPS))
             contents.append(make(each))
         content = together(contents)
-        if not content.sentences:
-            return content
-        return replace(content, sentences=[family_prefix(each.title) + " ".join(content.sentences)])
+        prefix = family_prefix(each.title)
+        return replace(
+            content,
+            sentences=[f"{prefix}{' '.join(content.sentences)}"] if content.sentences else [],
+            warnings=[f"{prefix}{text}" for text in content.warnings],
+        )
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         inputs.progress(0.9, "answer times")
