@@ -38,6 +38,7 @@ from analysis.report.html.view import View, titles, view_report
 from analysis.report.interim_answer import interim_report, is_interim
 from analysis.report.pivot import Line, by_family, lines_of
 from analysis.report.report_schema import (
+    FIRST_COLUMNS,
     Counts,
     EstimateRow,
     InputNotes,
@@ -144,25 +145,7 @@ COUNTED = (
     "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
 )
 OTHERS = {"cluster bootstrap": "Bootstrap over raters and items", "mixed": "Mixed model"}
-_KNOWN = frozenset(
-    {
-        "breakdown",
-        "estimand",
-        "study",
-        "task",
-        "criterion",
-        "condition",
-        "versus",
-        "versus_condition",
-        "weighting",
-        "value",
-        "level",
-        "n_ratings",
-        "n_raters",
-        "n_items",
-        "screening",
-    }
-)
+_KNOWN = {*FIRST_COLUMNS, "weighting", "value", "level", "n_ratings", "n_raters", "n_items"}
 
 
 @dataclass(frozen=True)

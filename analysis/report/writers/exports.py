@@ -9,20 +9,9 @@ from typing import Any
 from analysis.name_spans import resolve
 from analysis.ratings.cells import FACTS, csv_text
 from analysis.report.content import Column, Figure, Table
-from analysis.report.report_schema import PartRecord, Report, RowsName
+from analysis.report.report_schema import FIRST_COLUMNS, PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
 
-FIRST_COLUMNS = (
-    "screening",
-    "breakdown",
-    "estimand",
-    "study",
-    "task",
-    "criterion",
-    "condition",
-    "versus",
-    "versus_condition",
-)
 ESTIMATES = "estimates"
 OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
 SCORES = (
