@@ -13,7 +13,7 @@ from analysis.citations import citation
 from analysis.formatting import counted, enumerated, listed, short
 from analysis.name_spans import resolve
 from analysis.ratings.estimands import estimand_of, family_title
-from analysis.report.condition_labels import condition_names
+from analysis.report.condition_labels import names_by_role
 from analysis.report.conduct import order_words, question_words
 from analysis.report.exclusion_words import left_out_counts, left_out_in_a_paper
 from analysis.report.pay import paid_by_us
@@ -385,14 +385,7 @@ def _design(facts: Facts) -> Entry:
 
 def _reference(report: Report | None) -> Entry:
     label = "Natural speech or another reference, and anchors"
-    roles: dict[str, list[str]] = {}
-    called = condition_names(report) if report else {}
-    for part in report["parts"] if report else ():
-        for figure in part["figures"] if part["key"] == "answer" and not part["problem"] else ():
-            for row in figure["rows"]:
-                name = called.get(row["name"], row["name"])
-                if row.get("role") and name not in roles.get(row["role"], ()):
-                    roles.setdefault(row["role"], []).append(name)
+    roles = names_by_role(report) if report else {}
     if not roles:
         return _missing(label, "add natural speech or say why there is no reference")
     words = [f"{role}: {listed(names, MOST_NAMED)}" for role, names in sorted(roles.items())]
