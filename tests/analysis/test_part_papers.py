@@ -22,7 +22,7 @@ from analysis.report.content import Content, Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.html.part_html import cell
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.att import Att, by_voice
+from analysis.report.parts.att import Att, Labels, by_voice
 from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import (
     UNRATED,
@@ -143,8 +143,8 @@ def test_the_published_table_of_voices_comes_out() -> None:
     }
     table = from_rows(row for cell in published for row in labels_of(cell))
     (family,) = families(table)
-    shown = by_voice(family, "system", PartInput(table, screen(table), Options(), order=order),
-                     "HLS", "")  # fmt: skip
+    inputs = PartInput(table, screen(table), Options(), order=order)
+    shown = by_voice(Labels(family, "system", inputs, "HLS", ""))
     (made,) = shown.tables
     assert [column.heading for column in made.columns] == ["Voice", *order["dimension"]]
     assert [heading for heading, _ in made.grouped()] == order["system"]

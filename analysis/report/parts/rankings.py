@@ -13,10 +13,9 @@ from analysis.citations import cite
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, coded_column, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.strengths import (
-    StrengthFit,
     fit_strengths,
     order_sentence,
     strength_figures,
@@ -163,7 +162,7 @@ def _content(screens: _Screens, each: FamilyInput, counts: Sequence[Table], main
         ],
         tables=[*counts, *strength_tables(fits, shown, each, METHODS)],
         warnings=warnings,
-        methods=[_method(shown[0])] if shown else [],
+        methods=[f"Strengths by {METHODS[main]}, {CLUSTERS}"] if shown else [],
     )
 
 
@@ -174,24 +173,17 @@ def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     rater, item = coded_column(use["rater"])[0], coded_column(use["item"])[0]
     means = means_against(score, system, rater, item, ends=(-1.0, 1.0), level=each.level)
     rows = [
-        CountRow(
+        row_from(
+            CountRow,
+            mean,
             name=name,
             shown=int((system == code).sum()),
             best=int((score[system == code] == 1).sum()),
             worst=int((score[system == code] == -1).sum()),
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            note=mean.note,
         )
         for code, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
     rows.sort(key=lambda row: (-row.value, row.name))
-    key, title = f"best_worst_counts{each.suffix}", "Best and worst choices"
-    return Table.from_rows(
-        CountRow, key, title, rows, note=COUNTS_NOTE, level=each.level, about=each.title
+    return each.table(
+        CountRow, "best_worst_counts", "Best and worst choices", rows, note=COUNTS_NOTE
     )
-
-
-def _method(one: StrengthFit) -> str:
-    return f"Strengths by {METHODS[one.key]}, {CLUSTERS}"
