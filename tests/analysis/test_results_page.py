@@ -539,7 +539,9 @@ def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client,
     query = "?condition=cond-1&page=9999"
     assert owner.get(f"/studies/{study.key}/results/clips/{query}").status_code == 200
     one = owner.get(f"/studies/{study.key}/results/clips/?condition=cond-1").content.decode()
-    assert len(one.split('class="card clip-row side-by-side"')) < len(text.split('class="card clip-row"'))
+    assert len(one.split('class="card clip-row side-by-side"')) < len(
+        text.split('class="card clip-row"')
+    )
     (clip, *_) = re.findall(r"/clips/([\w-]+)\"", text)
     alone = owner.get(f"/studies/{study.key}/results/clips/?stimulus={clip}").content.decode()
     assert alone.count('class="card clip-row side-by-side"') == 1
