@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,44 +11,30 @@ from django.http import HttpRequest
 from analysis.models import AnalysisRun, ResultsLink, RunFile
 
 
-@admin.register(AnalysisRun)
-class AnalysisRunAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
-    list_display = ("id", "study", "estimator", "state", "created_at", "finished_at")
-    list_filter = ("state", "estimator")
-    readonly_fields = (
-        "study",
-        "estimator",
-        "version",
-        "parameters",
-        "ratings_mark",
-        "scores_mark",
-        "code",
-        "table_hash",
-        "scores_hash",
-        "ratings",
-        "state",
-        "share",
-        "doing",
-        "error",
-        "created_at",
-        "started_at",
-        "finished_at",
-    )
-    exclude = ("result", "brief")
+class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    """Records that can be looked at and deleted, but neither added nor changed."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(AnalysisRun)
+class AnalysisRunAdmin(LookOnly):
+    list_display = ("id", "study", "estimator", "state", "created_at", "finished_at")
+    list_filter = ("state", "estimator")
+    readonly_fields = ("created_at",)
+    exclude = ("result", "brief")
 
 
 @admin.register(RunFile)
-class RunFileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+class RunFileAdmin(LookOnly):
     list_display = ("id", "run", "name", "state", "size_bytes", "asked_at")
     list_filter = ("state",)
-    readonly_fields = ("run", "name", "state", "error", "size_bytes", "asked_at")
+    readonly_fields = ("asked_at",)
     exclude = ("content",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RunFile]:
         return super().get_queryset(request).defer("content")

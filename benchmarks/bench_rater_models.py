@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from analysis.ratings.table import COLUMNS, from_rows
+from analysis.ratings.cells import COLUMNS
+from analysis.ratings.table import from_rows
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening import rule_from, screen
+from analysis.statistics.screening.rule_text import rule_from
+from analysis.statistics.screening.screened import screen
 
 RATERS, CLIPS, CARELESS, STUDIES = 60, 200, 0.25, 10
 RULES = ("correlation", "disagreement")

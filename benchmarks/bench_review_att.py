@@ -123,7 +123,7 @@ def truths(job: Any, world: World) -> list[list[object]]:
 
 def schemes_tried(table: Any) -> Iterator[tuple[str, Sequence[Any]]]:
     """No rule, each rule of the study and each that a form offers, those in force, all."""
-    from analysis.statistics.screening import optional_rules
+    from analysis.statistics.screening.offered import optional_rules
     from analysis.web.study_tables import study_rules
 
     own = study_rules(KEY)
@@ -141,7 +141,7 @@ def schemes_tried(table: Any) -> Iterator[tuple[str, Sequence[Any]]]:
 def conclusions(world: World) -> list[list[object]]:
     from analysis.ratings.table import from_study
     from analysis.statistics.robustness import under_rules
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
 
     table = from_study(KEY)
     schemes = list(schemes_tried(table))

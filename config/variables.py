@@ -54,10 +54,6 @@ def _choice(*words: str) -> Read:
     return lambda env, name: env.choice(name, words)
 
 
-def _networks(env: Environment, name: str) -> Any:
-    return env.networks(name)
-
-
 def _url(schemes: tuple[str, ...], example: str) -> Read:
     """The parsed URL, or None; the value itself is read by `text`."""
     return lambda env, name: env.url(name, schemes, example)
@@ -309,7 +305,7 @@ TABLE: tuple[Variable, ...] = (
     ),
     Variable(
         "EARNEST_WEBHOOK_NETWORKS",
-        _networks,
+        Environment.networks,
         "none",
         "private networks that webhooks of messages may reach, between commas, like `10.1.0.0/16` "
         "([messages](operations.md#messages))",

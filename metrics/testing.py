@@ -12,15 +12,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from listening.common.plugins import problems_of
 from metrics.core import precision
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Metric, Score, Turn
 from metrics.core.precision import PRECISIONS, Arithmetic
-
-if TYPE_CHECKING:
-    import torch
 
 LONG_S, SHORT_S = 8.0, 7.0  # similar enough to share a batch, filled up
 HEAVY = ("torch", "torchaudio", "transformers", "tensorflow", "jax", "onnxruntime")
@@ -221,8 +219,6 @@ MATERIAL = Material(  # what any metric may need beside the audio
 
 def broken_waves(rate_hz: int) -> dict[str, torch.Tensor]:
     """What no metric can score, by what is wrong with it."""
-    import torch
-
     return {
         "empty": torch.zeros(0),
         "one sample": torch.zeros(1),
@@ -234,8 +230,6 @@ def broken_waves(rate_hz: int) -> dict[str, torch.Tensor]:
 
 def speechlike(rate_hz: int, seconds: float = 10.0) -> torch.Tensor:
     """A tone with harmonics whose pitch and loudness move as in speech, with pauses: (samples,)."""
-    import torch
-
     at = torch.arange(int(seconds * rate_hz), dtype=torch.float64) / rate_hz
     pitch_hz = 120 + 25 * torch.sin(2 * math.pi * 0.7 * at)
     phase = 2 * math.pi * torch.cumsum(pitch_hz, 0) / rate_hz

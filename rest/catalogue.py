@@ -60,8 +60,9 @@ class Plans(ApiView):
             starting_values,
         )
         from analysis.report.planning.plan_content import plain
-        from analysis.statistics.planning import PlanningError, preset
         from analysis.statistics.planning.proposal import propose
+        from analysis.statistics.planning.study_design import PlanningError
+        from analysis.statistics.planning.variance_components import preset
 
         asked = {name: str(value) for name, value in sent(PlanAsked, request).items()}
         values = {**starting_values(), **asked}

@@ -8,15 +8,14 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import projects_of
 from listening.accounts.sign_on import STRONG
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from rest import tokens
 from rest.models import ApiToken
 from rest.schema import schema
@@ -42,8 +41,7 @@ OF_STUDY = {  # by what follows the study's key
 }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def reference(request: HttpRequest) -> HttpResponse:
     """Every address of the API, in the words of its schema."""
     url = settings.EARNEST_PUBLIC_URL
@@ -96,9 +94,7 @@ def _fields(shape: dict[str, Any]) -> Iterator[dict[str, Any]]:
 # --- Tokens ---------------------------------------------------------------------------------------
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def tokens_page(request: HttpRequest) -> HttpResponse:
     return _page(request)
 
@@ -124,8 +120,7 @@ def _page(
 
 
 @never_cache
-@login_required
-@require_POST
+@logged_in_post
 def tokens_do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:

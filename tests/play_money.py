@@ -36,7 +36,7 @@ class Double:
         command = [
             sys.executable,
             "-m",
-            "listening.recruitment.play_money",
+            "tests.prolific_double",
             "--port",
             "0",
             *options,
@@ -92,9 +92,6 @@ class Double:
     def give_back(self, submission: str) -> None:
         self.ask("POST", f"/submissions/{submission}/return")
 
-    def write(self, participant: str, body: str, **about: Any) -> None:
-        self.ask("POST", "/messages", {"participant": participant, "body": body, **about})
-
     # --- The researcher, on Prolific's own pages ------------------------------------------------
 
     def edit(self, study: str, **changes: Any) -> None:
@@ -136,9 +133,6 @@ class Double:
         return list(self.ask("GET", "/faults")["faults"])
 
     # --- Reading ---------------------------------------------------------------------------------
-
-    def info(self) -> dict[str, Any]:
-        return dict(self.ask("GET", "/info"))
 
     def state(self) -> dict[str, Any]:
         return dict(self.ask("GET", "/state"))

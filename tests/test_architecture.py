@@ -91,7 +91,7 @@ def test_the_clock_brings_no_app_and_no_page_along():
 
 
 def test_the_columns_of_the_ratings_table_are_the_keys_of_a_rating_row():
-    from analysis.ratings.table import COLUMNS
+    from analysis.ratings.cells import COLUMNS
     from listening.selectors import RatingRow
 
     assert list(COLUMNS) == list(RatingRow.__annotations__)

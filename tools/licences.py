@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from license_expression import (
-    ExpressionError,
-    LicenseSymbol,
-    LicenseWithExceptionSymbol,
-    Licensing,
-)
+from license_expression import ExpressionError, LicenseSymbol, LicenseWithExceptionSymbol, Licensing
 from packaging.utils import canonicalize_name
 
 NOTHING = "nothing"

@@ -23,14 +23,7 @@ from packaging.version import InvalidVersion, Version
 from tools import sbom
 from tools.locks import ROOT
 from tools.packaged import BuiltFiles, PackagedError, build, mistakes
-from tools.release_files import (
-    ReleaseError,
-    build_images,
-    builder,
-    check_key,
-    run,
-    sign,
-)
+from tools.release_files import ReleaseError, build_images, builder, check_key, run, sign
 
 BRANCH = "main"
 UNRELEASED = "## Unreleased\n"

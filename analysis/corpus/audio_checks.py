@@ -120,9 +120,8 @@ def check_audio(corpus: Corpus, read: Sequence[ReadAudio | None]) -> Iterator[Fi
     for every in owners.values():
         clips = sorted(every, key=lambda clip: clip.is_auxiliary)
         if len(clips) > 1 and not clips[1].is_auxiliary:
-            named = (
-                "rows name the same file" if _is_one_file(clips) else "clips have the same samples"
-            )
+            one_file = len({clip.path for clip in clips}) == 1
+            named = "rows name the same file" if one_file else "clips have the same samples"
             yield Finding(
                 "same_audio",
                 clips[0],
@@ -162,7 +161,3 @@ def _near_findings(
             worst,
             others,
         )
-
-
-def _is_one_file(clips: Sequence[CorpusClip]) -> bool:
-    return len({clip.path for clip in clips}) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from statistics import fmean, median, stdev
 
 from analysis.corpus.clips import ROLE, TRAP, Corpus, CorpusClip
@@ -95,16 +95,9 @@ def counts(corpus: Corpus, columns: Sequence[str]) -> list[Cell]:
     every = [sorted({v for clip in corpus.clips for v in values_of(clip, c)}) for c in columns]
     clips: dict[tuple[str, ...], list[CorpusClip]] = defaultdict(list)
     for clip in corpus.clips:
-        for names in _product([values_of(clip, column) for column in columns]):
+        for names in product(*(values_of(clip, column) for column in columns)):
             clips[names].append(clip)
-    return [_cell(names, clips.get(names, [])) for names in _product(every)]
-
-
-def _product(parts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [()]
-    for part in parts:
-        rows = [(*row, value) for row in rows for value in part]
-    return rows
+    return [_cell(names, clips.get(names, [])) for names in product(*every)]
 
 
 def _cell(names: tuple[str, ...], clips: Sequence[CorpusClip]) -> Cell:

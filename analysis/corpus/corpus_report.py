@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -328,6 +329,7 @@ def _length_row(each: Lengths) -> dict[str, Any]:
 def _findings(findings: Sequence[Finding], corpus: Corpus, *, audio: bool) -> Mapping[str, Content]:
     """A section for each group of checks, with a table for each check that found something."""
     texts = any(clip.text for clip in corpus.clips)
+    counts = Counter(each.kind for each in findings)
     contents = {}
     for section in SECTIONS:
         kinds = {kind: words for kind, (where, words) in KINDS.items() if where == section}
@@ -338,7 +340,7 @@ def _findings(findings: Sequence[Finding], corpus: Corpus, *, audio: bool) -> Ma
             for kind, words in kinds.items()
         ]
         tables = [table for table in tables if table.rows]
-        numbers = [f"{table.title}: {_number(findings, table.key):,}." for table in tables]
+        numbers = [f"{table.title}: {counts[table.key]:,}." for table in tables]
         words = [" ".join(numbers)] if numbers else []
         explained = [EXPLAINED[section]] if section in EXPLAINED else []
         if not audio and section in ("files", "audio"):
@@ -349,10 +351,6 @@ def _findings(findings: Sequence[Finding], corpus: Corpus, *, audio: bool) -> Ma
             words = ["Nothing was found."]
         contents[section] = Content([*words, *explained], tables=tables)
     return contents
-
-
-def _number(findings: Iterable[Finding], kind: str) -> int:
-    return sum(each.kind == kind for each in findings)
 
 
 def _finding_table(kind: str, title: str, findings: Sequence[Finding]) -> Table:

@@ -66,7 +66,7 @@ def write_bundle(
     covariates: Covariates | None = None,
 ) -> Iterator[Path]:
     """Write the bundle into the folder ``out``, or as ``name``.zip there; each path written."""
-    from analysis.report.writers.bundle import BundleChoice, bundle, bundle_zip
+    from analysis.report.writers.bundle import BundleChoice, bundle, bundle_files, zip_files
 
     ratings = None if arguments["no_ratings"] else table
     wanted = BundleChoice(
@@ -82,7 +82,7 @@ def write_bundle(
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zip"
-    write_whole(path, bundle_zip(report, ratings, scores, wanted))
+    write_whole(path, zip_files(bundle_files(report, ratings, scores, wanted)))
     yield path
 
 

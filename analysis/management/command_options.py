@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -12,22 +13,22 @@ from django.core.management.base import CommandError
 from analysis.ratings.cells import COLUMNS
 from analysis.ratings.reading_rules import ALL, REPEATS, ReadingRules
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import DEFAULT, Spared
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The options that `chosen_options` reads."""
+    repeatable = partial(_add_repeatable, parser)
     parser.add_argument("--estimator", default="mean_score", help="Estimator. Default: mean_score.")
-    parser.add_argument(
+    repeatable(
         "--by",
-        action="append",
-        metavar="COLUMNS",
-        help=(
-            "Break results down by these columns, like voice,dimension. system:dimension "
-            "compares systems instead of conditions; stimulus or item writes the scores of each "
-            "clip or text to clips.csv or items.csv (needs --out). Repeatable. Default: each "
-            "column that varies within conditions."
-        ),
+        "COLUMNS",
+        "Break results down by these columns, like voice,dimension. system:dimension "
+        "compares systems instead of conditions; stimulus or item writes the scores of each "
+        "clip or text to clips.csv or items.csv (needs --out). Repeatable. Default: each "
+        "column that varies within conditions.",
     )
     parser.add_argument(
         "--level", type=float, default=0.95, help="Confidence level of intervals. Default: 0.95."
@@ -51,11 +52,10 @@ def add_options(parser: ArgumentParser) -> None:
         help="Maximum number of replicates of each bootstrap.",
     )
     parser.add_argument("--preset", default="", help="Report of a paper's design, like att.")
-    parser.add_argument(
+    repeatable(
         "--part",
-        action="append",
-        metavar="KEY",
-        help="Further analysis, like --part ordinal; docs/estimators.md lists all. Repeatable.",
+        "KEY",
+        "Further analysis, like --part ordinal; docs/estimators.md lists all. Repeatable.",
     )
     parser.add_argument(
         "--reference", default="", help="Condition that the others are compared with."
@@ -65,34 +65,25 @@ def add_options(parser: ArgumentParser) -> None:
         type=float,
         help="Equivalence margin: differences up to this size do not matter.",
     )
-    parser.add_argument(
+    repeatable(
         "--margin",
-        action="append",
-        metavar="ESTIMAND=SIZE",
-        help=(
-            "Largest difference at which versions of a study may be combined, like mos=0.15. "
-            "Repeatable. Default: set by the scale."
-        ),
+        "ESTIMAND=SIZE",
+        "Largest difference at which versions of a study may be combined, like mos=0.15. "
+        "Repeatable. Default: set by the scale.",
     )
-    parser.add_argument(
+    repeatable(
         "--hypothesis",
-        action="append",
-        metavar="SENTENCE",
-        help=(
-            "Hypothesis to test, like “A is non-inferior to B within 0.2”, “A is equivalent to B "
-            "within 0.2” or “A is better than B”. “in TASK” or “for these items” may follow. "
-            "Repeatable. Default: the hypotheses of the study."
-        ),
+        "SENTENCE",
+        "Hypothesis to test, like “A is non-inferior to B within 0.2”, “A is equivalent to B "
+        "within 0.2” or “A is better than B”. “in TASK” or “for these items” may follow. "
+        "Repeatable. Default: the hypotheses of the study.",
     )
-    parser.add_argument(
+    repeatable(
         "--covariate",
-        action="append",
-        metavar="NAME",
-        help=(
-            "Covariate of clips in the model of pairs: side, the output of a metric, like "
-            "length_s, or NAME of columns covariate_NAME and versus_covariate_NAME. Repeatable. "
-            "Adds strengths with and without covariates."
-        ),
+        "NAME",
+        "Covariate of clips in the model of pairs: side, the output of a metric, like "
+        "length_s, or NAME of columns covariate_NAME and versus_covariate_NAME. Repeatable. "
+        "Adds strengths with and without covariates.",
     )
     parser.add_argument(
         "--chains", type=int, default=4, help="Number of chains of posterior draws. Default: 4."
@@ -100,14 +91,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--draws", type=int, default=1000, help="Number of draws of each chain. Default: 1000."
     )
-    parser.add_argument(
+    repeatable(
         "--spare",
-        action="append",
-        metavar="RULE/RATER",
-        help=(
-            "Undo an exclusion: the rule with this key leaves out nothing of this rater. "
-            "Repeatable."
-        ),
+        "RULE/RATER",
+        "Undo an exclusion: the rule with this key leaves out nothing of this rater. Repeatable.",
     )
     screened = parser.add_mutually_exclusive_group()
     screened.add_argument("--no-screening", action="store_true", help="Exclude no ratings.")
@@ -126,24 +113,12 @@ def add_options(parser: ArgumentParser) -> None:
 
 def add_input_options(parser: ArgumentParser) -> None:
     """The options that say how a CSV of ratings is to be read; `input_of` reads them."""
-    parser.add_argument(
-        "--column",
-        action="append",
-        metavar="OURS=THEIRS",
-        help="Name of a column in the file, like --column condition=system.",
+    repeatable = partial(_add_repeatable, parser)
+    repeatable(
+        "--column", "OURS=THEIRS", "Name of a column in the file, like --column condition=system."
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        metavar="COLUMN=VALUE",
-        help="One value for a whole column, like --set method=att.",
-    )
-    parser.add_argument(
-        "--ignore-column",
-        action="append",
-        metavar="THEIRS",
-        help="Column of the file to ignore. Repeatable.",
-    )
+    repeatable("--set", "COLUMN=VALUE", "One value for a whole column, like --set method=att.")
+    repeatable("--ignore-column", "THEIRS", "Column of the file to ignore. Repeatable.")
     parser.add_argument(
         "--repeats",
         choices=REPEATS,
@@ -155,32 +130,20 @@ def add_input_options(parser: ArgumentParser) -> None:
             "as different people."
         ),
     )
-    parser.add_argument(
+    repeatable(
         "--same",
-        action="append",
-        metavar="COLUMN[=NAME]",
-        help=(
-            "Treat nearly equal names of raters, conditions, systems or items as one name, like "
-            "--same rater."
-        ),
+        "COLUMN[=NAME]",
+        "Treat nearly equal names of raters, conditions, systems or items as one name, like "
+        "--same rater.",
     )
-    parser.add_argument(
-        "--different",
-        action="append",
-        metavar="COLUMN[=NAME]",
-        help="Treat nearly equal names as different names.",
-    )
-    parser.add_argument(
+    repeatable("--different", "COLUMN[=NAME]", "Treat nearly equal names as different names.")
+    repeatable(
         "--drop",
-        action="append",
-        metavar="COLUMN=VALUE",
-        help="Drop rows that are not ratings, like --drop phase=practice. Repeatable.",
+        "COLUMN=VALUE",
+        "Drop rows that are not ratings, like --drop phase=practice. Repeatable.",
     )
-    parser.add_argument(
-        "--keep",
-        action="append",
-        metavar="COLUMN=VALUE",
-        help="Keep rows as ratings although their column speaks against it.",
+    repeatable(
+        "--keep", "COLUMN=VALUE", "Keep rows as ratings although their column speaks against it."
     )
     parser.add_argument(
         "--wide",
@@ -212,6 +175,11 @@ def add_input_options(parser: ArgumentParser) -> None:
         default="",
         help="Encoding of the file, like gb18030. Default: UTF-8, UTF-16, else Windows-1252.",
     )
+
+
+def _add_repeatable(parser: ArgumentParser, option: str, metavar: str, words: str) -> None:
+    """Add an option that may be given several times."""
+    parser.add_argument(option, action="append", metavar=metavar, help=words)
 
 
 def input_of(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -229,6 +229,13 @@ def _number_text(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows of plain values as CSV text."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+    return buffer.getvalue()
+
+
 def csv_cell(value: object) -> str:
     """A plain value as CSV text; what a spreadsheet takes for a formula gets an apostrophe."""
     return safe_cell(value) if isinstance(value, str) else _number_text(json_value(value))

@@ -383,8 +383,8 @@ class ColumnMapping:
         """
         yield from self.layout.notes()
         if self.known:
-            roles = [f"{ours} is {name}" for ours, name in self.known.mapped(self._names).items()
-                     if self.theirs.get(ours) == name]  # fmt: skip
+            mapped = self.known.mapped(self.layout.names).items()
+            roles = [f"{ours} is {name}" for ours, name in mapped if self.theirs.get(ours) == name]
             yield f"The file is read as a table of {self.known.tool}: {enumerated(roles)}."
         if self.wide and self.wide.note:
             yield self.wide.note
@@ -405,10 +405,6 @@ class ColumnMapping:
         if others:
             columns = "column" if len(others) == 1 else "columns"
             yield f"Not used: the {columns} {enumerated(others)}."
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.layout.names
 
 
 def column_mapping(

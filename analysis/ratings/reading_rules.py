@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from analysis.ratings.problems import RatingsError
 from listening.common.spreadsheets import clean_name
@@ -54,8 +54,3 @@ class ReadingRules:
 def fold_cell(value: object) -> str:
     """A cell as it is compared with words: without case, and without blanks around it."""
     return clean_name(str(value)).casefold()
-
-
-def option_names() -> tuple[str, ...]:
-    """The answers that there are, as a command line and `read_csv` call them."""
-    return tuple(each.name for each in fields(ReadingRules))

@@ -927,21 +927,6 @@ def _of_roles(table: pd.DataFrame) -> Iterator[Mistake]:
             yield mine, "role", f"{problem}; a condition has one role"
 
 
-__all__ = [
-    "COLUMNS",
-    "TRAINING",
-    "RatingsError",
-    "RatingsWarning",
-    "Reading",
-    "from_csv",
-    "from_rows",
-    "from_study",
-    "rated",
-    "read_csv",
-    "table_hash",
-    "to_csv",
-    "to_rows",
-]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
 

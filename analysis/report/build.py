@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from analysis.formatting import counted
-from analysis.name_spans import family_prefix
+from analysis.formatting import counted, first_of
+from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import (
     Family,
     countable,
@@ -29,7 +29,6 @@ from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import rows_where, table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.exclusions import exclusions_of
-from analysis.report.minimum_raters import short_of_raters
 from analysis.report.part import PartInput, silent
 from analysis.report.pipeline import in_place, made_parts, parts_apart, parts_to_make
 from analysis.report.report_provenance import (
@@ -52,7 +51,7 @@ from analysis.report.second_process import Result
 from analysis.statistics.estimator import Contrast, Estimate, Estimator, estimator
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import DEFAULT, STRUCTURAL, default_rules, screen
+from analysis.statistics.screening.screened import DEFAULT, STRUCTURAL, default_rules, screen
 from analysis.statistics.sensitivity import sensitivity
 
 if TYPE_CHECKING:
@@ -311,6 +310,38 @@ def _simulated_note(ratings: pd.DataFrame) -> list[str]:
     scripted = _scripted_raters(ratings)
     people = f"{scripted} of {ratings['rater'].nunique()} raters are simulated (codes {SCRIPTED}…)"
     return [f"{people}: a program generated their ratings."] if scripted else []
+
+
+def short_of_raters(ratings: pd.DataFrame, facts: StudyFacts | None) -> Iterator[str]:
+    """A sentence for each task with a condition below its ``min_raters``.
+
+    ``ratings`` are those after screening; a rater counts for both conditions of a pair. A file of
+    ratings has no ``facts`` and so no minimum. Clark et al. (2019, section 4.2) had 35 raters in
+    the task with the fewest.
+    """
+    for task in facts["tasks"] if facts else ():
+        least = task.get("min_raters")
+        own = ratings[ratings["task"] == task["task"]]
+        if not least or not len(own):
+            continue
+        counts = _raters_by_condition(own)
+        short = [f"{condition_span(name)} ({n})" for name, n in counts.items() if n < least]
+        if short:
+            yield (
+                f"Task {task['task']}: the study asks for at least {least:,} raters per condition. "
+                f"{len(short)} of {len(counts)} conditions have fewer after exclusions: "
+                f"{first_of(short)}."
+            )
+
+
+def _raters_by_condition(ratings: pd.DataFrame) -> dict[str, int]:
+    sides = [
+        ratings[["rater", name]].set_axis(["rater", "condition"], axis=1).astype(str)
+        for name in ("condition", "versus_condition")
+    ]
+    both = pd.concat(sides)
+    counts = both[both["condition"] != ""].groupby("condition")["rater"].nunique()
+    return {str(name): int(n) for name, n in counts.sort_values(kind="stable").items()}
 
 
 def _warnings(table: pd.DataFrame, ratings: pd.DataFrame, maker: type[Estimator]) -> list[str]:

@@ -67,6 +67,18 @@ def condition_names(report: Report) -> dict[str, str]:
     return _short(names, labels)
 
 
+def names_by_role(report: Report) -> dict[str, list[str]]:
+    """What has a role in the figures of the answer, such as reference, by its role."""
+    called = condition_names(report)
+    names: dict[str, dict[str, None]] = {}
+    for part in report.get("parts", ()):
+        for figure in part["figures"] if part["key"] == "answer" and not part["problem"] else ():
+            for row in figure["rows"]:
+                if row.get("role"):
+                    names.setdefault(row["role"], {})[called.get(row["name"], row["name"])] = None
+    return {role: list(own) for role, own in names.items()}
+
+
 def family_labels(report: Report) -> dict[str, str]:
     """What each family is called, by its title: estimand and the task's title, as MOS · How good?
 

@@ -16,6 +16,7 @@ HEADPHONE_CHECKS = {
     "antiphase": "antiphase tones",
     "stereo": "left and right channel",
 }
+MARKED = {"marks": "words of the text", "spans": "spans of the waveform"}
 TRAP_WORDS = {"flawed": "defective clip", "human": "genuine recording"}
 MOST_STEPS = 4  # labels without numbers that are named
 MOST_FILTERS = 3
@@ -71,12 +72,9 @@ def scale_words(criterion: Mapping[str, Any]) -> str:
         return "by choosing the best and the worst clip"
     if criterion["widget"] == "transcript":
         return "by typing the words"
-    if criterion["widget"] == "marks":
+    if marked := MARKED.get(criterion["widget"]):
         kinds = [f"“{text or label}”" for label, text in steps[:-1]]
-        return f"by marking words of the text as {enumerated(kinds, 'or')}"
-    if criterion["widget"] == "spans":
-        kinds = [f"“{text or label}”" for label, text in steps[:-1]]
-        return f"by marking spans of the waveform as {enumerated(kinds, 'or')}"
+        return f"by marking {marked} as {enumerated(kinds, 'or')}"
     if not steps:
         return "in their own words"
     labels = [text or label for label, text in steps]

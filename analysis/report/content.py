@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from analysis.name_spans import family_prefix, family_span
 from analysis.report.report_schema import Drawing, Kind, PartRecord
@@ -51,6 +51,29 @@ def column(
 def table_row(kind: type[Row]) -> type[Row]:
     """A frozen dataclass of which a table shows the fields that are a `column`."""
     return dataclass(frozen=True)(kind)
+
+
+def row_from(kind: Callable[..., Row], source: Any, /, **cells: Any) -> Row:
+    """A row with these cells; what it has besides is of the source, by the same names.
+
+    ``source`` is a dataclass or a mapping.
+    """
+    names = [each.name for each in fields(cast(Any, kind)) if each.name not in cells]
+    if not isinstance(source, Mapping):
+        source = {name: getattr(source, name) for name in names if hasattr(source, name)}
+    return kind(**cells, **{name: source[name] for name in names if name in source})
+
+
+def interval_cells(key: str, estimate: Any, factor: float = 1.0) -> dict[str, Any]:
+    """The cells KEY, KEY_low and KEY_high: an estimate with its interval, times the factor.
+
+    Each is None where the estimate lacks it, or there is no estimate.
+    """
+    numbers = {f"{key}{end}": getattr(estimate, name, None) for end, name in _ENDS.items()}
+    return {name: None if x is None else factor * x for name, x in numbers.items()}
+
+
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
 def columns_of(
@@ -194,8 +217,7 @@ class Content:
 
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
-        plain: dict[str, Any] = _plain_fields(self)
-        return plain
+        return cast("dict[str, Any]", _plain_fields(self))
 
 
 def _plain_fields(value: Any) -> Any:
@@ -225,18 +247,18 @@ def together(parts: Iterable[Content]) -> Content:
     )
 
 
-def add_family_titles(shown: Content) -> Content:
-    """The same with what each figure and table is about in its title."""
+def with_titles(shown: Content, title_of: Callable[[Figure | Table], str]) -> Content:
+    """The same with another title for each figure and table."""
     return replace(
         shown,
-        figures=[
-            replace(each, title=f"{each.title}, {family_span(each.about)}")
-            for each in shown.figures
-        ],
-        tables=[
-            replace(each, title=f"{each.title}, {family_span(each.about)}") for each in shown.tables
-        ],
+        figures=[replace(each, title=title_of(each)) for each in shown.figures],
+        tables=[replace(each, title=title_of(each)) for each in shown.tables],
     )
+
+
+def add_family_titles(shown: Content) -> Content:
+    """The same with what each figure and table is about in its title."""
+    return with_titles(shown, lambda each: f"{each.title}, {family_span(each.about)}")
 
 
 def content_from(plain: PartRecord) -> Content:
@@ -248,16 +270,7 @@ def content_from(plain: PartRecord) -> Content:
             for each in plain["figures"]
         ],
         tables=[
-            Table(
-                each["key"],
-                each["title"],
-                [Column(**column) for column in each["columns"]],
-                each["rows"],
-                each["note"],
-                each["about"],
-                each["folded"],
-                each.get("group", ""),
-            )
+            Table(**{**cast(Any, each), "columns": [Column(**shown) for shown in each["columns"]]})
             for each in plain["tables"]
         ],
         warnings=plain["warnings"],
@@ -283,10 +296,8 @@ def add_family_words(content: Content, about: str, common: Collection[str] = ())
         return text if text.startswith(prefix) or text in common else f"{prefix}{text}"
 
     return replace(
-        content,
+        with_titles(content, lambda each: f"{each.title}{suffix}"),
         sentences=[f"{prefix}{text}" for text in content.sentences],
-        figures=[replace(each, title=f"{each.title}{suffix}") for each in content.figures],
-        tables=[replace(each, title=f"{each.title}{suffix}") for each in content.tables],
         warnings=list(map(warning, content.warnings)),
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.statistics.screening import Rule, study_rules
+from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.rule_text import as_it_is_here
+from analysis.statistics.screening.screened import study_rules
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts

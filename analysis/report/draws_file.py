@@ -22,7 +22,7 @@ from analysis.statistics.mixed.nuts import inference_data, netcdf
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from analysis.statistics.screening import Rule, Screened
+    from analysis.statistics.screening.rule import Rule
+    from analysis.statistics.screening.screened import Screened
 
 # A place is as much of this as is needed: a whole session, a whole block, or one rating (the last
 # is which of several ratings that agree in all the rest).
@@ -36,7 +37,8 @@ def exclusions_of(table: pd.DataFrame, screened: Screened, rules: Sequence[Rule]
     """
     import numpy as np
 
-    from analysis.statistics.screening import STRUCTURAL, rule_text
+    from analysis.statistics.screening.rule_text import rule_text
+    from analysis.statistics.screening.screened import STRUCTURAL
 
     rated = (table["trap"] == "").to_numpy(dtype=bool)
     hits = {rule: hit[rated] for rule, hit in screened.hits((*STRUCTURAL, *rules)).items()}

@@ -7,8 +7,7 @@ early that would not be said if the study ended now, and looking often does no h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, TypedDict
 
@@ -18,6 +17,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family, families, items_of, labelled_families
 from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.report.interim_answer import without_bounds
 from analysis.report.parts.answer.narrative import pairs_of
 from analysis.report.ranking import Ranking, rankings
 from analysis.report.report_schema import InterimMean, InterimPair, InterimRow
@@ -58,19 +58,13 @@ def interim_families(inputs: PartInput, questions: Sequence[InterimQuestion]) ->
 
 def _row(family: Family, level: float) -> InterimRow:
     """A family of which nothing may be claimed."""
-    return InterimRow(
-        title=family.title,
-        estimand=family.estimand,
-        task=family.group["task"],
-        criterion=family.group["criterion"],
-        kind="none",
-        level=level,
-        neutral=0.0,
-        raters=len(first_sessions(family.table)),
-        reference="",
-        means=[],
-        pairs=[],
-    )
+    return {
+        **without_bounds(family.title, level),
+        "estimand": family.estimand,
+        "task": family.group["task"],
+        "criterion": family.group["criterion"],
+        "raters": len(first_sessions(family.table)),
+    }
 
 
 def _inside(family: Family, ends: Ends) -> bool:
@@ -108,8 +102,7 @@ def _by_rater(table: pd.DataFrame, columns: str | list[str]) -> pd.DataFrame:
 # --- Conditions rated one by one ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Bounds:
+class _Bounds(TypedDict):
     """Bounds of a mean over raters, or of a difference; ``None`` while nobody has finished."""
 
     value: float | None
@@ -117,22 +110,23 @@ class _Bounds:
     high: float | None
     raters: int
 
-    def minus(self, other: _Bounds) -> _Bounds:
-        """The difference of two means by the ends of their bounds."""
-        both = (self.value, self.low, self.high, other.value, other.low, other.high)
-        raters = min(self.raters, other.raters)
-        if any(each is None for each in both):
-            return _Bounds(None, None, None, raters)
-        a, a_low, a_high, b, b_low, b_high = (float(each or 0.0) for each in both)
-        return _Bounds(a - b, a_low - b_high, a_high - b_low, raters)
+
+def _difference(one: _Bounds, other: _Bounds) -> _Bounds:
+    """The difference of two means by the ends of their bounds."""
+    both = [each[end] for each in (one, other) for end in ("value", "low", "high")]
+    raters = min(one["raters"], other["raters"])
+    if any(each is None for each in both):
+        return _Bounds(value=None, low=None, high=None, raters=raters)
+    a, a_low, a_high, b, b_low, b_high = (float(each or 0.0) for each in both)
+    return _Bounds(value=a - b, low=a_low - b_high, high=a_high - b_low, raters=raters)
 
 
 def _bounds(x: Floats, ends: Ends, level: float) -> _Bounds:
     x = x[~np.isnan(x)]
     if not len(x):
-        return _Bounds(None, None, None, 0)
+        return _Bounds(value=None, low=None, high=None, raters=0)
     last = bounded_sequence(x, ends, level=level, truncation=TRUNCATION).last()
-    return _Bounds(last["value"], last["low"], last["high"], len(x))
+    return _Bounds(value=last["value"], low=last["low"], high=last["high"], raters=len(x))
 
 
 def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
@@ -194,25 +188,18 @@ def _differences(
         name: _bounds(table[name].to_numpy(), ends, each)
         for name in dict.fromkeys(name for pair in pairs for name in pair)
     }
-    yield from (((a, b), alone[a].minus(alone[b])) for a, b in pairs)
+    yield from (((a, b), _difference(alone[a], alone[b])) for a, b in pairs)
 
 
 def _in_order(
     means: Mapping[str, _Bounds], low_is_best: bool, rated: pd.DataFrame
 ) -> list[InterimMean]:
     def place(item: tuple[str, _Bounds]) -> tuple[bool, float, str]:
-        value = item[1].value
+        value = item[1]["value"]
         return value is None, (value or 0.0) * (1 if low_is_best else -1), item[0]
 
     return [
-        InterimMean(
-            condition=name,
-            value=bounds.value,
-            low=bounds.low,
-            high=bounds.high,
-            raters=bounds.raters,
-            **_counts(rated[rated["condition"] == name]),
-        )
+        InterimMean(condition=name, **bounds, **_counts(rated[rated["condition"] == name]))
         for name, bounds in sorted(means.items(), key=place)
     ]
 
@@ -229,18 +216,12 @@ def _counts(rated: pd.DataFrame) -> _Counts:
 def _pair(
     names: Names, bounds: _Bounds, neutral: float, significant: bool, rated: pd.DataFrame
 ) -> InterimPair:
-    decided = bool(
-        bounds.low is not None
-        and bounds.high is not None
-        and (bounds.low > neutral or bounds.high < neutral)
-    )
+    low, high = bounds["low"], bounds["high"]
+    decided = low is not None and high is not None and (low > neutral or high < neutral)
     return InterimPair(
         condition=names[0],
         versus=names[1],
-        value=bounds.value,
-        low=bounds.low,
-        high=bounds.high,
-        raters=bounds.raters,
+        **bounds,
         decided=decided,
         claimed=decided and significant,
         **_counts(rated),
@@ -257,7 +238,7 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
     rated = rated_by_finished(family.table)
     table = _by_rater(family.table, ["condition", "versus_condition"])
     columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
-    planned = _unordered_pairs([*columns, *map(tuple, table.columns)])
+    planned = {frozenset(pair) for pair in (*columns, *table.columns)}
     each = 1 - (1 - level) / max(len(planned), 1)
     rows = []
     for pair in pairs_of(family, level):
@@ -276,7 +257,3 @@ def _seen_from(table: pd.DataFrame, names: Names, estimand: Estimand) -> Floats:
     other = estimand.mirrored(table.get(names[::-1], nothing))
     means: Floats = pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
     return means
-
-
-def _unordered_pairs(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:
-    return {frozenset(pair) for pair in pairs}

@@ -62,13 +62,18 @@ def interim_row(report: Report, about: str) -> InterimRow:
     for row in report.get("interim", ()):
         if row["title"] == about:
             return row
+    return without_bounds(about, report["provenance"]["level"])
+
+
+def without_bounds(title: str, level: float) -> InterimRow:
+    """Return the row of a family of which nothing may be claimed."""
     return InterimRow(
-        title=about,
+        title=title,
         estimand="",
         task="",
         criterion="",
         kind="none",
-        level=report["provenance"]["level"],
+        level=level,
         neutral=0.0,
         raters=0,
         reference="",
@@ -129,17 +134,15 @@ def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
         sentences.append(
             f"{family_span(each.about, '{}: ')}{sentence}" if len(shown.headlines) > 1 else sentence
         )
-        closed = next((f for f in shown.figures if _family_of(f) == each.about), None)
+        closed = next(
+            (f for f in shown.figures if f.about.partition(" · versus ")[0] == each.about), None
+        )
         drawn = interim_figure(row, closed)
         figures += [drawn] if drawn else []
     note = OPEN_FIXED if notes and OPEN not in notes else OPEN
     warnings = [note, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
     content = Content(sentences, figures, (), warnings, (), {}, headlines)
     return cast(PartRecord, {**part, **content.plain()})
-
-
-def _family_of(figure: Figure) -> str:
-    return figure.about.partition(" · versus ")[0]
 
 
 def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:

@@ -26,7 +26,7 @@ from analysis.statistics.planning.planned_looks import (
     Pair,
     verdicts_of,
 )
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 
 if TYPE_CHECKING:
     from analysis.statistics.options import Options

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from analysis.formatting import enumerated
 from analysis.name_spans import family_prefix
-from analysis.report.content import Content, add_family_titles, together
+from analysis.report.content import Content, Table, add_family_titles, together
 from listening.common.registry import Registry
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from analysis.ratings.breakdowns import Family
     from analysis.ratings.covariate_columns import Covariates
     from analysis.statistics.options import Options
-    from analysis.statistics.screening import Screened
+    from analysis.statistics.screening.screened import Screened
     from listening.selectors import StudyFacts
+
+
+Made = TypeVar("Made")
 
 
 def silent(share: float, words: str) -> None:
@@ -33,8 +36,8 @@ class PartInput:
     table with the reasons of each rule. ``report`` is what is there already: estimates, contrasts
     and shares as rows, and the parts made before this one under ``report["parts"]``. ``progress``
     is told the share of the part that is done (0 to 1) and what; it raises `Cancelled`
-    when the run was cancelled, so a part calls it between its steps. ``shared`` is for what several
-    parts of one report need, so that it is computed once; a key tells whose it is. ``order`` holds
+    when the run was cancelled, so a part calls it between its steps. ``shared`` holds what several
+    parts of one report need (`once`). ``order`` holds
     the names of each column in the study's own order (of a file: as they first appear); ask
     `ordered`. ``facts`` is what the study was; None of a file of ratings. ``covariates`` are values
     of clips as text, by name and clip, that the study declares or the file holds.
@@ -50,6 +53,12 @@ class PartInput:
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: StudyFacts | None = None
     covariates: Covariates = field(default_factory=dict)
+
+    def once(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What ``make`` returns, made once for all parts of a report; the key tells whose it is."""
+        if key not in self.shared:
+            self.shared[key] = make()
+        return cast(Made, self.shared[key])
 
     def ordered(self, column: str, names: Iterable[str]) -> list[str]:
         """These names of a column in the study's order; those it does not know last, sorted."""
@@ -69,8 +78,7 @@ class PartInput:
         own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
         return [
             f"{family_prefix(title)}raters read {own}, judges {enumerated(others)}: two "
-            "instruments, so a "
-            "difference between raters and judges may be one of wording."
+            "instruments, so a difference between raters and judges may be one of wording."
         ]
 
     @property
@@ -155,6 +163,11 @@ class FamilyInput:
     def level(self) -> float:
         """The level of intervals."""
         return self.inputs.options.level
+
+    def table(self, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:
+        """A table of rows about this family; ``more`` see `Table.from_rows`."""
+        more = {"level": self.level, "about": self.title, **more}
+        return Table.from_rows(row, f"{key}{self.suffix}", title, rows, **more)
 
     def progress(self, share: float, words: str = "") -> None:
         """Tell the share (0 to 1) of this family's work that is done; raises `Cancelled`."""

@@ -16,7 +16,7 @@ from analysis.report.report_schema import PartRecord
 from analysis.report.second_process import Result, has_two_cores, second_process
 from analysis.statistics.one_thread import on_one_thread
 from analysis.statistics.options import Options, OptionsError
-from analysis.statistics.screening import Screened
+from analysis.statistics.screening.screened import Screened
 from listening.common.plugins import left_out, origin_of
 
 log = logging.getLogger(__name__)
@@ -59,17 +59,13 @@ def sampled_input(inputs: PartInput) -> tuple[PartInput, list[str]]:
     """
     if len(inputs.table) <= LARGE:
         return inputs, []
-    key = "a sample of raters"
-    if key not in inputs.shared:
-        inputs.shared[key] = _sampled(inputs)
-    given, notes = inputs.shared[key]
-    return replace(inputs, ratings=given[0], screened=given[1], shared=given[2]), notes
+    ratings, screened, shared, note = inputs.once("sample of raters", lambda: _sampled(inputs))
+    return replace(inputs, ratings=ratings, screened=screened, shared=shared), [note]
 
 
-def _sampled(inputs: PartInput) -> tuple[tuple[Any, Screened, dict[Any, Any]], list[str]]:
+def _sampled(inputs: PartInput) -> tuple[Any, Screened, dict[Any, Any], str]:
     table = inputs.table
-    sample = raters_sampled(table["rater"], inputs.options.seed)
-    rows, count, raters = sample
+    rows, count, raters = raters_sampled(table["rater"], inputs.options.seed)
     own = as_texts(table[rows]).reset_index(drop=True)
     reasons = {rule: why[rows] for rule, why in inputs.screened.reasons.items()}
     screened = replace(inputs.screened, table=own, reasons=reasons)
@@ -80,7 +76,7 @@ def _sampled(inputs: PartInput) -> tuple[tuple[Any, Screened, dict[Any, Any]], l
         f"Made of the ratings of {count:,} of {raters:,} raters, drawn at random (seed "
         f"{inputs.options.seed}): {len(ratings):,} of {len(inputs.ratings):,} ratings."
     )
-    return (ratings, screened, {}), [note]
+    return ratings, screened, {}, note
 
 
 @contextmanager
@@ -133,13 +129,8 @@ def made_parts(
             origin = origin_of(kind)
             fault = f"This part of {origin} broke: please tell its authors" if origin else BROKE
             problem = f"{fault} ({type(error).__name__}: {error})"
-        heading = {
-            "key": kind.key,
-            "version": kind.version,
-            "title": kind.title,
-            "problem": problem,
-        }
-        yield cast(PartRecord, {**heading, **content})
+        heading = {"key": kind.key, "version": kind.version, "title": kind.title}
+        yield cast(PartRecord, {**heading, "problem": problem, **content})
 
 
 def _scaled_progress(

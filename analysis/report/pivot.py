@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from analysis.ratings.estimands import family_title
 from analysis.report.report_schema import EstimateRow, IntervalRow, ValueRow
 from analysis.statistics.estimator import OF_CONTRASTS
 
@@ -34,13 +35,21 @@ class Line:
     @property
     def others(self) -> list[IntervalRow]:
         """The intervals between the main one and the naive one."""
-        known = [v for k, v in self.intervals.items() if not k.startswith(_NAIVE)]
-        return known[1:]
+        return [v for k, v in self.intervals.items() if not k.startswith(_NAIVE)][1:]
 
     @property
     def naive(self) -> IntervalRow | None:
         """The interval that takes the ratings as independent."""
         return next((v for k, v in self.intervals.items() if k.startswith(_NAIVE)), None)
+
+
+def by_family(lines: Iterable[Line], weighting: str = "ratings") -> dict[str, list[Line]]:
+    """The lines of one weighting by the title of their family, in their order."""
+    families: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.weighting == weighting:
+            families.setdefault(family_title(line.row), []).append(line)
+    return families
 
 
 def lines_of(rows: Iterable[EstimateRow]) -> list[Line]:

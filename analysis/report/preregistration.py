@@ -15,11 +15,12 @@ from analysis.name_spans import resolve
 from analysis.report.declared_rules import declared_rules
 from analysis.report.stop_words import rule_sentences
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import STRUCTURAL, Review
 from analysis.statistics.screening.rule_text import versioned_text
+from analysis.statistics.screening.screened import STRUCTURAL
+from analysis.statistics.screening.single_ratings import Review
 
 if TYPE_CHECKING:
-    from listening.selectors import DecidedFacts, Declared, RuleFacts, StudyFacts, TaskPlan
+    from listening.selectors import DecidedFacts, Declared, StudyFacts, TaskPlan
 
     Plans = Sequence[TaskPlan]
     Kept = TypeVar("Kept", bound=DecidedFacts)
@@ -66,6 +67,8 @@ def preregistration_text(
 
     ``conditions`` are those that are compared.
     """
+    stop = facts.get("stop")
+    systems = f"The system that made the clip: {enumerated(conditions)}." if conditions else GAP
     lines = [
         f"# Preregistration: {facts['title']}",
         "",
@@ -83,11 +86,11 @@ def preregistration_text(
             ("Data collection procedures", "\n".join(_collection(facts))),
             ("Sample size", "\n".join(_size(facts, plans))),
             ("Sample size rationale", RATIONALE),
-            ("Stopping rule", _stopping(facts)),
+            ("Stopping rule", " ".join(rule_sentences(stop, Options().level)) if stop else STOP),
         ),
         *_section(
             "Variables",
-            ("Manipulated variables", _conditions(conditions)),
+            ("Manipulated variables", systems),
             ("Measured variables", "\n".join(_metric_lines(facts))),
         ),
         *_section(
@@ -106,12 +109,6 @@ def preregistration_text(
 def gaps(text: str) -> int:
     """How many gaps a text names."""
     return text.count(GAP.strip())
-
-
-def _stopping(facts: StudyFacts) -> str:
-    """The declared stop rule; without one, that the study does not say what it would do."""
-    stop = facts.get("stop")
-    return " ".join(rule_sentences(stop, Options().level)) if stop else STOP
 
 
 def _section(title: str, *parts: tuple[str, str]) -> Iterator[str]:
@@ -158,8 +155,8 @@ def _design(facts: StudyFacts, plans: Plans) -> Iterator[str]:
         heard = task["heard"]
         heard_words = "its first two seconds" if heard is None else percent(heard)
         yield f"  - Of every clip {heard_words} must be heard before an answer."
-        shown = [name for name, on in (("text", task["show_text"]),) if on]
-        yield f"  - Raters {'read the text of the clip' if shown else 'do not read the text'}."
+        read = "read the text of the clip" if task["show_text"] else "do not read the text"
+        yield f"  - Raters {read}."
         if rule := task.get("pairs_drawn"):
             yield f"  - Of each comparison: {rule}. Strengths are fitted with reduced bias."
         if task["training"]:
@@ -220,10 +217,6 @@ def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
         if least := task.get("min_raters"):
             line += f"; each condition needs {counted(least, 'rater')} or more after exclusions"
         yield line + "."
-
-
-def _conditions(names: Sequence[str]) -> str:
-    return f"The system that made the clip: {enumerated(names)}." if names else GAP
 
 
 def _metric_lines(facts: StudyFacts) -> Iterator[str]:
@@ -290,7 +283,7 @@ def _later(facts: StudyFacts) -> Iterator[str]:
                 f"- added on {rule['on']} UTC, after {rule['ratings']:,} ratings: "
                 f"`{rule['rule']}`{_because(rule)}"
             )
-    for rule in _ended_rules(_declared_rules(facts)):
+    for rule in _ended_rules([each for each in rules if each["declared"]]):
         yield _ended_line(rule, f"`{rule['rule']}`")
     for out in facts["left_out"]:
         what = "system" if out["what"] == "condition" else "clip"
@@ -313,10 +306,6 @@ def _not_registered(later: Iterable[str]) -> Iterator[str]:
     lines = list(later)
     if lines:
         yield from ("", "Decided after the opening, so **not preregistered**:", "", *lines)
-
-
-def _declared_rules(facts: StudyFacts) -> list[RuleFacts]:
-    return [each for each in facts.get("rules", ()) if each["declared"]]
 
 
 def _declares_review(facts: StudyFacts) -> bool:

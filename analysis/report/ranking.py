@@ -13,6 +13,7 @@ from analysis.ratings.breakdowns import Cell, Family, cells, families
 from analysis.ratings.estimands import Estimand, estimand_of, family_title
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.reference import Reference, reference_of
+from analysis.report.content import row_from
 from analysis.statistics.comparisons.tiers import Tiers, tiers_of
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY, Clustered, clustered
@@ -207,10 +208,7 @@ def rankings(inputs: PartInput) -> list[Ranking]:
     Numbers are those of ``given.report`` where it has two-way clustered ones, else made anew; once
     for all parts of a report.
     """
-    if rankings not in inputs.shared:
-        inputs.shared[rankings] = list(_standings(inputs))
-    shared: list[Ranking] = inputs.shared[rankings]
-    return shared
+    return inputs.once(rankings, lambda: list(_standings(inputs)))
 
 
 def _standings(inputs: PartInput) -> Iterator[Ranking]:
@@ -286,27 +284,13 @@ def _means(rows: Rows) -> dict[str, list[Mean]]:
     for row in rows:
         mine = by_title.setdefault(family_title(row), {}).setdefault(row["condition"], {})
         mine[_kind(row)] = row
-    return {
-        title: [_mean(name, kinds) for name, kinds in conditions.items()]
-        for title, conditions in by_title.items()
-    }
+    return {title: list(map(_mean, conditions.values())) for title, conditions in by_title.items()}
 
 
-def _mean(condition: str, kinds: Mapping[str, Mapping[str, Any]]) -> Mean:
+def _mean(kinds: Mapping[str, Mapping[str, Any]]) -> Mean:
     main, naive, raters = kinds["main"], kinds.get("naive", {}), kinds.get("raters", {})
-    return Mean(
-        condition=condition,
-        value=main["value"],
-        low=main["low"],
-        high=main["high"],
-        naive_low=naive.get("low"),
-        naive_high=naive.get("high"),
-        by_raters=raters.get("value"),
-        n_ratings=main["n_ratings"],
-        n_raters=main["n_raters"],
-        n_items=main["n_items"],
-        note=main["note"],
-    )
+    bounds = {f"naive_{end}": naive.get(end) for end in ("low", "high")}
+    return row_from(Mean, main, **bounds, by_raters=raters.get("value"))
 
 
 def _differences(rows: Rows) -> dict[str, list[Difference]]:
@@ -315,31 +299,13 @@ def _differences(rows: Rows) -> dict[str, list[Difference]]:
     for row in rows:
         pair = row["condition"], row["versus"]
         by_title.setdefault(family_title(row), {}).setdefault(pair, {})[_kind(row)] = row
-    return {
-        title: [_difference(pair, kinds) for pair, kinds in pairs.items()]
-        for title, pairs in by_title.items()
-    }
+    return {title: list(map(_difference, pairs.values())) for title, pairs in by_title.items()}
 
 
-def _difference(pair: tuple[str, str], kinds: Mapping[str, Mapping[str, Any]]) -> Difference:
+def _difference(kinds: Mapping[str, Mapping[str, Any]]) -> Difference:
     main, naive = kinds["main"], kinds.get("naive", {})
-    return Difference(
-        condition=pair[0],
-        versus=pair[1],
-        value=main["value"],
-        low=main["low"],
-        high=main["high"],
-        p=main["p"],
-        family=main["family"],
-        low_all=main["low_all"],
-        high_all=main["high_all"],
-        p_adjusted=main["p_adjusted"],
-        claimed=bool(main["claimed"]),
-        naive_low=naive.get("low"),
-        naive_high=naive.get("high"),
-        naive_p=naive.get("p"),
-        note=main["note"],
-    )
+    of_naive = {f"naive_{name}": naive.get(name) for name in ("low", "high", "p")}
+    return row_from(Difference, main, **of_naive, claimed=bool(main["claimed"]))
 
 
 def _kind(row: Mapping[str, Any]) -> str:

@@ -6,14 +6,14 @@ Chiang et al. (2023) found 80 papers without it. Facts of a study come from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.citations import citation
 from analysis.formatting import counted, enumerated, listed, short
 from analysis.name_spans import resolve
 from analysis.ratings.estimands import estimand_of, family_title
-from analysis.report.condition_labels import condition_names
+from analysis.report.condition_labels import names_by_role
 from analysis.report.conduct import order_words, question_words
 from analysis.report.exclusion_words import left_out_counts, left_out_in_a_paper
 from analysis.report.pay import paid_by_us
@@ -31,6 +31,8 @@ from analysis.report.review_summary import review_record, review_sentence
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
+
+    Facts = StudyFacts | None
 
 
 OF_TRAPS = ("att_traps", "task_traps")  # rules, not worth a word where nobody met a trap
@@ -222,11 +224,6 @@ def _software(report: Report | None) -> Iterator[Entry]:
     yield fact("Ratings, SHA-256", origin["table_hash"], origin["table_hash"])
 
 
-if TYPE_CHECKING:
-    from listening.selectors import StudyFacts
-
-    Facts = StudyFacts | None
-
 TITLE = resolve(f"Points for reviewers, in our words (after {citation('cooper2025')})")
 MISSING = "missing: "
 MOST_NAMED = 6
@@ -257,13 +254,15 @@ def _missing(label: str, remedy: str) -> Entry:
     return unknown(label, f"{MISSING}{remedy}")
 
 
+def _known_or_missing(label: str, known: Sequence[str], remedy: str) -> Entry:
+    return fact(label, known) if known else _missing(label, remedy)
+
+
 def _claim(facts: Facts) -> Entry:
-    label = "Claim and use that the test is for"
     every = facts.get("hypotheses", ()) if facts else ()
     claims = [each["text"] for each in every if not each["ended_on"]]
-    if not claims:
-        return _missing(label, "state the claim, its use, and why this test can support it")
-    return fact(label, claims)
+    remedy = "state the claim, its use, and why this test can support it"
+    return _known_or_missing("Claim and use that the test is for", claims, remedy)
 
 
 def _question(report: Report | None, facts: Facts) -> Entry:
@@ -289,18 +288,20 @@ def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
         pay_is_known = facts is not None and paid_by_us(facts["pay"])
         gap = "the filters; pay: see “Pay” below" if pay_is_known else "the filters, and the pay"
         yield _missing(recruited, f"name the platform or group, {gap}")
-    language = "Language background of listeners"
     filters = [
         words for each in (facts["recruitments"] if facts else ()) for words in each["filters"]
     ]
     questions = [
         q["question"] for form in (facts["forms"] if facts else ()) for q in form["questions"]
     ]
-    language_texts = [text for text in (*filters, *questions) if "language" in text.lower()]
-    yield (
-        fact(language, [f"by filter or question: {text}" for text in language_texts])
-        if language_texts
-        else _missing(language, "say whether listeners are native speakers of the language tested")
+    yield _known_or_missing(
+        "Language background of listeners",
+        [
+            f"by filter or question: {text}"
+            for text in (*filters, *questions)
+            if "language" in text.lower()
+        ],
+        "say whether listeners are native speakers of the language tested",
     )
     number = "Number of listeners"
     if report is None:
@@ -312,7 +313,6 @@ def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
 
 
 def _listening(facts: Facts) -> Entry:
-    label = "Headphones and surroundings"
     # what nobody can fail, such as setting the volume, checks nothing
     checks = [check["title"] for check in (facts["checks"] if facts else ()) if check["trials"]]
     known = [f"checked: {enumerated(checks)}"] if checks else []
@@ -322,11 +322,8 @@ def _listening(facts: Facts) -> Entry:
         for question in form["questions"]
         if question["key"] in _SURROUNDINGS
     ]
-    return (
-        fact(label, known)
-        if known
-        else _missing(label, "say what listeners wore, where they listened, and if it was checked")
-    )
+    remedy = "say what listeners wore, where they listened, and if it was checked"
+    return _known_or_missing("Headphones and surroundings", known, remedy)
 
 
 def _instructions(facts: Facts) -> Entry:
@@ -348,20 +345,13 @@ def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
         per_clip = [short(each["ratings_per_clip"]) for each in report.get("design", ())]
         words = (
             f"{counted(data['conditions_kept'], 'condition')}, "
-            f"{counted(data['items_kept'], 'item')}, "
-            f"{counted(data['stimuli_kept'], 'clip')}; median ratings per clip: "
-            f"{enumerated(per_clip) or 'none'}"
+            f"{counted(data['items_kept'], 'item')}, {counted(data['stimuli_kept'], 'clip')}; "
+            f"median ratings per clip: {enumerated(per_clip) or 'none'}"
         )
         yield fact("Systems, sentences and ratings of each", words)
-    chosen = "How sentences were chosen"
     drawn = [task["drawn"] for task in (facts["tasks"] if facts else ()) if task["drawn"]]
-    yield (
-        fact(chosen, drawn)
-        if drawn
-        else _missing(
-            chosen, "name the source of the texts, and that they were not in training data"
-        )
-    )
+    remedy = "name the source of the texts, and that they were not in training data"
+    yield _known_or_missing("How sentences were chosen", drawn, remedy)
     level = "Level and sampling rate of clips"
     if facts is None or facts["loudness_lufs"] is None:
         yield _missing(
@@ -373,15 +363,15 @@ def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
 
 
 def _baselines(facts: Facts) -> Entry:
-    label = "Baselines described so that they can be made again"
     baselines = [
         f"{each['condition']}: {', '.join(f'{k} {v}' for k, v in each['attributes'].items())}"
         for each in (facts["conditions"] if facts else ())
         if each["attributes"]
     ]
-    if not baselines:
-        return _missing(label, "give code, version, training data and settings of every system")
-    return fact(label, baselines)
+    remedy = "give code, version, training data and settings of every system"
+    return _known_or_missing(
+        "Baselines described so that they can be made again", baselines, remedy
+    )
 
 
 def _design(facts: Facts) -> Entry:
@@ -395,14 +385,7 @@ def _design(facts: Facts) -> Entry:
 
 def _reference(report: Report | None) -> Entry:
     label = "Natural speech or another reference, and anchors"
-    roles: dict[str, list[str]] = {}
-    called = condition_names(report) if report else {}
-    for part in report["parts"] if report else ():
-        for figure in part["figures"] if part["key"] == "answer" and not part["problem"] else ():
-            for row in figure["rows"]:
-                name = called.get(row["name"], row["name"])
-                if row.get("role") and name not in roles.get(row["role"], ()):
-                    roles.setdefault(row["role"], []).append(name)
+    roles = names_by_role(report) if report else {}
     if not roles:
         return _missing(label, "add natural speech or say why there is no reference")
     words = [f"{role}: {listed(names, MOST_NAMED)}" for role, names in sorted(roles.items())]

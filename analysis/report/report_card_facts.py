@@ -355,7 +355,7 @@ def _expected_answer(each: HypothesisFacts) -> str:
 def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:
     """The rules that the study came with beside those of the analysis."""
     from analysis.report.declared_rules import declared_rules
-    from analysis.statistics.screening import rule_text
+    from analysis.statistics.screening.rule_text import rule_text
 
     planned = {rule_text(rule): rule.describe() for rule in declared_rules(facts)}
     yield fact("Rules set before opening", list(planned.values()), list(planned))
@@ -370,7 +370,7 @@ def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:
 
 def _describe_rule(text: str) -> str:
     """A rule in words; of one that this version does not know, its text."""
-    from analysis.statistics.screening import rule_from
+    from analysis.statistics.screening.rule_text import rule_from
 
     try:
         return rule_from(text).describe()

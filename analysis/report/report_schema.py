@@ -15,6 +15,11 @@ Drawing = Literal[
 RowsName = Literal["estimates", "contrasts", "shares", "exclusions", "screening"]
 ROWS: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "exclusions", "screening")
 
+FIRST_COLUMNS = (  # of the rows of estimates and the like, where they have them: what one is about
+    *("screening", "breakdown", "estimand", "study", "task", "criterion"),
+    *("condition", "versus", "versus_condition"),
+)
+
 
 class IntervalRow(TypedDict):
     """An interval of an estimate or a difference; those of differences have tests beside it."""

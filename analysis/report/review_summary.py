@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated, number
@@ -70,12 +70,6 @@ def review_record(review: ReasonReviewFacts) -> dict[str, Any]:
         "judged": items,
         **{k: review[k] for k in ("items", "share", "seed", "per_item", "rule", "rule_version")},
         "decided": dict(review["decided"]),
-        **_measure(measure),
-    }
-
-
-def _measure(measure: Measure) -> Mapping[str, Any]:
-    return {
         "alpha": measure.value,
         "alpha_low": measure.low,
         "alpha_high": measure.high,

@@ -96,9 +96,8 @@ def words_of_stopped(look: LookFacts) -> list[str]:
 def stopped_sentences(made: Sequence[LookFacts]) -> list[str]:
     """Which systems received no more raters, and from when on."""
     return [
-        f"{enumerated(words_of_stopped(look))} received no more raters after look "
-        f"{look['number']} ({counted(look['sessions'], 'session')}); sessions that began later "
-        "were shorter."
+        f"{enumerated(words_of_stopped(look))} received no more raters after look {look['number']} "
+        f"({counted(look['sessions'], 'session')}); sessions that began later were shorter."
         for look in made
         if look["stopped"]
     ]

@@ -11,7 +11,15 @@ from scipy.linalg import LinAlgWarning
 
 from analysis.formatting import beware
 from analysis.name_spans import condition_span
-from analysis.report.content import Figure, Table, column, columns_of, pick_fields, table_row
+from analysis.report.content import (
+    Figure,
+    Table,
+    column,
+    columns_of,
+    pick_fields,
+    row_from,
+    table_row,
+)
 from analysis.report.part import FamilyInput
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison
 from analysis.statistics.comparisons.test_result import Undefined
@@ -201,17 +209,13 @@ def strength_tables(
         note = f"{methods[shown[0].key]}: {rows[0].model}; {rows[0].scale}; the mean is 0."
         note = f"{note} {beware(row.note for row in rows)}".strip()
         names = [*["group"] * (len(shown) > 1), *STRENGTHS_SHOWN]
-        tables = [_strengths(f"strengths{each.suffix}", "Strengths", rows, names, note, each)]
+        tables = [_strengths("strengths", "Strengths", rows, names, note, each)]
         tables.append(_differences(shown, each))
     if len(every) > len(rows):
-        key, title = f"strengths_by_model{each.suffix}", "Strengths by every model"
-        names = [
-            "model",
-            *["group"] * (len({row.group for row in every}) > 1),
-            *STRENGTHS_SHOWN,
-            "scale",
-        ]
-        table = _strengths(key, title, every, names, _terms(fits), each)
+        several = len({row.group for row in every}) > 1
+        names = ["model", *["group"] * several, *STRENGTHS_SHOWN, "scale"]
+        title = "Strengths by every model"
+        table = _strengths("strengths_by_model", title, every, names, _terms(fits), each)
         tables.append(replace(table, folded=True))
     return [table for table in tables if table.rows]
 
@@ -225,30 +229,17 @@ def _strengths(
     each: FamilyInput,
 ) -> Table:
     columns = columns_of(StrengthRow, *names, level=each.level)
-    return Table.from_rows(
-        StrengthRow, key, title, rows, columns=columns, note=note, about=each.title
-    )
+    return each.table(StrengthRow, key, title, rows, columns=columns, note=note)
 
 
 def _differences(shown: Sequence[StrengthFit], each: FamilyInput) -> Table:
     rows = [
-        DifferenceRow(
-            name=f"{one.condition} − {one.versus}",
-            condition=one.condition,
-            versus=one.versus,
-            value=one.value,
-            low=one.low,
-            high=one.high,
-            p=one.p,
-            p_adjusted=one.p_adjusted,
-        )
+        row_from(DifferenceRow, one, name=f"{one.condition} − {one.versus}")
         for fitted in shown
         for one in fitted.contrasts or ()
     ]
-    key, title = f"strength_differences{each.suffix}", "Differences of strength"
-    return Table.from_rows(
-        DifferenceRow, key, title, rows, level=each.level, about=each.title, folded=True
-    )
+    key, title = "strength_differences", "Differences of strength"
+    return each.table(DifferenceRow, key, title, rows, folded=True)
 
 
 def _terms(fits: Sequence[StrengthFit]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from analysis.report.content import Figure
@@ -27,15 +28,11 @@ def win_rows(ratings: PairRatings, order: Sequence[str]) -> list[dict[str, Any]]
     wins = wins_of(ratings)
     met = wins + wins.T
     place = {name: code for code, name in enumerate(ratings.names)}
-    return [
-        _cell(row, column, float(wins[i, j]), float(met[i, j]))
-        for row in order
-        for column in order
-        for i, j in [(place[row], place[column])]
-    ]
-
-
-def _cell(row: str, column: str, won: float, n: float) -> dict[str, Any]:
-    share = won / n if n else None
-    text = f"{share * 100:.0f}" if share is not None else ""
-    return {"row": row, "column": column, "value": share, "text": text, "n": round(n)}
+    rows = []
+    for row, column in product(order, repeat=2):
+        at = place[row], place[column]
+        n = float(met[at])
+        share = float(wins[at]) / n if n else None
+        text = f"{share * 100:.0f}" if share is not None else ""
+        rows.append({"row": row, "column": column, "value": share, "text": text, "n": round(n)})
+    return rows

@@ -240,16 +240,6 @@ def shares_of(means: Clustered) -> Shares:
     )
 
 
-def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[float, float]:
-    """Variance and degrees of freedom of mean a, or of mean a - mean b."""
-    row = np.zeros((1, len(means.value)))
-    row[0, a] = 1.0
-    if b is not None:
-        row[0, b] = -1.0
-    variance, df = variances_and_df(row, means)
-    return float(variance[0]), float(df[0])
-
-
 def both_codes(rater: Codes, item: Codes) -> Codes:
     """Codes (n,) of the rater-and-item groups."""
     joint = rater * (int(item.max(initial=0)) + 1) + item

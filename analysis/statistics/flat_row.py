@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -12,4 +12,4 @@ class FlatRow:
 
     def row(self) -> dict[str, Any]:
         """The fields as one flat row."""
-        return asdict(self)
+        return dict(vars(self))

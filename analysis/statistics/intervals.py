@@ -90,10 +90,6 @@ class Clustered:
         item = _quadratic(self.by_item, a, b)
         return max(rater + item - _quadratic(self.by_both, a, b), rater, item)
 
-    def unfloored_variance(self, a: int) -> float:
-        """Rater plus item minus rater-and-item variance of mean a; may be negative."""
-        return float(self.by_rater[a, a] + self.by_item[a, a] - self.by_both[a, a])
-
     def degrees(self, a: int, b: int | None = None) -> int:
         """Degrees of freedom: the fewest raters or items of the conditions involved, minus 1."""
         groups = [self.n_raters[a], self.n_items[a]]

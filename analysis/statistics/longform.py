@@ -344,7 +344,8 @@ def _by_key(rows: pd.DataFrame, study: str, criterion: str) -> Iterator[Material
     names = ["condition", "versus_condition", "task", "method"]
     kinds = rows[names].drop_duplicates().itertuples(index=False)
     named = {tuple(map(str, kind)): _form_named(str(kind[0]), str(kind[1])) for kind in kinds}
-    forms = [_form(key, named) for key in _tuples(rows, names, "context", "paragraph", "item")]
+    columns = [rows[name].tolist() for name in [*names, "context", "paragraph", "item"]]
+    forms = [_form(row, named) for row in zip(*columns, strict=True)]
     known = np.array([form is not None for form in forms], dtype=bool)
     key = np.array([form.key if form else "" for form in forms], dtype=object)
     for each in sorted(set(key[known].tolist())):
@@ -359,10 +360,6 @@ def _form_named(condition: str, versus: str) -> Form | None:
     if not versus or form is None or other is None:
         return None if versus else form
     return compare_forms(form, other)
-
-
-def _tuples(rows: pd.DataFrame, names: list[str], *more: str) -> Iterator[tuple[str, ...]]:
-    return zip(*(rows[name].tolist() for name in [*names, *more]), strict=True)
 
 
 def _form(row: tuple[str, ...], named: dict[tuple[str, ...], Form | None]) -> Form | None:

@@ -11,7 +11,9 @@ from typing import Any
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.statistics.comparisons.hypothesis_sentences import FORMS, hypothesis_from
-from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_from, rule_text
+from analysis.statistics.screening.screened import DEFAULT, Spared
 from listening.common.command_name import command
 from listening.common.spreadsheets import clean_name
 

@@ -17,7 +17,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.large_tables import LARGE
 from analysis.statistics.agreement.rater_bias import subject_model
 from analysis.statistics.clustered_variance import limits_of
-from analysis.statistics.comparisons.pairwise_contrasts import declared_families
+from analysis.statistics.comparisons.pairwise_contrasts import declared_families, pair_contrasts
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import Clustered, clustered, rater_weights
@@ -126,7 +126,7 @@ class Comparison:
         enough = np.minimum.reduce([means.n_ratings, means.n_raters, means.n_items]) >= 2
         for pairs, alpha in zip(self.families, self.alphas, strict=True):
             testable = [pair for pair in pairs if enough[pair[0]] and enough[pair[1]]]
-            limits = limits_of(_differences(testable, len(names)), means)
+            limits = limits_of(pair_contrasts(testable, len(names)), means)
             low, high = limits.bounds(alpha)
             for (a, b), value, *ends in zip(
                 testable, limits.value.tolist(), low.tolist(), high.tolist(), strict=True
@@ -174,14 +174,6 @@ def _turn_difference(difference: VariantDifference) -> VariantDifference:
 def _local_alpha(decided: Sequence[Decision], level: float) -> float:
     """The p alone that a simultaneous interval of the family stands for."""
     return next((one.alpha for one in decided if one.alpha is not None), 1 - level)
-
-
-def _differences(pairs: Sequence[tuple[int, int]], conditions: int) -> Floats:
-    """Contrasts (m, C) of pairs of conditions."""
-    rows = np.zeros((len(pairs), conditions))
-    for place, (a, b) in enumerate(pairs):
-        rows[place, a], rows[place, b] = 1.0, -1.0
-    return rows
 
 
 @dataclass(frozen=True)
@@ -245,9 +237,8 @@ def without_each(
     s_both, n_both = _sparse(centred, condition, both, n_conditions)
     all_raters, all_items = _Sums.from_dense(*by_rater), _Sums.from_dense(*by_item)
     there = n_both.sign()
-    all_both = _Sums(*(_product(*each) for each in (
-        (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
-    )))  # fmt: skip
+    products = (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
+    all_both = _Sums(*(np.asarray((a.T @ b).toarray(), np.float64) for a, b in products))
     total = by_rater[0].sum(axis=0)
     squares = _dense(centred**2, condition, rater, n_conditions)[0]
     every_square, groups = squares.sum(axis=0), (len(by_rater[0]), int(item.max(initial=-1)) + 1)
@@ -335,10 +326,6 @@ def _sparse(
     s = sparse.csr_array((y, (group, condition)), shape=shape)
     n = sparse.csr_array((np.ones(len(y)), (group, condition)), shape=shape)
     return s, n
-
-
-def _product(a: sparse.csr_array, b: sparse.csr_array) -> Floats:
-    return np.asarray((a.T @ b).toarray(), dtype=np.float64)
 
 
 GroupSums = tuple[Floats, Floats]  # sums and counts (C, G) of the ratings of each group

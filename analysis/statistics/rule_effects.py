@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -12,7 +12,9 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import family_title
 from analysis.statistics.options import Options
 from analysis.statistics.robustness import under_rules
-from analysis.statistics.screening import STRUCTURAL, Rule, Screened, rule_text, screen
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import STRUCTURAL, Screened, screen
 from analysis.statistics.sensitivity import Order, change, orders, sensitivity
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_EXCLUDED = 300
 NOW, TRIED = "now", "tried"
-Told = Callable[[float, str], None]
 
 
 class Taken(TypedDict):
@@ -55,23 +56,15 @@ class Effects(TypedDict):
 
 
 def rule_effects(
-    table: pd.DataFrame,
-    options: Options,
-    tried: Sequence[Rule] | None = None,
-    tell: Told = lambda share, words: None,
+    table: pd.DataFrame, options: Options, tried: Sequence[Rule] | None = None
 ) -> Effects:
     """What the rules of the options take; with ``tried`` also what these in their place change."""
     every = [*options.rules, *(rule for rule in tried or () if rule not in options.rules)]
-    tell(0.1, "Trying the rules")
     screened = screen(table, every, options.spared)
     ratings = screened.kept(options.rules)
     rated = table[table["trap"] == ""]
-    tell(0.5, "Counting what they take")
     excluded = _excluded_raters(screened, options.rules)
-    changes = None
-    if tried is not None:
-        tell(0.6, "Comparing the means")
-        changes = _changes(screened, options, tried)
+    changes = None if tried is None else _changes(screened, options, tried)
     return {
         "ratings": len(rated),
         "kept": len(ratings),

@@ -12,7 +12,10 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import rows_where
 from analysis.statistics.estimator import estimator
 from analysis.statistics.options import Options
-from analysis.statistics.screening import Rule, Screened, optional_rules, rule_text
+from analysis.statistics.screening.offered import optional_rules
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import Screened
 
 NO_RULE, ALL_RULES = "no rule", "all rules"
 _SAME = 1e-9  # means nearer than this are a tie

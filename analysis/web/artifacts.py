@@ -63,7 +63,7 @@ def paper_zip(run: AnalysisRun) -> bytes:
 
 
 def _bundle(run: AnalysisRun) -> bytes:
-    from analysis.report.writers.bundle import BundleChoice, bundle_zip
+    from analysis.report.writers.bundle import BundleChoice, bundle_files, zip_files
     from analysis.report.writers.report_card import card_files
     from analysis.statistics.options import options_from
     from listening.selectors import method_facts
@@ -71,7 +71,8 @@ def _bundle(run: AnalysisRun) -> bytes:
     report, key = run.report(), run.study.key
     facts = method_facts(key)
     wanted = BundleChoice(extra=card_files(report, facts), covariates=facts.get("covariates", {}))
-    return bundle_zip(report, *study_tables(key, options_from(run.parameters)), wanted)
+    tables = study_tables(key, options_from(run.parameters))
+    return zip_files(bundle_files(report, *tables, wanted))
 
 
 def _training(run: AnalysisRun) -> bytes:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
@@ -23,7 +21,7 @@ from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.ratings.published import STAY
 from analysis.report.content import Content, content_from
-from analysis.statistics.screening import rule_text
+from analysis.statistics.screening.rule_text import rule_text
 from analysis.web.board_versions import (
     forget_versions,
     is_new_version,
@@ -31,17 +29,14 @@ from analysis.web.board_versions import (
     withheld_studies,
 )
 from analysis.web.cache import code_mark, marks
+from analysis.web.job_states import problem_of
 from analysis.web.study_tables import study_rules, study_spared
-from config.missing_packages import failure
 from listening.common.ages import age_s
 from listening.models.requested_jobs import ask, requested_job
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from analysis.report.leaderboard.answers_file import AnswersFile
     from analysis.report.leaderboard.gathering import StudyInput
-    from analysis.statistics.screening.screened import Exclusions
 
 
 KEPT_S = 7 * 86_400
@@ -49,21 +44,6 @@ _RATINGS = ["task", "criterion", "stimulus", "versus_stimulus", "presented_first
 _RATINGS += ["score", "estimand", "trap", "rated_at", "session", "block", "position"]
 _RATINGS += ["pair_probability"]
 _SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"]
-
-
-@dataclass(frozen=True)
-class Screened:
-    """A study's ratings after screening, what was excluded, and its metric scores.
-
-    The fields are those of `StudyInput`.
-    """
-
-    ratings: pd.DataFrame
-    scores: pd.DataFrame
-    scripted: frozenset[str]
-    exclusions: Sequence[Exclusions]
-    excluded: pd.DataFrame
-    withheld: Mapping[str, int]
 
 
 def study_mark(key: str) -> str:
@@ -75,15 +55,14 @@ def study_mark(key: str) -> str:
 
 def study_input(key: str) -> StudyInput:
     """A study as a leaderboard takes it, by the study's own rules of screening."""
-    from analysis.report.leaderboard.gathering import StudyInput
     from listening.selectors import board_facts
 
     mark = study_mark(key)
-    screened = _cached_screening(key, mark)
-    if screened is None:
-        screened = _read(key)
-        _keep(key, mark, screened)
-    return StudyInput(board_facts(key), **vars(screened))
+    study = _cached_input(key, mark)
+    if study is None:
+        study = _read(key)
+        _keep(key, mark, study)
+    return replace(study, facts=board_facts(key))
 
 
 def forget_input(key: str) -> None:
@@ -92,12 +71,13 @@ def forget_input(key: str) -> None:
         cache.delete(_name(key))
 
 
-def _read(key: str) -> Screened:
+def _read(key: str) -> StudyInput:
     from analysis.ratings.metric_scores import scores_from_rows
     from analysis.ratings.study_scores import study_scores
     from analysis.ratings.table import from_study, rated
-    from analysis.statistics.screening import screen
-    from listening.selectors import scripted_raters
+    from analysis.report.leaderboard.gathering import StudyInput
+    from analysis.statistics.screening.screened import screen
+    from listening.selectors import board_facts, scripted_raters
 
     rules = study_rules(key)
     screened = screen(from_study(key), rules, study_spared(key))
@@ -107,7 +87,8 @@ def _read(key: str) -> Screened:
     scores = scores_from_rows(study_scores(key))
     used = [name for name in _SCORES if name in scores]
     stays = excluded["session_status"].astype(str).map(STAY).fillna("")
-    return Screened(
+    return StudyInput(
+        facts=board_facts(key),
         ratings=rated(ratings)[_RATINGS],
         scores=scores[used],
         scripted=frozenset(scripted),
@@ -117,18 +98,18 @@ def _read(key: str) -> Screened:
     )
 
 
-def _cached_screening(key: str, mark: str) -> Screened | None:
+def _cached_input(key: str, mark: str) -> StudyInput | None:
     with suppress(RedisError):
         held = cache.get(_name(key))
         if held and held[0] == mark:  # which is of the code, too: this program can read it
-            screened: Screened = pickle.loads(zlib.decompress(held[1]))
-            return screened
+            study: StudyInput = pickle.loads(zlib.decompress(held[1]))
+            return study
     return None
 
 
-def _keep(key: str, mark: str, screened: Screened) -> None:
+def _keep(key: str, mark: str, study: StudyInput) -> None:
     """Kept, unless the study changed while it was read: somebody may have withdrawn."""
-    packed = zlib.compress(pickle.dumps(screened, pickle.HIGHEST_PROTOCOL), level=1)
+    packed = zlib.compress(pickle.dumps(study, pickle.HIGHEST_PROTOCOL), level=1)
     with suppress(RedisError):
         cache.set(_name(key), (mark, packed), timeout=KEPT_S)
         if study_mark(key) != mark:
@@ -139,10 +120,8 @@ def _name(key: str) -> str:
     return f"leaderboards/input/{key}"
 
 
-log = logging.getLogger(__name__)
 State = Leaderboard.State
 WAITED_S = 15 * 60  # a job that has not come back by then is asked for again
-UNREACHABLE = "the job queue is not reachable ({}); start it, then reload this page"
 
 
 def board_mark(board: Leaderboard) -> str:
@@ -163,7 +142,7 @@ def make_when_due(board: Leaderboard) -> None:
     board.state, board.asked_at = State.WAITING, timezone.now()
     with transaction.atomic():
         board.save(update_fields=["state", "asked_at"])
-        _queue(board.pk)
+        ask(make_leaderboard, board.pk)
 
 
 def content_of(board: Leaderboard) -> Content | None:
@@ -171,8 +150,12 @@ def content_of(board: Leaderboard) -> Content | None:
     return content_from(json.loads(board.result)) if board.result else None
 
 
+def _give_up(problem: str, pk: int) -> None:
+    Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")
+
+
 # The settings route it to queue analysis.
-@requested_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
+@requested_job("analysis.jobs.make_leaderboard", _give_up, "reload this page")
 def make_leaderboard(pk: int) -> None:
     """The leaderboard of the ratings and scores as they stand now."""
     boards = Leaderboard.objects.filter(pk=pk)
@@ -185,10 +168,8 @@ def make_leaderboard(pk: int) -> None:
         content = leaderboard_content(board)
         due = is_new_version(board, content)
         answers = public_answers(board) if due else None
-    except (ValueError, KeyError) as error:
-        boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
     except Exception as error:
-        problem = failure(error, "analysis", log, f"Leaderboard {pk}")
+        problem = problem_of(error, f"Leaderboard {pk}")
         boards.update(state=State.FAILED, error=problem, **ended)
     else:
         text = json.dumps(content.plain(), ensure_ascii=False)
@@ -210,7 +191,7 @@ def ask_for_version(board: Leaderboard, note: str) -> None:
     board.state, board.asked_at, board.version_note = State.WAITING, timezone.now(), note
     with transaction.atomic():
         board.save(update_fields=["state", "asked_at", "version_note"])
-        _queue(board.pk)
+        ask(make_leaderboard, board.pk)
 
 
 def public_answers(board: Leaderboard) -> AnswersFile | None:
@@ -272,13 +253,5 @@ def queue_again() -> int:
         Leaderboard.objects.filter(state=Leaderboard.State.WAITING).values_list("pk", flat=True)
     )
     for pk in waiting:
-        _queue(pk)
+        ask(make_leaderboard, pk)
     return len(waiting)
-
-
-def _queue(pk: int) -> None:
-    ask(make_leaderboard, pk, unreachable=lambda error: _give_up(pk, UNREACHABLE.format(error)))
-
-
-def _give_up(pk: int, problem: str) -> None:
-    Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")

@@ -22,17 +22,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.text import slugify
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
-    require_GET,
     require_http_methods,
-    require_POST,
     require_safe,
 )
 
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
+from analysis.web.attachments import CSV, attachment
 from analysis.web.board_jobs import ask_for_version, content_of, make_when_due
 from analysis.web.board_versions import changes, ever_entered, next_version, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
@@ -45,11 +43,12 @@ from analysis.web.sharing import (
     over,
 )
 from listening.common.signals import acted
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
 BIBTEX = "references.bib"
-CSV, PIECE = "text/csv; charset=utf-8", 65_536
+PIECE = 65_536
 VERSION, ANSWERS = "version-{}.json", "version-{}-answers.csv"
 VERSION_FILE = re.compile(r"version-(?P<number>[0-9]{1,9})(?P<part>\.json|-answers\.csv)")
 LONGEST_NAME = 120
@@ -76,9 +75,7 @@ def boards(request: HttpRequest) -> HttpResponse:
     return render(request, "analysis/leaderboards.html", {"boards": shown, **_form(request)})
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     """One leaderboard; it is made again where something has changed."""
     board = board_for(request.user, pk)
@@ -94,8 +91,7 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "analysis/leaderboard.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     """One of its tables as CSV or LaTeX, a version or its answers, or what its methods cite."""
     from analysis.citations import works_in
@@ -106,17 +102,16 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     for table in content.tables if content else ():
         if table.key == stem and kind in ("csv", "tex"):
             text, of_kind = _table_file(board, table, kind)
-            return _download(text, of_kind, _name_of(board, table, kind))
+            return attachment(text, of_kind, _name_of(board, table, kind))
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
-        return _download(works, "text/plain; charset=utf-8", name)
+        return attachment(works, "text/plain; charset=utf-8", name)
     if file := VERSION_FILE.fullmatch(name):
         return _version_file(request, board, int(file["number"]), file["part"])
     raise Http404(f"There is no file {name}.")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     """Change it, or delete it."""
     board = board_for(request.user, pk)
@@ -146,12 +141,6 @@ def _name_of(board: Leaderboard, table: Table, kind: str) -> str:
     named = (board.title, table.key.partition("_")[0], table.about)
     stem = "-".join(part for part in map(slugify, named) if part)
     return f"{stem[:LONGEST_NAME]}.{kind}"
-
-
-def _download(text: str, of_kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=of_kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 # --- Who may -------------------------------------------------------------------------------------
@@ -244,7 +233,7 @@ def _version_file(
     version = get_object_or_404(board.versions.exclude(text=""), number=number)
     name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-version-{number}{part}"
     if part == ".json":
-        return _download(version.text, "application/json; charset=utf-8", name)
+        return attachment(version.text, "application/json; charset=utf-8", name)
     if version.answers is None:
         raise Http404("No answers of this version may be published.")
     response: HttpResponseBase
@@ -344,8 +333,7 @@ def _in_order(keys: Sequence[str], first: str) -> list[str]:
 log = logging.getLogger(__name__)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     board = board_for(request.user, pk)
@@ -366,8 +354,7 @@ def share_board(request: HttpRequest, pk: int) -> HttpResponse:
     return made_link(request, context, make, "shared-leaderboard")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
     board = board_for(request.user, pk)
@@ -378,8 +365,7 @@ def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     return redirect(f"{reverse('leaderboard', args=[pk])}#sharing-title")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare_board_of(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link to a leaderboard that shows this study, whoever has the leaderboard."""
     study_head_or_404(key, request.user, "edit")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.formatting import number, percent
+from listening.common.views import logged_in_page
 from listening.selectors import (
     CLIP_SORTS,
     AskedPlace,
@@ -28,9 +26,7 @@ from listening.selectors import (
 CLIPS_SHOWN = 20
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def clips(request: HttpRequest, key: str) -> HttpResponse:
     """One page of clips of a task and criterion, maybe of one condition or stimulus."""
     head = study_head_or_404(key, request.user)

@@ -5,63 +5,53 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from analysis.corpus.study_corpus import DRAFTS
-from analysis.web.corpus_jobs import DONE, check_file, check_state, start_check
+from analysis.web.attachments import CSV, attachment
+from analysis.web.corpus_jobs import check_file, check_state, start_check
+from analysis.web.job_states import DONE
+from listening.common.views import logged_in_page, logged_in_post
 from listening.selectors import draft_head_or_404, study_head_or_404
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     context = {"study": head, **_context(key, "corpus", key, head["may"])}
     return render(request, "analysis/corpus.html", context)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def run(request: HttpRequest, key: str) -> HttpResponse:
     study_head_or_404(key, request.user, "analyse")
     start_check(key)
     return redirect("corpus", key)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     study_head_or_404(key, request.user, "analyse")
     return _file(key, name, key)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def draft_page(request: HttpRequest, code: str) -> HttpResponse:
     head = draft_head_or_404(code, request.user)
     context = {"draft": head, **_context(DRAFTS + code, "draft-corpus", code, head["may"])}
     return render(request, "analysis/draft_corpus.html", context)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def draft_run(request: HttpRequest, code: str) -> HttpResponse:
     draft_head_or_404(code, request.user, "analyse")
     start_check(DRAFTS + code)
     return redirect("draft-corpus", code)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def draft_file(request: HttpRequest, code: str, name: str) -> HttpResponse:
     draft_head_or_404(code, request.user, "analyse")
     return _file(DRAFTS + code, name, "draft")
@@ -89,6 +79,4 @@ def _file(subject: str, name: str, called: str) -> HttpResponse:
     content = check_file(subject, name)
     if content is None:
         raise Http404("There is no such file. Check the corpus again, then download it.")
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{called}-{name}"'
-    return response
+    return attachment(content, CSV, f"{called}-{name}")

@@ -9,13 +9,12 @@ import json
 import logging
 import zlib
 from contextlib import suppress
-from typing import Any
 
 from django.core.cache import cache
-from django.utils import timezone
 from redis.exceptions import RedisError
 
 from analysis.corpus.study_corpus import stored_mark
+from analysis.web.job_states import AWAY, DONE, FAILED, NONE, RUNNING, State, keep_state
 from config.missing_packages import failure
 from listening.models.requested_jobs import ask, requested_job
 
@@ -23,8 +22,6 @@ log = logging.getLogger(__name__)
 KEPT_S = 30 * 86_400
 WAITED_S = 7200  # a job that has not come back by then is asked for again
 TOLD_EVERY = 50  # files
-NONE, RUNNING, DONE, FAILED, AWAY = "none", "running", "done", "failed", "away"
-State = dict[str, Any]
 
 
 def check_state(subject: str) -> State:
@@ -54,7 +51,7 @@ def start_check(subject: str) -> None:
         if state and state["state"] == RUNNING and state["mark"] == mark:
             return
         cache.set(_name(subject), {"state": RUNNING, "mark": mark}, timeout=WAITED_S)
-    _queue(subject, mark)
+    ask(check_stored_corpus, subject, mark)
 
 
 def check_file(subject: str, name: str) -> str | None:
@@ -74,7 +71,7 @@ def forget_check(subject: str) -> None:
 
 
 def _give_up(why: str, subject: str, mark: str) -> None:
-    _keep(subject, FAILED, mark, problem=why)
+    keep_state(_name(subject), FAILED, KEPT_S, mark=mark, problem=why)
 
 
 # The settings route it to queue analysis.
@@ -89,40 +86,24 @@ def check_stored_corpus(subject: str, mark: str) -> None:
 
         def tell(read: int, every: int) -> None:
             if read % TOLD_EVERY == 0:
-                _keep(subject, RUNNING, mark, WAITED_S, read=read, every=every)
+                keep_state(_name(subject), RUNNING, WAITED_S, mark=mark, read=read, every=every)
 
         try:
             report = check_corpus(stored_corpus(subject), progress=tell, fetch=bring_audio)
         except CorpusError as error:
-            _keep(subject, FAILED, mark, problem=str(error))
+            _give_up(str(error), subject, mark)
             return
     except Exception as error:
         problem = failure(error, "analysis", log, f"The check of the corpus of {subject}")
-        _keep(subject, FAILED, mark, problem=problem)
+        _give_up(problem, subject, mark)
         return
     with suppress(RedisError):
         for name, content in report.files.items():
             cache.set(_name(subject, name), zlib.compress(content.encode()), timeout=KEPT_S)
     plain = {**report.plain(), "files": {}}
-    _keep(subject, DONE, mark, packed=zlib.compress(json.dumps(plain).encode()))
+    packed = zlib.compress(json.dumps(plain).encode())
+    keep_state(_name(subject), DONE, KEPT_S, mark=mark, packed=packed)
 
 
 def _name(subject: str, file: str = "report") -> str:
     return f"corpus/{subject}/{file}"
-
-
-def _keep(subject: str, state: str, mark: str, timeout: int = KEPT_S, **result: Any) -> None:
-    at = timezone.now().isoformat()
-    with suppress(RedisError):
-        stored = cache.get(_name(subject))
-        if stored is None or stored["mark"] == mark:  # else another one was asked for since
-            fresh = {"state": state, "mark": mark, "at": at, **result}
-            cache.set(_name(subject), fresh, timeout=timeout)
-
-
-def _queue(subject: str, mark: str) -> None:
-    def unreachable(error: Exception) -> None:
-        problem = f"the job queue is not reachable ({error}); start it, then try again"
-        _keep(subject, FAILED, mark, problem=problem)
-
-    ask(check_stored_corpus, subject, mark, unreachable=unreachable)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.ratings.cells import in_pieces
 from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
+from analysis.web.attachments import CSV, attachment
 from analysis.web.combining import combined_state
 from analysis.web.views import shown_run
 from listening.common.signals import acted
+from listening.common.views import logged_in_get
 from listening.selectors import study_head_or_404
 
-CSV, JSON = "text/csv", "application/json"
+JSON = "application/json"
 KINDS = {
-    "csv": CSV,
+    "csv": "text/csv",
     "json": JSON,
     "html": "text/html",
     "svg": "image/svg+xml",
@@ -31,7 +31,7 @@ KINDS = {
     "zip": "application/zip",
     "tex": "application/x-tex",
 }
-IN_UTF8 = {"csv": f"{CSV}; charset=utf-8", "json": JSON}
+IN_UTF8 = {"csv": CSV, "json": JSON}
 
 
 def _note_download(request: HttpRequest, key: str, file: str, only: str = "") -> None:
@@ -41,8 +41,7 @@ def _note_download(request: HttpRequest, key: str, file: str, only: str = "") ->
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | StreamingHttpResponse:
     """A study's ratings as they stand now, streamed: a big study never fills the memory.
 
@@ -61,16 +60,10 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     name = f"ratings.{kind}" if chosen is None else f"ratings-filtered.{kind}"
     _note_download(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
     rows = rating_rows(key, chosen)
-    pieces = in_pieces(
-        judged_csv(rows, _report_of_now(key), {**covariate_values(key), **rater_answers(key)})
-        if kind == "csv"
-        else json_lines(rows)
-    )
-    response = StreamingHttpResponse(
-        pieces, content_type=f"{CSV}; charset=utf-8" if kind == "csv" else JSON
-    )
-    response["Content-Disposition"] = f'attachment; filename="{key}-{name}"'
-    return response
+    if kind == "json":
+        return _streamed(json_lines(rows), JSON, f"{key}-{name}")
+    covariates = {**covariate_values(key), **rater_answers(key)}
+    return _streamed(judged_csv(rows, _report_of_now(key), covariates), CSV, f"{key}-{name}")
 
 
 def _report_of_now(key: str) -> Report | None:
@@ -81,47 +74,35 @@ def _report_of_now(key: str) -> Report | None:
     return run.report()
 
 
-@login_required
-@require_GET
+@logged_in_get
 def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
     from analysis.ratings.study_scores import sessions_csv
 
     _note_download(request, key, "sessions.csv")
-    response = StreamingHttpResponse(
-        in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
-    return response
+    return _streamed(sessions_csv(key), CSV, f"{key}-sessions.csv")
 
 
-@login_required
-@require_GET
+@logged_in_get
 def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """All answers to a study's questionnaires, a row for each, as they stand now."""
     from analysis.ratings.study_scores import questionnaires_csv
 
     _note_download(request, key, "questionnaires.csv")
-    response = StreamingHttpResponse(
-        in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{key}-questionnaires.csv"'
-    return response
+    return _streamed(questionnaires_csv(key), CSV, f"{key}-questionnaires.csv")
 
 
-@login_required
-@require_GET
+@logged_in_get
 def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     """The stored metric scores of a study's stimuli, as they stand now."""
     from analysis.ratings.study_scores import study_scores
     from analysis.report.writers.exports import scores_csv
 
     _note_download(request, key, "scores.csv")
-    return _attachment(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
+    return attachment(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
 
 
-@login_required
-@require_GET
+@logged_in_get
 def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     """One file of the newest finished analysis, or of the one that ``?run=`` names.
 
@@ -133,14 +114,16 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if run_file is not None:  # a bundle holds all ratings
         _note_download(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
-        return _attachment(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
+        return attachment(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
     if name == PAPER:  # it holds all ratings, too
         _note_download(request, key, name)
         return _paper(request, key, finished)
     content = file_of(finished, name, request.GET.get("about", ""))
     if not content:
         raise Http404(f"There is no file {name}.")
-    return _attachment(content, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
+    kind = KINDS.get(name.rpartition(".")[2], "text/plain")
+    charset = "; charset=utf-8" if isinstance(content, str) else ""
+    return attachment(content, f"{kind}{charset}", f"{key}-{name}")
 
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
@@ -160,7 +143,7 @@ def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
 def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:
     """The paper files, made now where that is quick; else the page says who makes them."""
     if is_quick(finished):
-        return _attachment(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
+        return attachment(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
     messages.info(
         request,
         f"There are too many ratings to create {PAPER} immediately. Press its button below.",
@@ -254,8 +237,6 @@ def _finished_run(key: str, run_asked: str) -> AnalysisRun:
     return run
 
 
-def _attachment(content: str | bytes, kind: str, name: str) -> HttpResponse:
-    charset = "; charset=utf-8" if isinstance(content, str) else ""
-    response = HttpResponse(content, content_type=f"{kind}{charset}")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+def _streamed(lines: Iterable[str], kind: str, name: str) -> StreamingHttpResponse:
+    header = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(in_pieces(lines), content_type=kind, headers=header)

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from analysis.models import AnalysisRun
 from analysis.statistics.options import Options
-from analysis.statistics.screening import Review
+from analysis.statistics.screening.single_ratings import Review
 from analysis.web.jobs import asked_run
 from analysis.web.study_tables import (
     study_covariates,

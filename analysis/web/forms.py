@@ -10,8 +10,8 @@ from django.http import QueryDict
 from analysis.ratings.grouping import CROSSABLE, OFFERED
 from analysis.report import catalogue
 from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
-from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.offered import offered_rules
+from analysis.statistics.screening.rule_text import rule_text
 from analysis.web.study_tables import (
     study_covariates,
     study_hypotheses,

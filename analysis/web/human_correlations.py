@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.core.cache import cache
@@ -63,12 +63,9 @@ def families(
         if not table["key"].startswith("correlations"):
             continue
         title = table["about"]
-        top = ceiling_of(next((t for t in tables if _is(t, "ceiling", title)), None))
+        top = ceiling_of(_first_about(title, tables, "ceiling"))
         rows = [row for row in table["rows"] if row["unit"] in UNITS]
-        figure = next(
-            (f for f in part["figures"] if f["key"].startswith("stimuli") and f["about"] == title),
-            None,
-        )
+        figure = _first_about(title, part["figures"], "stimuli")
         yield {
             "title": (called or {}).get(title, title),
             "unit": rows[0]["unit"] if rows else UNITS[0],
@@ -84,8 +81,9 @@ def families(
         }
 
 
-def _is(table: TableRecord, key: str, title: str) -> bool:
-    return table["key"].startswith(key) and table["about"] == title
+def _first_about(title: str, records: Iterable[Any], key: str) -> Any:
+    """The first table or figure about a family whose key begins so; None where there is none."""
+    return next((r for r in records if r["key"].startswith(key) and r["about"] == title), None)
 
 
 def ceiling_of(table: TableRecord | None) -> Bounded | None:
@@ -116,7 +114,7 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     top = _bounded_coefficient(row) or top
     ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
     directed = row.get("sign") in ("+", "−")
-    against = directed and (own["srcc"] or 0) * _way(row["sign"]) < 0
+    against = directed and (own["srcc"] or 0) * (1 if row["sign"] == "+" else -1) < 0
     known = top is not None and None not in ends and not against
     behind = gap(Bounded(*ends), top) if known and top is not None else None
     return {
@@ -127,7 +125,3 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
         "told_against": against and None not in ends and ends[1] * ends[2] > 0,
         "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},
     }
-
-
-def _way(sign: str) -> int:
-    return 1 if sign == "+" else -1

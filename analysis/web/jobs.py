@@ -12,9 +12,10 @@ from django.utils import timezone
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.part import Cancelled
 from analysis.report.report_schema import Report
-from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.statistics.options import Options, options_from
 from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
+from analysis.web.job_states import problem_of
 from analysis.web.study_tables import (
     StudyLabels,
     interim_of,
@@ -24,18 +25,14 @@ from analysis.web.study_tables import (
     with_labels,
     with_version_notes,
 )
-from config.missing_packages import failure
 from listening.common.signals import analysed
 from listening.models.requested_jobs import ask, requested_job
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State
-READ, MADE = (
-    0.05,
-    0.97,
-)  # shares of the work that are done when the ratings are read, and at the end
+READ, MADE = 0.05, 0.97  # shares of the work: when the ratings are read, and at the end
 TELL_EVERY_S = 1.0
-UNREACHABLE = "the job queue is not reachable ({}); start it, then re-run the analysis"
+RETRY = "re-run the analysis"
 
 
 def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
@@ -54,7 +51,7 @@ def start_run(study_id: int, options: Options) -> AnalysisRun:
             version="",
             parameters=options.parameters(),
         )
-        _queue(run.pk)
+        ask(run_analysis, run.pk)
     return run
 
 
@@ -64,8 +61,22 @@ def cancel_run(run_id: int) -> bool:
     return bool(waiting.update(state=State.CANCELLED, brief="", finished_at=timezone.now()))
 
 
+def _fail(why: str, run_id: int) -> None:
+    waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
+    with transaction.atomic():
+        study_id = waiting.values_list("study_id", flat=True).first()
+        failed = {"state": State.FAILED, "error": why, "brief": "", "finished_at": timezone.now()}
+        if study_id is not None and waiting.update(**failed):
+            _tell(study_id, run_id, State.FAILED, None)
+
+
+def _tell(study_id: int, run_id: int, state: str, ratings: int | None) -> None:
+    """In the transaction that ends the run: neither is without the other."""
+    analysed.send(sender=__name__, study_id=study_id, run=run_id, state=str(state), ratings=ratings)
+
+
 # The settings route it to queue analysis.
-@requested_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, why))
+@requested_job("analysis.jobs.run_analysis", _fail, RETRY)
 def run_analysis(run_id: int) -> None:
     """Analyse what the run asks for; a run that already came to an end is left as it is."""
     runs = AnalysisRun.objects.filter(pk=run_id)
@@ -79,10 +90,8 @@ def run_analysis(run_id: int) -> None:
         done = _result(run, Teller(run_id))
     except Cancelled:
         log.info("Analysis %s was cancelled", run_id)
-    except (OptionsError, ValueError, KeyError) as error:
-        _fail(run_id, str(error) or type(error).__name__)
     except Exception as error:
-        _fail(run_id, failure(error, "analysis", log, f"Analysis {run_id}"))
+        _fail(problem_of(error, f"Analysis {run_id}"), run_id)
     else:
         ended = {"state": State.DONE, "error": "", "share": 1.0, "finished_at": timezone.now()}
         with transaction.atomic():
@@ -118,11 +127,15 @@ def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
         file, new = RunFile.objects.get_or_create(run=run, name=name)
         if new or file.state == RunFile.State.FAILED:
             RunFile.objects.filter(pk=file.pk).update(state=RunFile.State.QUEUED, error="")
-            _queue_file(file.pk)
+            ask(make_run_file, file.pk)
     return file
 
 
-@requested_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, why))
+def _fail_file(why: str, file_id: int) -> None:
+    RunFile.objects.filter(pk=file_id).update(state=RunFile.State.FAILED, error=why, content=None)
+
+
+@requested_job("analysis.jobs.make_run_file", _fail_file, RETRY)
 def make_run_file(file_id: int) -> None:
     """Make a file from its run; one that is made already is left as it is."""
     files = RunFile.objects.filter(pk=file_id)
@@ -137,10 +150,8 @@ def make_run_file(file_id: int) -> None:
             raise ValueError(
                 f"it is {size}, larger than {MOST_BYTES / 1024**2:.0f} MB; use the command"
             )
-    except (OptionsError, ValueError, KeyError) as error:
-        _fail_file(file_id, str(error) or type(error).__name__)
     except Exception as error:
-        _fail_file(file_id, failure(error, "analysis", log, str(file)))
+        _fail_file(problem_of(error, str(file)), file_id)
     else:
         done = {"state": RunFile.State.DONE, "error": "", "size_bytes": len(content)}
         files.update(content=content, **done)
@@ -219,39 +230,13 @@ def _is_like(report: Report, labels: StudyLabels, looking: bool, looks: int) -> 
     return same and ("interim" in report) == looking and looks_shown(report) == looks
 
 
-def _fail(run_id: int, why: str) -> None:
-    waiting = AnalysisRun.objects.filter(pk=run_id, state__in=(State.QUEUED, State.RUNNING))
-    with transaction.atomic():
-        study_id = waiting.values_list("study_id", flat=True).first()
-        failed = {"state": State.FAILED, "error": why, "brief": "", "finished_at": timezone.now()}
-        if study_id is not None and waiting.update(**failed):
-            _tell(study_id, run_id, State.FAILED, None)
-
-
-def _tell(study_id: int, run_id: int, state: str, ratings: int | None) -> None:
-    """In the transaction that ends the run: neither is without the other."""
-    analysed.send(sender=__name__, study_id=study_id, run=run_id, state=str(state), ratings=ratings)
-
-
-def _fail_file(file_id: int, why: str) -> None:
-    RunFile.objects.filter(pk=file_id).update(state=RunFile.State.FAILED, error=why, content=None)
-
-
 def queue_again() -> int:
     """Jobs that waited when a backup was taken: the queue itself is not in it."""
     runs = AnalysisRun.objects.filter(state__in=(State.QUEUED, State.RUNNING))
     files = RunFile.objects.filter(state__in=(RunFile.State.QUEUED, RunFile.State.RUNNING))
     run_ids, file_ids = (list(each.values_list("pk", flat=True)) for each in (runs, files))
     for pk in run_ids:
-        _queue(pk)
+        ask(run_analysis, pk)
     for pk in file_ids:
-        _queue_file(pk)
+        ask(make_run_file, pk)
     return len(run_ids) + len(file_ids)
-
-
-def _queue_file(file_id: int) -> None:
-    ask(make_run_file, file_id, unreachable=lambda e: _fail_file(file_id, UNREACHABLE.format(e)))
-
-
-def _queue(run_id: int) -> None:
-    ask(run_analysis, run_id, unreachable=lambda error: _fail(run_id, UNREACHABLE.format(error)))

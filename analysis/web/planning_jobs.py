@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from django.core.cache import cache
-from django.utils import timezone
 from redis.exceptions import RedisError
 
-from config.missing_packages import failure
+from analysis.web.job_states import DONE, FAILED, RUNNING, State, keep_state, problem_of
 from listening.models.requested_jobs import ask, requested_job
-
-log = logging.getLogger(__name__)
 
 KEPT_S = 7 * 86_400
 WAITED_S = 900  # a job that has not come back by then is asked for again
-RUNNING, DONE, FAILED = "running", "done", "failed"
-
-State = dict[str, Any]
 
 
 def pilot_state(study: str) -> State | None:
@@ -37,8 +30,8 @@ def pilot_state(study: str) -> State | None:
 def start_pilot(study: str) -> None:
     """Estimate the components of a study's ratings so far, in a job; twice does no harm."""
     name = _pilot_name(study)
-    _keep(name, {"state": RUNNING, "before": _last_done(name)}, WAITED_S)
-    _queue(estimate_pilot, name, study)
+    keep_state(name, RUNNING, WAITED_S, before=_last_done(name))
+    ask(estimate_pilot, name, study)
 
 
 def forget_estimates(study: str) -> None:
@@ -53,14 +46,14 @@ def check_state(question: Mapping[str, Any]) -> State | None:
     try:
         state: State | None = cache.get(name)
         if state is None and cache.add(name, {"state": RUNNING}, timeout=WAITED_S):
-            _queue(check_plan, name, dict(question))
+            ask(check_plan, name, dict(question))
     except RedisError:
         return None
     return state or {"state": RUNNING}
 
 
 def _give_up(why: str, name: str, _given: Any) -> None:
-    _keep(name, _ended_state(FAILED, problem=why), 60)
+    keep_state(name, FAILED, 60, problem=why)
 
 
 # The settings route it to queue analysis.
@@ -70,22 +63,19 @@ def estimate_pilot(name: str, study: str) -> None:
     try:  # a light installation may lack what these import
         from analysis.ratings.table import from_study
         from analysis.statistics.planning.pilot import pilots
-        from analysis.statistics.screening import screen
+        from analysis.statistics.screening.screened import screen
         from analysis.web.study_tables import study_rules, study_spared
 
         withdrawn = _withdrawn(study)
         rules = study_rules(study)
         ratings = screen(from_study(study), rules, study_spared(study)).kept(rules)
         rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(ratings)]
-    except (ValueError, KeyError) as error:
-        _keep(name, _ended_state(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
-        problem = failure(error, "analysis", log, f"The pilot of {study}")
-        _keep(name, _ended_state(FAILED, problem=problem))
+        keep_state(name, FAILED, KEPT_S, problem=problem_of(error, f"The pilot of {study}"))
     else:
         if _withdrawn(study) != withdrawn:  # what was read is deleted by now
             return estimate_pilot(name, study)
-        _keep(name, _ended_state(DONE, pilots=rows))
+        keep_state(name, DONE, KEPT_S, pilots=rows)
 
 
 @requested_job("analysis.jobs.check_plan", _give_up)
@@ -93,18 +83,15 @@ def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
     try:  # as above
         from analysis.report.planning.form_fields import requirements_from
-        from analysis.statistics.planning import Components
         from analysis.statistics.planning.proposal import check, propose
+        from analysis.statistics.planning.variance_components import Components
 
         requirements = requirements_from(question["form"], Components(**question["components"]))
         checked = check(propose(requirements))
-    except (ValueError, KeyError, TypeError) as error:
-        _keep(name, _ended_state(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
-        problem = failure(error, "analysis", log, "The check of a plan")
-        _keep(name, _ended_state(FAILED, problem=problem))
+        keep_state(name, FAILED, KEPT_S, problem=problem_of(error, "The check of a plan"))
     else:
-        _keep(name, _ended_state(DONE, check=checked.row()))
+        keep_state(name, DONE, KEPT_S, check=checked.row())
 
 
 def _withdrawn(study: str) -> int:
@@ -129,25 +116,8 @@ def _last_done(name: str) -> State | None:
     return done
 
 
-def _ended_state(state: str, **result: Any) -> State:
-    return {"state": state, "at": timezone.now().isoformat(), **result}
-
-
 def _cached_state(name: str) -> State | None:
     with suppress(RedisError):
         state: State | None = cache.get(name)
         return state
     return None
-
-
-def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
-    with suppress(RedisError):
-        cache.set(name, state, timeout=timeout)
-
-
-def _queue(job: Any, name: str, *arguments: Any) -> None:
-    def unreachable(error: Exception) -> None:
-        problem = f"the job queue is not reachable ({error}); start it, then try again"
-        _keep(name, _ended_state(FAILED, problem=problem), 60)
-
-    ask(job, name, *arguments, unreachable=unreachable)

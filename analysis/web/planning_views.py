@@ -9,23 +9,21 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from analysis.citations import work_of
 from analysis.ratings.estimands import estimand_of
-from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state, start_pilot
+from analysis.web.job_states import RUNNING, State
+from analysis.web.planning_jobs import check_state, pilot_state, start_pilot
 from listening.common.command_name import command
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.selectors import (
     DraftPlan,
     DraftStop,
-    EarlierVersion,
     TaskPlan,
     draft_plans,
     earlier_with,
@@ -47,8 +45,7 @@ PRESET_WORDS = {
 # --- Planning ------------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def planning(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     plans = task_plans(key)
@@ -77,8 +74,7 @@ def planning(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/planning.html", context, status=status)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def pilot(request: HttpRequest, key: str) -> HttpResponse:
     """Estimate the components of this study's ratings in a job; the page waits for them."""
     study_head_or_404(key, request.user, "analyse")
@@ -143,8 +139,9 @@ def _result(values: Mapping[str, str], known: Sequence[KnownPilot]) -> dict[str,
     from analysis.report.planning.form_fields import requirements_from
     from analysis.report.planning.plan_content import content_of
     from analysis.report.planning.planning_narrative import assumptions
-    from analysis.statistics.planning import PlanningError, SimulatedCheck
     from analysis.statistics.planning.proposal import propose
+    from analysis.statistics.planning.simulated_check import SimulatedCheck
+    from analysis.statistics.planning.study_design import PlanningError
 
     try:
         components = _components(values, known)
@@ -170,7 +167,8 @@ def _result(values: Mapping[str, str], known: Sequence[KnownPilot]) -> dict[str,
 
 def _components(values: Mapping[str, str], known: Sequence[KnownPilot]) -> Any:
     from analysis.report.planning.form_fields import own_components
-    from analysis.statistics.planning import Components, PlanningError, preset
+    from analysis.statistics.planning.study_design import PlanningError
+    from analysis.statistics.planning.variance_components import Components, preset
 
     source = values["source"]
     if source == "own":
@@ -201,22 +199,20 @@ def _command(values: Mapping[str, str], source: str) -> str:
 # --- Interim comparisons -------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def interim_page(request: HttpRequest, key: str) -> HttpResponse:
     """The sequential intervals of the comparisons, on a page of their own."""
     return render(request, "analysis/interim.html", _interim(request, key))
 
 
-@login_required
-@require_GET
+@logged_in_get
 def interim_box(request: HttpRequest, key: str) -> HttpResponse:
     """The same as a fragment of the study's page."""
     return render(request, "analysis/_interim.html", _interim(request, key))
 
 
 def _interim(request: HttpRequest, key: str) -> dict[str, Any]:
-    from analysis.statistics.planning import PlanningError
+    from analysis.statistics.planning.study_design import PlanningError
 
     head = study_head_or_404(key, request.user)
     written = request.GET.get("matters", "").strip()[:20]
@@ -297,14 +293,10 @@ def version_before(key: str, user: Any) -> VersionBefore | None:
     """
     for each in earlier_with(key, user, "analyse"):
         if ratings_state(each["key"])["ratings"]:
-            return _earlier_version(each)
+            if pilot_state(each["key"]) is None:
+                start_pilot(each["key"])
+            return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))
     return None
-
-
-def _earlier_version(each: EarlierVersion) -> VersionBefore:
-    if pilot_state(each["key"]) is None:
-        start_pilot(each["key"])
-    return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))
 
 
 def known_pilots(pilot: State | None, before: VersionBefore | None) -> list[KnownPilot]:
@@ -328,9 +320,7 @@ def _rows(pilot: State | None) -> list[dict[str, Any]]:
     return rows
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def precision(request: HttpRequest, code: str) -> HttpResponse:
     plans, stop = draft_plans(code, request.user)
     context = {"rows": [_row(plan) for plan in plans], "stop": _raters_with(stop) if stop else None}
@@ -340,8 +330,8 @@ def precision(request: HttpRequest, code: str) -> HttpResponse:
 def _raters_with(stop: DraftStop) -> dict[str, Any]:
     """How many raters a study with this stop rule needs: expected, and at most."""
     from analysis.report.stop_words import BUDGET, PLANNED_LOOKS
-    from analysis.statistics.planning import PlanningError
     from analysis.statistics.planning.group_sequential import looks_design
+    from analysis.statistics.planning.study_design import PlanningError
 
     most = stop["raters"]
     if stop["rule"] == BUDGET:
@@ -363,14 +353,13 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
     """The half width of a mean and of a difference, or why there is none."""
     from analysis.formatting import number
     from analysis.ratings.estimands import estimand_of
-    from analysis.statistics.planning import PlanningError
     from analysis.statistics.planning.precision import (
         DIFFERENCE,
         MEAN,
         half_width,
         shared_level,
     )
-    from analysis.statistics.planning.study_design import design_of
+    from analysis.statistics.planning.study_design import PlanningError, design_of
     from analysis.statistics.planning.variance_components import assumed_components
 
     estimand = estimand_of(plan["estimand"])

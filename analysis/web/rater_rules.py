@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun
 from analysis.statistics.screening.rule_text import rule_from, rule_text
 from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import study_rules
+from listening.common.views import logged_in_page
 from listening.selectors import ratings_state, study_head_or_404
 
 MOST_RATINGS = 50_000  # every rule compares a rater with all others: more take too long for a page
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def box(request: HttpRequest, key: str, rater: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     count = ratings_state(key)["ratings"]
@@ -34,7 +30,7 @@ def box(request: HttpRequest, key: str, rater: str) -> HttpResponse:
 def _verdicts(study: int, key: str, rater: str) -> dict[str, Any]:
     """Each rule that leaves something of the rater out: why, how much, and whether it was used."""
     from analysis.ratings.table import from_study
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
 
     run = AnalysisRun.objects.filter(study=study, state=AnalysisRun.State.DONE).first()
     used = list(run.parameters.get("rules", ())) if run else []

@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.formatting import number, percent
+from listening.common.views import logged_in_page
 from listening.selectors import (
     ReviewHead,
     ReviewVerdict,
@@ -31,9 +29,7 @@ NO_CODE = "none"  # of a reason that names none of the codebook
 Said = dict[int, dict[int, str]]
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """A page of its own, and a piece of the page of the review."""
     from analysis.statistics.agreement import nominal

@@ -9,18 +9,17 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun
 from analysis.report.writers.latex_text import escape_latex as in_latex
 from analysis.report.writers.markdown import escape_markdown as in_markdown
+from analysis.web.attachments import attachment
 from listening.common.signals import acted
 from listening.common.spreadsheets import safe_cell
+from listening.common.views import logged_in_get, logged_in_page
 from listening.selectors import (
     Quote,
     QuoteFilter,
@@ -40,9 +39,7 @@ COLUMNS = (
 KINDS = {"csv": "text/csv", "md": "text/markdown", "tex": "application/x-tex"}
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "analyse")
     wanted = _quote_filter(request)
@@ -70,8 +67,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "analysis/review_quotes.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """What the filters of the page leave."""
     study = study_head_or_404(key, request.user, "analyse")
@@ -87,8 +83,6 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
         *([f"The first {len(rows)} of {len(quotes)} quotes."] if len(rows) < len(quotes) else []),
     ]
     text = {"csv": _csv, "md": _markdown, "tex": _latex}[form](rows, about)
-    response = HttpResponse(text, content_type=f"{KINDS[form]}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{key}-quotes-{pk}.{form}"'
     acted.send(
         AnalysisRun,
         study_id=study["pk"],
@@ -96,7 +90,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
         what="exported",
         details={"file": f"quotes.{form}", "review": head["title"]},
     )
-    return response
+    return attachment(text, f"{KINDS[form]}; charset=utf-8", f"{key}-quotes-{pk}.{form}")
 
 
 def _quote_filter(request: HttpRequest) -> QuoteFilter:

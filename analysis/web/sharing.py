@@ -9,18 +9,18 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from analysis.models import AnalysisRun, ReadOnlyLink, ResultsLink
 from analysis.web.results_links import MOST_LINK_DAYS, links_of
 from analysis.web.views import ALL, asked_view, shown_run
+from listening.common.views import logged_in_post
 from listening.selectors import study_head_or_404
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def hash_of(token: str) -> str:
 # --- By who may see the study --------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def share(request: HttpRequest, key: str) -> HttpResponse:
     """Make a link; its address is on the answer to this and nowhere else."""
     head = study_head_or_404(key, request.user, "edit")
@@ -61,7 +60,8 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
 
     def make(**fields: Any) -> ResultsLink:
         shown = {part: request.POST.get(part) == "1" for part in ("audio", "reasons")}
-        run = _pinned_run(key, request.POST.get("run", ""))
+        run_asked = request.POST.get("run", "")
+        run = shown_run(key, run_asked) if run_asked else None
         link = ResultsLink.objects.create(study_id=head["pk"], run=run, **shown, **fields)
         log.info("account %s made results link %s of study %s", request.user.pk, link.pk, key)
         return link
@@ -90,8 +90,7 @@ def made_link(
     return response
 
 
-@login_required
-@require_POST
+@logged_in_post
 def unshare(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """End a link at once; it stays in the list."""
     study_head_or_404(key, request.user, "edit")
@@ -108,10 +107,6 @@ def days_of(text: str) -> tuple[int, str]:
     if 1 <= days <= MOST_LINK_DAYS:
         return days, ""
     return 0, f"A link must be valid for 1 to {MOST_LINK_DAYS} days."
-
-
-def _pinned_run(key: str, run_asked: str) -> AnalysisRun | None:
-    return shown_run(key, run_asked) if run_asked else None
 
 
 # --- By anybody who has the address --------------------------------------------------------------

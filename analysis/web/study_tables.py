@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, TypedDict
 from analysis.report.report_schema import InterimRow, Report
 from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
 from analysis.statistics.options import Options
-from analysis.statistics.screening import LeftOut, Review, Rule, Spared
-from analysis.statistics.screening import study_rules as rules_of
+from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.rule_text import as_it_is_here
+from analysis.statistics.screening.screened import Spared
+from analysis.statistics.screening.screened import study_rules as rules_of
+from analysis.statistics.screening.single_ratings import LeftOut, Review
 from analysis.web.combining import combined_table, notes_of
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ def study_training_files(
     from analysis.ratings.study_scores import study_scores
     from analysis.report.build import are_scripted
     from analysis.report.writers.training_files import training_files
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
     from listening.selectors import study_clips
 
     options = options or Options(rules=study_rules(study_key), spared=study_spared(study_key))

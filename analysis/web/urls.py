@@ -1,12 +1,13 @@
 """Routes of a study's results and of the files that can be downloaded from them."""
 
-from django.urls import include, path, re_path
+from django.urls import path, re_path
 
 from analysis.web import (
     boards,
     clips,
     corpus,
     downloads,
+    planning_views,
     rater_rules,
     review_agreement,
     review_quotes,
@@ -15,31 +16,31 @@ from analysis.web import (
     views,
 )
 
-RESULTS = "studies/<slug:key>/results/"
+STUDY = "studies/<slug:key>/"
+RESULTS = f"{STUDY}results/"
+REVIEW = f"{STUDY}reviews/<int:pk>/"
 
 urlpatterns = [
-    path("", include("analysis.web.planning_urls")),
+    path("drafts/<slug:code>/precision/", planning_views.precision, name="draft-precision"),
+    path(f"{STUDY}planning/", planning_views.planning, name="planning"),
+    path(f"{STUDY}planning/pilot/", planning_views.pilot, name="planning-pilot"),
+    path(f"{STUDY}so-far/", planning_views.interim_page, name="so-far"),
+    path(f"{STUDY}so-far/box/", planning_views.interim_box, name="so-far-box"),
     path(RESULTS, views.results, name="results"),
-    path("studies/<slug:key>/corpus/", corpus.page, name="corpus"),
-    path("studies/<slug:key>/corpus/check/", corpus.run, name="corpus-run"),
-    path("studies/<slug:key>/corpus/<str:name>", corpus.file, name="corpus-file"),
+    path(f"{STUDY}corpus/", corpus.page, name="corpus"),
+    path(f"{STUDY}corpus/check/", corpus.run, name="corpus-run"),
+    path(f"{STUDY}corpus/<str:name>", corpus.file, name="corpus-file"),
     path("drafts/<slug:code>/corpus/", corpus.draft_page, name="draft-corpus"),
     path("drafts/<slug:code>/corpus/check/", corpus.draft_run, name="draft-corpus-run"),
     path("drafts/<slug:code>/corpus/<str:name>", corpus.draft_file, name="draft-corpus-file"),
-    path("studies/<slug:key>/validity/", validity.page, name="validity"),
-    path(
-        "studies/<slug:key>/validity/preregistration.md",
-        validity.preregistration,
-        name="preregistration",
-    ),
+    path(f"{STUDY}validity/", validity.page, name="validity"),
+    path(f"{STUDY}validity/preregistration.md", validity.preregistration, name="preregistration"),
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
-    path("studies/<slug:key>/raters/<str:rater>/rules/", rater_rules.box, name="rater-rules"),
+    path(f"{STUDY}raters/<str:rater>/rules/", rater_rules.box, name="rater-rules"),
     path(
-        "studies/<slug:key>/reviews/<int:pk>/agreement/",
-        review_agreement.agreement,
-        name="review-agreement",
+        f"{STUDY}reviews/<int:pk>/agreement/", review_agreement.agreement, name="review-agreement"
     ),
-    path("studies/<slug:key>/reviews/<int:pk>/quotes/", review_quotes.page, name="review-quotes"),
+    path(f"{REVIEW}quotes/", review_quotes.page, name="review-quotes"),
     re_path(
         r"^studies/(?P<key>[-\w]+)/reviews/(?P<pk>[0-9]+)/quotes\.(?P<form>csv|md|tex)$",
         review_quotes.file,

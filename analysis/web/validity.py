@@ -6,20 +6,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from analysis.formatting import words_of
 from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
-from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
-from analysis.statistics.screening.rule_text import as_it_is_here, other_version
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import (
+    as_it_is_here,
+    other_version,
+    rule_from,
+    rule_text,
+)
+from analysis.statistics.screening.screened import STRUCTURAL
+from analysis.web.attachments import attachment
 from analysis.web.forms import rules_on_offer
+from analysis.web.job_states import AWAY, DONE, RUNNING, State
 from analysis.web.study_tables import rules_in_force, study_rules
-from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state
+from analysis.web.validity_jobs import effects_state, tried_state
 from listening.common.signals import acted
+from listening.common.views import logged_in_page
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
@@ -39,9 +45,7 @@ MOST_EXCLUDED = 50  # raters of one page; the rest is named
 PLAN_WORDS = {"all": "all", "some": "part", "none": "none"}
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     rated = ratings_state(key)["ratings"]
@@ -75,9 +79,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/validity.html", context, status=status)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     """The plan as text for a registry: what the study knows, and what is missing by name."""
     from analysis.report.preregistration import preregistration_text
@@ -90,9 +92,7 @@ def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     details = {"file": "preregistration.md"}
     by = request.user.get_username()
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
-    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{key}-preregistration.md"'
-    return response
+    return attachment(text, "text/markdown; charset=utf-8", f"{key}-preregistration.md")
 
 
 def _trial_context(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:

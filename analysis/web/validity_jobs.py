@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from contextlib import suppress
 from typing import Any
 
 from django.core.cache import cache
-from django.utils import timezone
 from redis.exceptions import RedisError
 
-from analysis.statistics.screening import rule_text
+from analysis.statistics.screening.rule_text import rule_text
 from analysis.web.first_runs import default_options
-from config.missing_packages import failure
+from analysis.web.job_states import AWAY, DONE, FAILED, RUNNING, State, keep_state, problem_of
 from listening.models.requested_jobs import ask, requested_job
 
-log = logging.getLogger(__name__)
 KEPT_S = 86_400
 WAITED_S = 600
-RUNNING, DONE, FAILED, AWAY = "running", "done", "failed", "away"
 NOW, TRIED = "now", "tried"
-State = dict[str, Any]
 
 
 def effects_state(study: str) -> State:
@@ -45,7 +40,7 @@ def forget_effects(study: str) -> None:
 
 
 def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str) -> None:
-    _keep(_name(study, kind), _ended_state(FAILED, mark, problem=why))
+    keep_state(_name(study, kind), FAILED, KEPT_S, mark=mark, problem=why)
 
 
 # The settings route it to queue analysis.
@@ -55,13 +50,11 @@ def count_rules(study: str, kind: str, change: dict[str, str], mark: str) -> Non
     name = _name(study, kind)
     try:
         effects = _rule_effects(study, change)
-    except (ValueError, KeyError) as error:
-        _keep(name, _ended_state(FAILED, mark, problem=str(error) or type(error).__name__))
     except Exception as error:
-        problem = failure(error, "analysis", log, f"The count by rules of {study}")
-        _keep(name, _ended_state(FAILED, mark, problem=problem))
+        problem = problem_of(error, f"The count by rules of {study}")
+        keep_state(name, FAILED, KEPT_S, mark=mark, problem=problem)
     else:
-        _keep(name, _ended_state(DONE, mark, effects=effects))
+        keep_state(name, DONE, KEPT_S, mark=mark, effects=effects)
 
 
 def _rule_effects(study: str, change: dict[str, str]) -> dict[str, Any]:
@@ -89,7 +82,7 @@ def _state(study: str, kind: str, change: dict[str, str]) -> State:
         cache.set(name, fresh, timeout=WAITED_S)
     except RedisError:
         return {"state": AWAY, "mark": mark}
-    _queue(study, kind, change, mark)
+    ask(count_rules, study, kind, change, mark)
     return fresh
 
 
@@ -110,22 +103,3 @@ def _mark(study: str, change: dict[str, str]) -> str:
 
 def _name(study: str, kind: str) -> str:
     return f"validity/{kind}/{study}"
-
-
-def _ended_state(state: str, mark: str, **result: Any) -> State:
-    return {"state": state, "mark": mark, "at": timezone.now().isoformat(), **result}
-
-
-def _keep(name: str, state: State) -> None:
-    with suppress(RedisError):
-        stored = cache.get(name)
-        if stored is None or stored["mark"] == state["mark"]:  # else something else was asked since
-            cache.set(name, state, timeout=KEPT_S)
-
-
-def _queue(study: str, kind: str, change: dict[str, str], mark: str) -> None:
-    def unreachable(error: Exception) -> None:
-        problem = f"the job queue is not reachable ({error}); start it, then try again"
-        _keep(_name(study, kind), _ended_state(FAILED, mark, problem=problem))
-
-    ask(count_rules, study, kind, change, mark, unreachable=unreachable)

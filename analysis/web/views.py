@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.db.models.functions import Length
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.attachments import attachment
 from analysis.web.combining import MARGIN, RIGHT, check_versions, combined_state, offered_versions
 from analysis.web.first_runs import analyse_when_due, default_options
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
 from listening.common.signals import acted
+from listening.common.views import logged_in_page, logged_in_post
 from listening.selectors import method_facts, study_head_or_404
 
 if TYPE_CHECKING:
@@ -43,9 +42,7 @@ ALL = "all"  # in place of one family's title
 LONG = ("result", "brief")  # columns that a list of runs does without
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def results(request: HttpRequest, key: str) -> HttpResponse:
     """The answer, or that it is being made: who opens the page need not ask for it."""
     head = study_head_or_404(key, request.user)
@@ -54,9 +51,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
     return _page(request, head)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """What stands above the results, for a page that looks again while an analysis runs."""
     head = study_head_or_404(key, request.user)
@@ -64,8 +59,7 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/_state.html", _state(head, shown))
 
 
-@login_required
-@require_POST
+@logged_in_post
 def run(request: HttpRequest, key: str) -> HttpResponse:
     """Ask for an analysis; one that is stored already is shown at once."""
     head = study_head_or_404(key, request.user, "analyse")
@@ -84,8 +78,7 @@ def run(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(f"{reverse('results', args=[key])}{stored}")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """The same analysis with the ratings as they stand now."""
     head = study_head_or_404(key, request.user, "analyse")
@@ -102,8 +95,7 @@ def again(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect("results", key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up an analysis that waits or runs."""
     study_head_or_404(key, request.user, "analyse")
@@ -111,8 +103,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect("results", key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def make_file(request: HttpRequest, key: str, pk: int, name: str) -> HttpResponse:
     """Have a worker make one of the files that take long."""
     study_head_or_404(key, request.user, "analyse")
@@ -305,9 +296,7 @@ KINDS = {
 }
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def report_card_page(request: HttpRequest, key: str) -> HttpResponse:
     """The card as it stands now, with the counts of the newest analysis or of ``?run=``."""
     from analysis.report.report_card import report_card
@@ -319,9 +308,7 @@ def report_card_page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "analysis/report_card.html", context)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def report_card_file(request: HttpRequest, key: str, kind: str) -> HttpResponse:
     """The same card as a file."""
     from analysis.report.writers.report_card import STEM, card_files
@@ -329,13 +316,10 @@ def report_card_file(request: HttpRequest, key: str, kind: str) -> HttpResponse:
     study_head_or_404(key, request.user)
     run = shown_run(key, request.GET.get("run", ""))
     files = card_files(run.page_report() if run else None, method_facts(key))
-    response = HttpResponse(files[f"{STEM}.{kind}"], content_type=KINDS[kind])
-    response["Content-Disposition"] = f'attachment; filename="{key}-{STEM}.{kind}"'
-    return response
+    return attachment(files[f"{STEM}.{kind}"], KINDS[kind], f"{key}-{STEM}.{kind}")
 
 
-@login_required
-@require_POST
+@logged_in_post
 def combine(request: HttpRequest, key: str) -> HttpResponse:
     """Compare with an earlier version, and analyse both together where that says they may be."""
     head = study_head_or_404(key, request.user, RIGHT)

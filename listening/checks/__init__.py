@@ -9,13 +9,3 @@ from listening.checks.check import (
     Unfit,
     check_named,
 )
-
-__all__ = [
-    "Check",
-    "CheckOption",
-    "CheckSettings",
-    "CheckTrial",
-    "Outcome",
-    "Unfit",
-    "check_named",
-]

@@ -199,23 +199,24 @@ def located(file: object, problem: str) -> str:
 
 def raw_bytes(path: Path) -> bytes:
     """All bytes of a file, decompressed where gzip packed it; TableError where it has none."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            with gzip.open(file) if packed else nullcontext(file) as content:
-                data = content.read(TABLE_BYTES + 1)
-    except FileNotFoundError:
-        raise TableError("there is no such file; check the path") from None
-    except (EOFError, OSError, zlib.error) as error:
-        raise TableError(_unreadable(error)) from None
+    data = _first_bytes(path, TABLE_BYTES + 1)
     if len(data) > TABLE_BYTES:
         raise TableError(f"more than {TABLE_BYTES // 1024**2} MB, unpacked; split the table")
     return data
 
 
-def _unreadable(error: Exception) -> str:
-    return f"not a readable CSV file ({getattr(error, 'strerror', None) or error}); {SAVE}"
+def _first_bytes(path: Path, most: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with gzip.open(file) if packed else nullcontext(file) as content:
+                return content.read(most)
+    except FileNotFoundError:
+        raise TableError("there is no such file; check the path") from None
+    except (EOFError, OSError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise TableError(f"not a readable CSV file ({why}); {SAVE}") from None
 
 
 def decoded(data: bytes, encoding: str = "") -> tuple[str, str]:
@@ -371,16 +372,7 @@ def separated(text: str, whole: bool = True) -> tuple[str, str, bool]:
 
 def layout_of_file(path: Path, encoding: str = "") -> Layout:
     """The layout of a file, of which only the beginning is read; TableError where it has none."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            with gzip.open(file) if packed else nullcontext(file) as content:
-                head = content.read(SAMPLE_BYTES)
-    except FileNotFoundError:
-        raise TableError("there is no such file; check the path") from None
-    except (EOFError, OSError, zlib.error) as error:
-        raise TableError(_unreadable(error)) from None
+    head = _first_bytes(path, SAMPLE_BYTES)
     whole = len(head) < SAMPLE_BYTES
     if not whole:
         head = head[: head.rfind(b"\n")] if b"\n" in head else head

@@ -27,6 +27,7 @@ PAIR = re.compile(r"(R|Text|T)([1-9][0-9]?)([RT])([1-9][0-9]?)")
 EXAMPLES = "Ri, Ti, Rp, Tp, R1R1, R1T1, T1T1, Text1T1, T2T1 or T1T2"
 SHORTEST_PARAGRAPH = 2  # of one line there is nothing to compare with the line by itself
 Sound = TypeVar("Sound", Path, float)
+Window = TypeVar("Window")
 LONGEST_KEY = 80
 OFFSET = "floor_transfer_offset_s"  # the attribute of a turn: its start after the turn before
 LONGEST_LABEL = LONGEST_STIMULUS = 120
@@ -685,10 +686,7 @@ class _Workshop:
         if form.setting == "paragraph":
             return [range(n)]
         windows = [range(k, k + form.needed_lines) for k in range(n - form.needed_lines + 1)]
-        which = table.get("windows", "all")
-        if form.setting == "isolation" or which == "all":
-            return windows
-        return windows[:1] if which == "first" else windows[-1:]
+        return _chosen(form, windows, table.get("windows", "all"))
 
     def _make_turn_cell(
         self,
@@ -768,7 +766,10 @@ def _windows(form: Form, paragraph: Paragraph, which: str) -> list[tuple[ItemEnt
     """Isolation takes every line; `which` chooses among the pairs of context and stimulus."""
     if form.setting == "paragraph":
         return [paragraph.lines]
-    windows = list(paragraph.windows(form.needed_lines))
+    return _chosen(form, list(paragraph.windows(form.needed_lines)), which)
+
+
+def _chosen(form: Form, windows: list[Window], which: str) -> list[Window]:
     if form.setting == "isolation" or which == "all":
         return windows
     return windows[:1] if which == "first" else windows[-1:]
@@ -781,16 +782,3 @@ def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry,
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
-
-
-__all__ = [
-    "BadName",
-    "Derived",
-    "Form",
-    "Line",
-    "Mistake",
-    "Recipe",
-    "Skipped",
-    "derive",
-    "form_named",
-]

@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 from django.conf import settings
+from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
 from listening.common.input_limits import DRAFT_ROWS
@@ -24,9 +25,6 @@ from listening.design.studyfile.writer import rows_text
 from listening.drafts.journal import add_to_journal, changed_places
 from listening.models import Draft, Project, Study
 from listening.studies import StudyError, export_study
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
 
 Rows = list[dict[str, str]]
 CHANGED = "changed"  # in the place of a draft: tables on the way to their place

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from django.core.cache import cache
+from django.contrib.auth.models import AbstractUser
 from django.db import transaction
-from redis.exceptions import RedisError
 
 from listening.access.projects import move_study
 from listening.access.rights import EDIT, rights_in
 from listening.drafts.folder import delete, whole_folder_of
 from listening.models import Draft, Project, Study
-from listening.studies import Finding, StudyError, check_study, create_study, open_study
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
-
-
-FINDINGS_CACHE_S = 600
+from listening.studies import Finding, StudyError, create_study, kept_findings, open_study
 
 
 def is_made(draft: Draft) -> bool:
@@ -66,14 +56,7 @@ def findings_of(draft: Draft) -> list[Finding]:
     if draft.study is None:
         return []
     name = f"findings/draft/{draft.pk}/{draft.made_revision}"
-    findings: list[Finding] | None = None
-    with suppress(RedisError):
-        findings = cache.get(name)
-    if findings is None:
-        findings = check_study(draft.study)
-        with suppress(RedisError):
-            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
-    return findings
+    return kept_findings(draft.study, name) or []
 
 
 def open_study_of_draft(draft: Draft, *, anyway: bool, by: str) -> Study:

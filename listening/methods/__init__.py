@@ -11,15 +11,3 @@ from listening.methods.method import (
     StimulusRef,
     method_named,
 )
-
-__all__ = [
-    "Estimand",
-    "Method",
-    "Part",
-    "PlannedTrial",
-    "Playback",
-    "Scale",
-    "Step",
-    "StimulusRef",
-    "method_named",
-]

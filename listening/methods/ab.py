@@ -1,11 +1,9 @@
 """Two clips of one item: which one is better, with or without a tie."""
 
-from collections.abc import Mapping
 from random import Random
-from typing import Any
 
 from listening.methods.estimand import PREFERENCE, Estimand
-from listening.methods.method import Scale, Step, gettext_noop, names_in
+from listening.methods.method import Options, Scale, Step, gettext_noop, names_in
 from listening.methods.paired import Paired
 
 QUESTION = gettext_noop("Which clip is better?")
@@ -34,7 +32,7 @@ class Ab(Paired):
     default_criteria = (("preference", QUESTION, {}),)
     part_names = ("A", "B")
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         names, tie = names_in(options), options.get("tie", False)
         if not isinstance(tie, bool | str):
             raise ValueError(f"tie is true, false or the words of that answer, not {tie!r}")

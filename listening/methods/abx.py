@@ -1,11 +1,17 @@
 """Clips A, B and X: which of the two is X? Right or wrong, so whether a difference is heard."""
 
-from collections.abc import Mapping
 from random import Random
-from typing import Any
 
 from listening.methods.estimand import DISCRIMINATION, Estimand
-from listening.methods.method import Part, PlannedTrial, Scale, Step, gettext_noop, names_in
+from listening.methods.method import (
+    Options,
+    Part,
+    PlannedTrial,
+    Scale,
+    Step,
+    gettext_noop,
+    names_in,
+)
 from listening.methods.paired import Paired
 
 QUESTION = gettext_noop("Which clip is the same as X?")
@@ -32,7 +38,7 @@ class Abx(Paired):
     default_criteria = (("discrimination", QUESTION, {}),)
     part_names = ("A", "B")
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         names = names_in(options)
         return Scale(
             (

@@ -1,13 +1,14 @@
 """One clip rated after an open recording of its item, which always comes first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from listening.methods.item_groups import REFERENCE_ROLES, against_reference
 from listening.methods.method import (
     PROMPT,
     Method,
+    Options,
     Part,
     PlannedTrial,
     StimulusRef,
@@ -23,12 +24,7 @@ class AfterReference(Method):
     # whose recording comes first: the first of these roles that the task's stimuli have
     reference_roles: ClassVar[tuple[str, ...]] = REFERENCE_ROLES
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
-        return sorted({trial.column for trial in self.trials(stimuli, options)})
-
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         return against_reference(stimuli, options, self.reference_roles)
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:

@@ -5,11 +5,8 @@ Unclear 0.5, Machine 0 (Wang et al. 2025, section 3.4). A rating keeps the score
 scale here has it, and `analysis` estimates the mean as it does for every method.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from listening.methods.estimand import Estimand
-from listening.methods.method import Method, Scale, Step, gettext_noop, names_in
+from listening.methods.method import Method, Options, Scale, Step, gettext_noop, names_in
 
 SCORES = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
 QUESTION = gettext_noop("Is this voice a human or a machine?")
@@ -33,7 +30,7 @@ class AudioTuringTest(Method):
     default_criteria = (("human_likeness", QUESTION, {}),)
     justification_required = True
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         names = names_in(options)
         order = options.get("order", list(SCORES))
         if not isinstance(order, list | tuple) or sorted(map(str, order)) != sorted(SCORES):

@@ -1,15 +1,15 @@
 """Several clips of one item: which is the best and which the worst (best-worst scaling)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any
 
 from listening.methods.balanced_subsets import balanced_subsets, screens_per_item
 from listening.methods.estimand import Estimand
 from listening.methods.item_groups import MOST_TOGETHER, TOGETHER, by_item, check_fewest
 from listening.methods.method import (
     Method,
+    Options,
     Part,
     PlannedTrial,
     Playback,
@@ -49,7 +49,7 @@ class BestWorst(Method):
     screen = "parallel"
     labels_refused = gettext_noop("Choose one clip as the best and another one as the worst.")
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         names = names_in(options)
         steps = (
             Step(BEST, 1.0, names.get(BEST, gettext_noop("Best"))),
@@ -58,17 +58,15 @@ class BestWorst(Method):
         )
         return Scale(steps, "best_worst")
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         return together(options, 1.0)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         size, groups = _size(options), by_item(stimuli).values()
         most = max((screens_per_item(len(group), size) for group in groups), default=1)
         return [_column(number, most) for number in range(most)]
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         """All clips of an item where a screen holds them, else balanced subsets of its systems."""
         check_fewest(stimuli, FEWEST)
         size, groups = _size(options), by_item(stimuli)
@@ -96,7 +94,7 @@ class BestWorst(Method):
             raise ValueError("a screen has one best clip and one worst clip")
 
 
-def _size(options: Mapping[str, Any]) -> int:
+def _size(options: Options) -> int:
     """The option `clips`: how many clips a screen holds."""
     size = options.get("clips", USUAL)
     if isinstance(size, bool) or not isinstance(size, int) or not FEWEST <= size <= MOST_TOGETHER:

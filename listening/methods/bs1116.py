@@ -1,14 +1,14 @@
 """Two clips against an open reference, one of them the reference again (ITU-R BS.1116)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any
 
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.item_groups import against_reference
 from listening.methods.method import (
     JOINT,
     Method,
+    Options,
     Part,
     PlannedTrial,
     Playback,
@@ -59,20 +59,15 @@ class Bs1116(Method):
     heard_out = False
     screen = "parallel"
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         words = {**IMPAIRMENT, **names_in(options)}
         steps = tuple(Step(label, float(label), words[label]) for label in IMPAIRMENT)
         return Scale(steps, "sliders", (1.0, 5.0, 0.1))
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         return with_reference(options, always=True)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
-        return sorted({trial.column for trial in self.trials(stimuli, options)})
-
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         known = {"reference": options["reference"]} if "reference" in options else {}
         return against_reference(stimuli, known)
 

@@ -1,12 +1,11 @@
 """A clip compared with its reference, unknown which is which (ITU-T P.800 annex E, CCR)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from listening.methods.cmos import Cmos
 from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.item_groups import against_reference
-from listening.methods.method import PlannedTrial, StimulusRef, gettext_noop
+from listening.methods.method import Options, PlannedTrial, StimulusRef, gettext_noop
 
 QUESTION = gettext_noop(
     "Compared with the quality of the first clip, how is the quality of the second one?"
@@ -30,10 +29,8 @@ class Ccr(Cmos):
     default_question = QUESTION
     default_criteria = (("quality", QUESTION, {}),)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         return sorted({trial.column for trial in against_reference(stimuli, options)})
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         return against_reference(stimuli, options)

@@ -9,6 +9,7 @@ from listening.methods.method import (
     ALTERNATIVES,
     CORRECT_ANSWER,
     Method,
+    Options,
     Scale,
     Step,
     alternatives_in,
@@ -38,15 +39,13 @@ class ClosedResponse(Method):
     default_criteria = (("recognition", default_question, {}),)
     offers_choices = True
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         order = options.get("order", ORDERS[0])
         if order not in ORDERS:
             raise ValueError(f'order is "shuffled" or "fixed", not {order!r}')
         return Scale(widget=ALTERNATIVES)
 
-    def ordered_alternatives(
-        self, scale: Scale, options: Mapping[str, Any], rng: Random
-    ) -> tuple[Step, ...]:
+    def ordered_alternatives(self, scale: Scale, options: Options, rng: Random) -> tuple[Step, ...]:
         """Shuffled for each trial, or as in the row of the clip."""
         steps = list(scale.steps)
         if options.get("order", ORDERS[0]) == "shuffled":

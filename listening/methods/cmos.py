@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from listening.methods.estimand import PREFERENCE, Estimand
-from listening.methods.method import Scale, gettext_noop, names_in, number_scale
+from listening.methods.method import Options, Scale, gettext_noop, names_in, number_scale
 from listening.methods.paired import Paired
 
 NAMES = {
@@ -38,7 +38,7 @@ class Cmos(Paired):
     default_reach: ClassVar[int] = 3
     default_names: ClassVar[Mapping[str, str]] = NAMES
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         reach = options.get("reach", self.default_reach)
         if reach not in (1, 2, 3):
             raise ValueError(f"a comparison reaches to 1, 2 or 3, not {reach!r}")

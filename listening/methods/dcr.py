@@ -1,11 +1,8 @@
 """A clip rated by how it is degraded against the reference before it (ITU-T P.800 annex D)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from listening.methods.after_reference import AfterReference
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
-from listening.methods.method import Scale, gettext_noop, names_in, number_scale
+from listening.methods.method import Options, Scale, gettext_noop, names_in, number_scale
 
 NAMES = {
     "1": gettext_noop("Degradation is very annoying"),
@@ -33,5 +30,5 @@ class Dcr(AfterReference):
     default_question = QUESTION
     default_criteria = (("degradation", QUESTION, {}),)
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         return number_scale(1, 5, 1, {**NAMES, **names_in(options)})

@@ -8,6 +8,7 @@ from listening.methods.method import (
     JOINT,
     LONGEST_LABEL,
     Method,
+    Options,
     Scale,
     Step,
     gettext_noop,
@@ -38,7 +39,7 @@ class FreeChoice(Method):
     default_question = gettext_noop("What do you hear?")
     default_criteria = (("choice", default_question, {}),)
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         kinds = [kind for kind in KINDS if options.get(kind) not in (None, False)]
         if len(kinds) != 1:
             raise ValueError(
@@ -55,7 +56,7 @@ class FreeChoice(Method):
         return Scale(steps, "many" if many else "choice")
 
 
-def _longest(options: Mapping[str, Any]) -> int:
+def _longest(options: Options) -> int:
     if options["text"] is not True:
         raise ValueError(f"text is true or false, not {options['text']!r}")
     longest = options.get("longest", 500)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from listening.methods.method import PROMPT, PlannedTrial, StimulusRef, without_prompts
+from listening.methods.method import PROMPT, Options, PlannedTrial, StimulusRef, without_prompts
 
 MOST_TOGETHER = 12  # clips on one screen (ITU-R BS.1534-3)
 TOGETHER = "all conditions"  # the one column of a design whose screens hold them all
@@ -48,7 +48,7 @@ def _grouped(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
 
 def references(
     stimuli: Sequence[StimulusRef],
-    options: Mapping[str, Any],
+    options: Options,
     roles: Sequence[str] = REFERENCE_ROLES,
 ) -> dict[int, StimulusRef]:
     """The reference of each item: of the condition that `reference` names, else of a role.
@@ -83,7 +83,7 @@ def references(
 
 def against_reference(
     stimuli: Sequence[StimulusRef],
-    options: Mapping[str, Any],
+    options: Options,
     roles: Sequence[str] = REFERENCE_ROLES,
 ) -> Iterator[PlannedTrial]:
     """Each condition against the reference of its item; with `null_pairs` the reference too.

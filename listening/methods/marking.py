@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from listening.methods.error_spans import HeardPart, finds_spans, read_spans
 from listening.methods.estimand import Estimand
@@ -14,6 +13,7 @@ from listening.methods.method import (
     SPANS,
     DefaultCriterion,
     Method,
+    Options,
     Scale,
     Step,
     gettext_noop,
@@ -73,24 +73,24 @@ class Marking(Method):
     scores_by_text = True
     labels_refused = gettext_noop("A mark is outside the clip. Please mark the errors again.")
 
-    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+    def estimand_for(self, options: Options) -> Estimand:
         return ERRORS_PER_MINUTE if self.marks_time(options) else self.estimand
 
-    def needs_text(self, options: Mapping[str, Any]) -> bool:
+    def needs_text(self, options: Options) -> bool:
         return not self.marks_time(options)
 
-    def marks_time(self, options: Mapping[str, Any]) -> bool:
+    def marks_time(self, options: Options) -> bool:
         return bool(options.get("mark", WORDS) == WAVEFORM)
 
-    def question_for(self, options: Mapping[str, Any]) -> str:
+    def question_for(self, options: Options) -> str:
         return self.span_question if self.marks_time(options) else self.default_question
 
-    def criteria_for(self, options: Mapping[str, Any]) -> tuple[DefaultCriterion, ...]:
+    def criteria_for(self, options: Options) -> tuple[DefaultCriterion, ...]:
         if self.marks_time(options):
             return (("marked_spans", self.span_question, {}),)
         return self.default_criteria
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         if options.get("mark", WORDS) not in PLACES:
             raise ValueError(f'mark is "words" or "waveform", not {options["mark"]!r}')
         kinds = error_kinds(options)
@@ -105,9 +105,7 @@ class Marking(Method):
     def words_to_mark(self, spoken: SpokenText) -> list[str]:
         return words_to_mark(spoken.text, spoken.language)
 
-    def text_score(
-        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
-    ) -> float | None:
+    def text_score(self, label: str, spoken: SpokenText, options: Options) -> float | None:
         """Marks per 100 words; ValueError of a mark behind the last word."""
         marks = read_marks(label)
         count = len(self.words_to_mark(spoken))
@@ -148,7 +146,7 @@ def spans_in_words(label: str, scale: Scale, later_s: float) -> str:
     ) or text.get(label, label)
 
 
-def error_kinds(options: Mapping[str, Any]) -> dict[str, str]:
+def error_kinds(options: Options) -> dict[str, str]:
     """The kinds of errors that raters choose from, and their words; ValueError of a wrong list."""
     kinds = options.get("kinds", KINDS)
     if isinstance(kinds, list | tuple):

@@ -41,7 +41,8 @@ WIDGETS = (  # files of templates/widgets
     *("spans", "steps", "text", "transcript"),
 )
 CONTRACT_ROLES = (("a", "test"), ("b", "test"), ("human", "reference"), ("low", "anchor"))
-DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
+Options = Mapping[str, Any]  # of a task or a criterion, by name
+DefaultCriterion = tuple[str, str, Options]  # key, question, options of its own scale
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,12 @@ class Playback:
         return isinstance(reference, int) and isinstance(rated, int) and reference <= rated
 
 
-def together(options: Mapping[str, Any], share: float | None) -> Playback:
+def together(options: Options, share: float | None) -> Playback:
     """What a study may choose wherever clips play together; `share` unless it says so."""
     return Playback(share=_share(options, share), restart=_flag(options, "restart"))
 
 
-def with_reference(options: Mapping[str, Any], *, always: bool = False) -> Playback:
+def with_reference(options: Options, *, always: bool = False) -> Playback:
     """The same, and what only an open reference allows.
 
     `always`: one is open and hidden whatever the study says, and the hidden one is to be graded so.
@@ -91,7 +92,7 @@ def with_reference(options: Mapping[str, Any], *, always: bool = False) -> Playb
     )
 
 
-def opens_reference(options: Mapping[str, Any]) -> bool:
+def opens_reference(options: Options) -> bool:
     """Whether raters hear an open reference; ValueError where an option needs one and none is."""
     opened = _flag(options, "open_reference", default=True)
     if not opened:
@@ -101,12 +102,12 @@ def opens_reference(options: Mapping[str, Any]) -> bool:
     return opened
 
 
-def hides_reference(options: Mapping[str, Any]) -> bool:
+def hides_reference(options: Options) -> bool:
     """Whether the reference is among the rated clips, too."""
     return _flag(options, "hidden_reference", default=True)
 
 
-def _share(options: Mapping[str, Any], default: float | None) -> float | None:
+def _share(options: Options, default: float | None) -> float | None:
     share = options.get("heard", default)
     if share is None:
         return None
@@ -115,14 +116,14 @@ def _share(options: Mapping[str, Any], default: float | None) -> float | None:
     return float(share)
 
 
-def _flag(options: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
+def _flag(options: Options, name: str, *, default: bool = False) -> bool:
     value = options.get(name, default)
     if not isinstance(value, bool):
         raise ValueError(f"{name} is true or false, not {value!r}")
     return value
 
 
-def _waveform(options: Mapping[str, Any]) -> bool:
+def _waveform(options: Options) -> bool:
     wanted = options.get("waveform", "none")
     if wanted not in WAVEFORMS:
         if wanted in ("clips", "clip", "all", "each"):
@@ -302,7 +303,7 @@ def _mark(bare: Scale, label: str, words: str) -> Step:
         raise ValueError(f"names puts words at “{label}”, which is not on the slider") from None
 
 
-def names_in(options: Mapping[str, Any]) -> dict[str, str]:
+def names_in(options: Options) -> dict[str, str]:
     """The option `names`: a study's own words for labels."""
     names = options.get("names", {})
     if not isinstance(names, Mapping) or not all(isinstance(word, str) for word in names.values()):
@@ -384,35 +385,31 @@ class Method:
         """What the mean of its scores may be; without options it is the first."""
         return (cls.estimand, *cls.other_estimands)
 
-    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+    def estimand_for(self, options: Options) -> Estimand:
         """What the mean of the scores of a task with these options is."""
         return self.estimand
 
-    def question_for(self, options: Mapping[str, Any]) -> str:
+    def question_for(self, options: Options) -> str:
         """What a criterion asks that has no question of its own."""
         return self.default_question
 
-    def criteria_for(
-        self, options: Mapping[str, Any]
-    ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+    def criteria_for(self, options: Options) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
         """The criteria of a task that names none, as in `default_criteria`."""
         return self.default_criteria or ((self.estimand.key, self.default_question, {}),)
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         """The scale that the options ask for; ValueError says why they do not fit the method."""
         raise NotImplementedError
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         """How the clips are to be heard; ValueError says why an option does not fit."""
         return Playback(share=1.0 if self.heard_out else None)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         """What the design balances over, in a stable order: conditions, or pairs of them."""
-        return sorted({s.condition for s in without_prompts(stimuli)})
+        return sorted({trial.column for trial in self.trials(stimuli, options)})
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         """Every trial that one replicate of the design holds, one per item and column."""
         for s in sorted(without_prompts(stimuli), key=lambda s: (s.item, s.condition)):
             yield PlannedTrial(item=s.item, column=s.condition, rated=(s.pk,))
@@ -433,20 +430,18 @@ class Method:
         """
         return None
 
-    def ordered_alternatives(
-        self, scale: Scale, options: Mapping[str, Any], rng: Random
-    ) -> tuple[Step, ...]:
+    def ordered_alternatives(self, scale: Scale, options: Options, rng: Random) -> tuple[Step, ...]:
         """The alternatives of a trial's clip in the order in which the rater sees them."""
         return scale.steps
 
     def check_alternatives(self, attributes: Mapping[str, Any]) -> None:
         """ValueError when the alternatives or the right answer of a clip do not fit."""
 
-    def needs_text(self, options: Mapping[str, Any]) -> bool:
+    def needs_text(self, options: Options) -> bool:
         """Whether answers of a task with these options are scored with the text of the clip."""
         return self.scores_by_text
 
-    def marks_time(self, options: Mapping[str, Any]) -> bool:
+    def marks_time(self, options: Options) -> bool:
         """Whether answers of a task with these options name times of the clip."""
         return False
 
@@ -454,19 +449,17 @@ class Method:
         """The number of an answer that names times of the clip as it was uploaded."""
         raise NotImplementedError
 
-    def text_score(
-        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
-    ) -> float | None:
+    def text_score(self, label: str, spoken: SpokenText, options: Options) -> float | None:
         """The number of an answer about a clip that says this; see `needs_text`.
 
         ValueError where the answer does not fit the text.
         """
         raise NotImplementedError
 
-    def check_language(self, language: str, options: Mapping[str, Any]) -> None:
+    def check_language(self, language: str, options: Options) -> None:
         """ValueError where texts in this language, a BCP 47 tag, cannot be scored."""
 
-    def check_words(self, words: Sequence[str], options: Mapping[str, Any]) -> None:
+    def check_words(self, words: Sequence[str], options: Options) -> None:
         """ValueError where the words of a clip's text cannot be scored."""
 
     def words_to_mark(self, spoken: SpokenText) -> list[str] | None:

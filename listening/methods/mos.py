@@ -1,12 +1,11 @@
 """One clip rated on an absolute category scale, from 1 to 5 by default (ITU-T P.800 ACR)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from listening.methods.estimand import Estimand
 from listening.methods.method import (
     Method,
+    Options,
     Scale,
     Step,
     gettext_noop,
@@ -43,7 +42,7 @@ class Mos(Method):
     default_criteria = (("naturalness", default_question, {}),)
     default_step = 1.0
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         step = options.get("step", self.default_step)
         if step not in (0.5, 1):
             raise ValueError(f"MOS has steps of 1 or 0.5, not {step!r}")

@@ -9,6 +9,7 @@ from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.item_groups import TOGETHER, by_item, check_numbers, references
 from listening.methods.method import (
     Method,
+    Options,
     Part,
     PlannedTrial,
     Playback,
@@ -54,28 +55,24 @@ class Mushra(Method):
     heard_out = False
     screen = "parallel"
 
-    def question_for(self, options: Mapping[str, Any]) -> str:
+    def question_for(self, options: Options) -> str:
         return WITHOUT_REFERENCE if options.get("open_reference") is False else QUESTION
 
-    def criteria_for(
-        self, options: Mapping[str, Any]
-    ) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+    def criteria_for(self, options: Options) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
         return (("quality", self.question_for(options), {}),)
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         words = {**BANDS, **names_in(options)}
         steps = tuple(Step(label, float(label), words[label]) for label in BANDS)
         return Scale(steps, "sliders", (0.0, 100.0, 1.0))
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         return with_reference(options)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         return [TOGETHER]
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         """One screen for each item.
 
         Without an open reference, conditions of that role are clips like any other.

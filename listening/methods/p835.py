@@ -1,10 +1,7 @@
 """One clip rated three times: its speech, its background, and overall (ITU-T P.835)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from listening.methods.estimand import Estimand
-from listening.methods.method import Method, Scale, gettext_noop, names_in, number_scale
+from listening.methods.method import Method, Options, Scale, gettext_noop, names_in, number_scale
 from listening.methods.mos import P800_NAMES
 
 SIGNAL = {
@@ -44,7 +41,7 @@ class P835(Method):
     default_question = QUESTIONS["overall"]
     default_criteria = tuple((part, QUESTIONS[part], {"part": part}) for part in WORDS)
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         part = options.get("part", "overall")
         if part not in WORDS:
             raise ValueError(f"part is signal, background or overall, not {part!r}")

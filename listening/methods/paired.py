@@ -3,7 +3,7 @@
 A study names the pairs, or a rule: all of them, or pairs drawn for each comparison.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from random import Random
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from listening.methods.estimand import PREFERENCE
 from listening.methods.method import (
     Method,
+    Options,
     Part,
     PlannedTrial,
     StimulusRef,
@@ -28,7 +29,7 @@ DRAWN = "pairs drawn for each comparison"  # the column of a task that draws the
 Pair = tuple[str, str]
 
 
-def pair_rule(options: Mapping[str, Any]) -> str:
+def pair_rule(options: Options) -> str:
     """The rule by which a task chooses pairs; ``all`` where it names them. ValueError if none."""
     named = options.get("pairs", ALL)
     if not isinstance(named, str):
@@ -39,7 +40,7 @@ def pair_rule(options: Mapping[str, Any]) -> str:
     return named
 
 
-def uniform_share(options: Mapping[str, Any]) -> float:
+def uniform_share(options: Options) -> float:
     """Which share of the draws is uniform over all pairs; ValueError unless 0 < share <= 1."""
     share = options.get("uniform_share", UNIFORM_SHARE)
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
@@ -47,7 +48,7 @@ def uniform_share(options: Mapping[str, Any]) -> float:
     return float(share)
 
 
-def rule_in_words(options: Mapping[str, Any]) -> str:
+def rule_in_words(options: Options) -> str:
     """How the two systems of a comparison are chosen, in a clause; empty where all pairs are."""
     rule = pair_rule(options)
     evenly = f"{uniform_share(options):.0%} of the probability is even over all pairs"
@@ -66,23 +67,21 @@ class Paired(Method):
 
     part_names: ClassVar[tuple[str, str]] = (gettext_noop("First"), gettext_noop("Second"))
 
-    def pairs(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[list[str]]:
+    def pairs(self, stimuli: Sequence[StimulusRef], options: Options) -> list[list[str]]:
         """Pairs of conditions (rated, versus): named, or all against one, or round robin."""
-        conditions = super().columns(stimuli, options)
+        conditions = sorted({s.condition for s in without_prompts(stimuli)})
         if "pairs" in options and not isinstance(options["pairs"], str):
             return _named_pairs(options["pairs"])
         if "versus" in options:
             return [[c, options["versus"]] for c in conditions if c != options["versus"]]
         return [list(pair) for pair in combinations(conditions, 2)]
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         if self.drawing_rule(options) != ALL:
             return [DRAWN]
         return [BETWEEN.join(pair) for pair in self.pairs(stimuli, options)]
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         """One per item and pair; where pairs are drawn, one per item, with its first pair."""
         if self.drawing_rule(options) != ALL:
             for item, there in self.candidates(stimuli).items():
@@ -95,7 +94,7 @@ class Paired(Method):
                 if (item, a) in by_cell and (item, b) in by_cell:
                     yield PlannedTrial(item, a + BETWEEN + b, (by_cell[item, a],), by_cell[item, b])
 
-    def drawing_rule(self, options: Mapping[str, Any]) -> str:
+    def drawing_rule(self, options: Options) -> str:
         """The rule by which pairs are chosen; ValueError where the method cannot draw them."""
         rule = pair_rule(options)
         if rule == ALL:

@@ -1,13 +1,13 @@
 """All clips of one item put in order, the best first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any
 
 from listening.methods.estimand import Estimand
 from listening.methods.item_groups import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 from listening.methods.method import (
     Method,
+    Options,
     Part,
     PlannedTrial,
     Playback,
@@ -39,18 +39,16 @@ class Rank(Method):
     default_criteria = (("order", QUESTION, {}),)
     screen = "parallel"
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         return Scale((), "ranking", (1.0, float(MOST_TOGETHER), 1.0))
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         return together(options, 1.0)
 
-    def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
+    def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         return [TOGETHER]
 
-    def trials(
-        self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
-    ) -> Iterator[PlannedTrial]:
+    def trials(self, stimuli: Sequence[StimulusRef], options: Options) -> Iterator[PlannedTrial]:
         check_numbers(stimuli)
         for item, group in by_item(stimuli).items():
             yield PlannedTrial(item, TOGETHER, tuple(s.pk for s in group))

@@ -1,12 +1,11 @@
 """Speaker similarity of a clip to a prompt before it, from 1 to 5: SMOS of zero-shot TTS."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from listening.methods.after_reference import AfterReference
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.item_groups import PROMPT_ROLES
-from listening.methods.method import Scale, gettext_noop, names_in, number_scale
+from listening.methods.method import Options, Scale, gettext_noop, names_in, number_scale
 
 NAMES = {
     "1": gettext_noop("Not at all similar"),
@@ -40,7 +39,7 @@ class Smos(AfterReference):
     reference_roles = PROMPT_ROLES
     default_step: ClassVar[float] = 1.0
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         step = options.get("step", self.default_step)
         if step not in (0.5, 1):
             raise ValueError(f"SMOS has steps of 1 or 0.5, not {step!r}")

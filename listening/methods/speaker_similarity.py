@@ -1,12 +1,9 @@
 """Whether a clip is by the same speaker as a recording before it, on four points (VCC)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from listening.methods.after_reference import AfterReference
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
 from listening.methods.item_groups import PROMPT_ROLES
-from listening.methods.method import Scale, gettext_noop, names_in, number_scale
+from listening.methods.method import Options, Scale, gettext_noop, names_in, number_scale
 
 NAMES = {
     "1": gettext_noop("Different, absolutely sure"),
@@ -36,5 +33,5 @@ class SpeakerSimilarity(AfterReference):
     part_names = (gettext_noop("Prompt"), gettext_noop("Clip"))
     reference_roles = PROMPT_ROLES
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         return number_scale(1, 4, 1, {**NAMES, **names_in(options)})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from listening.methods.estimand import Estimand
 from listening.methods.method import (
     LONGEST_LABEL,
     Method,
+    Options,
     Playback,
     Scale,
     Step,
@@ -61,7 +61,7 @@ class Transcription(Method):
     compares_text = True
     scores_by_text = True
 
-    def scale(self, options: Mapping[str, Any]) -> Scale:
+    def scale(self, options: Options) -> Scale:
         longest = options.get("longest", 500)
         if type(longest) is not int or not 1 <= longest <= LONGEST_LABEL:
             raise ValueError(
@@ -73,27 +73,25 @@ class Transcription(Method):
         words = gettext_noop("I could not understand anything")
         return Scale((Step(NOTHING, 0.0, words, apart=True),), "transcript", longest=longest)
 
-    def playback(self, options: Mapping[str, Any]) -> Playback:
+    def playback(self, options: Options) -> Playback:
         plays = options.get("plays", 1)
         if type(plays) is not int or not 1 <= plays <= MOST_PLAYS:
             raise ValueError(f"plays is a whole number from 1 to {MOST_PLAYS}, not {plays!r}")
         return Playback(share=1.0, plays=plays)
 
-    def text_score(
-        self, label: str, spoken: SpokenText, options: Mapping[str, Any]
-    ) -> float | None:
+    def text_score(self, label: str, spoken: SpokenText, options: Options) -> float | None:
         return score_answer(label, spoken, options).share
 
-    def estimand_for(self, options: Mapping[str, Any]) -> Estimand:
+    def estimand_for(self, options: Options) -> Estimand:
         """Words correct, or phonemes correct with the unit "phonemes"."""
         return self.estimands()[UNITS.index(unit_of(options))]
 
-    def check_language(self, language: str, options: Mapping[str, Any]) -> None:
+    def check_language(self, language: str, options: Options) -> None:
         """LanguageError where the unit is the phoneme and the language has none."""
         if unit_of(options) == PHONEMES:
             voice_for(language, dialect_of(options))
 
-    def check_words(self, words: Sequence[str], options: Mapping[str, Any]) -> None:
+    def check_words(self, words: Sequence[str], options: Options) -> None:
         """ValueError where the unit is the phoneme and words are in several scripts."""
         scripts = {script: word for word in words for script in scripts_of(word)}
         if unit_of(options) == PHONEMES and len(scripts) > 1:
@@ -103,7 +101,7 @@ class Transcription(Method):
             )
 
 
-def score_answer(label: str, spoken: SpokenText, options: Mapping[str, Any]) -> TranscriptScore:
+def score_answer(label: str, spoken: SpokenText, options: Options) -> TranscriptScore:
     """Align an answer with its text in the unit of a task with these options."""
     rules = spelling_rules(options)
     if unit_of(options) == PHONEMES:
@@ -111,7 +109,7 @@ def score_answer(label: str, spoken: SpokenText, options: Mapping[str, Any]) -> 
     return score_transcript(label, spoken, rules)
 
 
-def unit_of(options: Mapping[str, Any]) -> str:
+def unit_of(options: Options) -> str:
     """What a task counts: "words" (or characters) or "phonemes"; ValueError for anything else."""
     unit = options.get("unit", WORDS)
     if unit not in UNITS:
@@ -119,7 +117,7 @@ def unit_of(options: Mapping[str, Any]) -> str:
     return str(unit)
 
 
-def dialect_of(options: Mapping[str, Any]) -> str:
+def dialect_of(options: Options) -> str:
     """The tag of the dialect whose phonemes are compared; empty for that of the language."""
     if unit_of(options) != PHONEMES:
         return ""
@@ -129,7 +127,7 @@ def dialect_of(options: Mapping[str, Any]) -> str:
     return dialect.strip()
 
 
-def spelling_rules(options: Mapping[str, Any]) -> SpellingRules:
+def spelling_rules(options: Options) -> SpellingRules:
     """What a task counts as right beside the same word; ValueError where it is not clear."""
     typos = options.get("typos", "none")
     if typos not in TYPOS:

@@ -31,22 +31,24 @@ from listening.models import AskedJob
 
 MOST_TRIES = 3  # whoever takes its worker down so often would do it for ever
 MESSAGE, WORKER = "its message was lost", "its worker died"
-GIVEN_UP: dict[str, Callable[..., object]] = {}
+UNREACHABLE = "the job queue is not reachable ({}); start it, then {}"
+GIVEN_UP: dict[str, tuple[Callable[..., object], str]] = {}
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger(__name__)
 
 
 def requested_job(
-    name: str, given_up: Callable[..., object] | None = None
+    name: str, given_up: Callable[..., object] | None = None, retry: str = "try again"
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Makes a Celery job of a function: two of the same never work at once, and the row is kept.
 
     ``given_up`` is called with the reason, then with what the job was given, when its worker died
-    each time: it says so to those who wait.
+    each time, or where the queue cannot be reached: it says so to those who wait. ``retry`` says
+    what they can do once the queue is back. Without it, the job is sent when the queue is back.
     """
     if given_up is not None:
-        GIVEN_UP[name] = given_up
+        GIVEN_UP[name] = given_up, retry
 
     def decorate(work: Callable[P, R]) -> Callable[P, R | None]:
         @wraps(work)
@@ -60,14 +62,8 @@ def requested_job(
     return decorate
 
 
-def ask(
-    job: Any, *arguments: Any, unreachable: Callable[[OperationalError], object] | None = None
-) -> None:
-    """Has a job done once this transaction commits; its arguments are what JSON can hold.
-
-    While the queue cannot be reached, ``unreachable`` is told and nothing is asked for; without it,
-    the job is sent when the queue is back.
-    """
+def ask(job: Any, *arguments: Any) -> None:
+    """Has a job done once this transaction commits; its arguments are what JSON can hold."""
     mark, now = mark_of(job.name, arguments), timezone.now()
     fresh = {"asked_at": now, "sent_at": None, "begun_at": None, "tries": 0}
     AskedJob.objects.update_or_create(
@@ -75,7 +71,7 @@ def ask(
         defaults=fresh,
         create_defaults={**fresh, "job": job.name, "given": list(arguments)},
     )
-    transaction.on_commit(partial(_send, job, mark, arguments, unreachable))
+    transaction.on_commit(partial(_send, job, mark, arguments))
 
 
 def requests_of(job: Any) -> QuerySet[AskedJob]:
@@ -89,22 +85,18 @@ def send_lost() -> int:
     return sum(_heal(row, until) for row in AskedJob.objects.all())
 
 
-def _send(
-    job: Any,
-    mark: str,
-    arguments: tuple[Any, ...],
-    unreachable: Callable[[OperationalError], object] | None,
-) -> None:
+def _send(job: Any, mark: str, arguments: tuple[Any, ...]) -> None:
     row = AskedJob.objects.filter(mark=mark)
     row.update(sent_at=timezone.now(), begun_at=None)
     try:
         job.delay(*arguments)
     except OperationalError as error:
-        if unreachable is None:
+        if job.name not in GIVEN_UP:
             log.warning("%s waits until the queue of jobs can be reached: %s", job.name, error)
             return
         row.delete()
-        unreachable(error)
+        tell, retry = GIVEN_UP[job.name]
+        tell(UNREACHABLE.format(error, retry), *arguments)
 
 
 def _heal(row: AskedJob, until: Callable[[str], datetime]) -> bool:
@@ -139,7 +131,8 @@ def _give_up(row: AskedJob, same: Q) -> None:
     why = f"its worker died {row.tries} times"
     log.error("%s, asked for at %s, is given up: %s", row.job, row.asked_at, why)
     job_lost.send(sender=AskedJob, job=row.job, why=f"given up, {why}")
-    if tell := GIVEN_UP.get(row.job):
+    if row.job in GIVEN_UP:
+        tell, _ = GIVEN_UP[row.job]
         tell(f"{why}, perhaps for want of memory; see the workers’ logs", *row.given)
 
 

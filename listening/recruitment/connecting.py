@@ -124,7 +124,7 @@ def choose_workspace(connection: Connection, workspace: str, project: str = "") 
         chosen = project or next(iter(projects), "")
         connection.workspace, connection.workspace_title = workspace, titles[workspace]
         connection.project, connection.project_title = chosen, projects.get(chosen, "")
-        connection.currency = prolific.balance(workspace).available.currency
+        connection.currency = prolific.balance(workspace).currency
         connection.features = probe(prolific, connection.project)
     connection.problem, connection.tried_at = "", timezone.now()
     connection.save()

@@ -26,13 +26,7 @@ from listening.recruitment.places import with_length_of
 from listening.recruitment.plan import Plan, money, whole_minor
 from listening.recruitment.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
 from listening.recruitment.prolific.client import TRIES
-from listening.recruitment.terms import (
-    Change,
-    Terms,
-    changes_between,
-    seal_of,
-    terms_of,
-)
+from listening.recruitment.terms import Change, Terms, changes_between, seal_of, terms_of
 from listening.studies.length import session_length
 
 State = Recruitment.State

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import fmean, stdev
 
 from listening.common.statements import rows_of
@@ -89,7 +89,10 @@ GROUP BY s.id, r.id, b.raters
 
 @dataclass(frozen=True)
 class Evidence:
-    """Of one session: what was done, how long it took, which checks were failed."""
+    """Of one session: what was done, how long it took, which checks were failed.
+
+    Most fields are the columns of `FACTS` under the same names.
+    """
 
     session: int
     code: str
@@ -219,37 +222,17 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
     below = too_fast_below(finished) if sessions is None else None
     failed = any(row.fair_failed for row in rows)
     length = session_length(study).minutes if failed else 0
+    shown = {each.name for each in fields(Evidence)}
     by_session = {}
     for row in rows:
+        columns = {name: value for name, value in row._asdict().items() if name in shown}
+        columns["participant"] = unseal(row.participant or "")
+        columns["review"] = tuple(review_words(row.review))
         rejected = row.status == "rejected"
         by_session[row.id] = Evidence(
+            **columns,
             session=row.id,
-            code=row.code,
-            rater=row.rater,
-            participant=unseal(row.participant or ""),
             outcome="rejected" if rejected else outcome_of(row.status, row.review),
-            minutes=row.minutes,
-            answered=row.answered,
-            trials=row.trials,
-            skipped=row.skipped,
-            fair=row.fair,
-            fair_failed=row.fair_failed,
-            traps=row.traps,
-            traps_failed=row.traps_failed,
-            reasons=row.reasons,
-            pasted=row.pasted,
-            repeated=row.repeated,
-            same_browser=row.same_browser,
-            agent=row.agent,
-            driven=row.driven,
-            jumped=row.jumped,
-            scripted=row.scripted,
-            without_facts=row.without_facts,
-            scripts_ran=row.scripts_ran,
-            browser_of=row.browser_of,
-            typed_fast=row.typed_fast,
-            shared=row.shared,
-            review=tuple(review_words(row.review)),
             too_fast_below=below,
             study_minutes=length,
         )

@@ -9,12 +9,7 @@ from dataclasses import replace
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from listening.design.spoken_languages import (
-    OTHER,
-    THIS_LANGUAGE,
-    choices_of,
-    language_name,
-)
+from listening.design.spoken_languages import OTHER, THIS_LANGUAGE, choices_of, language_name
 from listening.models import Connection, Study
 from listening.recruitment.connecting import client_of
 from listening.recruitment.plan import Plan

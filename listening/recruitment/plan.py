@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import ROUND_HALF_UP, Decimal
 from math import ceil, sqrt
+from statistics import median
 from typing import Any
 
 from listening.design.providers.prolific import Prolific
@@ -255,9 +256,5 @@ def minor_of(text: str) -> int:
 
 def pay_per_hour(reward_minor: float, minutes: Sequence[float]) -> float | None:
     """The reward on the median time really taken, in minor units per hour."""
-    ordered = sorted(each for each in minutes if each > 0)
-    if not ordered:
-        return None
-    middle = len(ordered) // 2
-    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-    return 60 * reward_minor / median
+    taken = [each for each in minutes if each > 0]
+    return 60 * reward_minor / median(taken) if taken else None

@@ -13,28 +13,5 @@ from listening.review.jobs import (
 )
 from listening.review.jobs import change as change_job
 from listening.review.kinds import BadVerdict, Kind, kind_named
-from listening.review.reviewers import invite, member_of, reviewer_at, revoke
-from listening.review.verdicts import Shut, Stored, store
-
-__all__ = [
-    "BadVerdict",
-    "Kind",
-    "Plan",
-    "ReviewError",
-    "Shut",
-    "Stored",
-    "change_codebook",
-    "change_job",
-    "delete_job",
-    "give_next",
-    "invite",
-    "kind_named",
-    "make_job",
-    "member_of",
-    "reviewer_at",
-    "revoke",
-    "set_state",
-    "store",
-    "take_in",
-    "unblind",
-]
+from listening.review.reviewers import invite, reviewer_at, revoke
+from listening.review.verdicts import Shut, store

@@ -3,7 +3,7 @@
 from listening.design.studyfile import StudyProblems
 from listening.studies.copying import copy_study, free_key
 from listening.studies.correcting import CorrectableText, correct_wording, correctable_texts
-from listening.studies.creating import Looked, create_study, look_at
+from listening.studies.creating import create_study, look_at
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
 from listening.studies.exporting import export_study, study_as_file
@@ -17,42 +17,5 @@ from listening.studies.pilots import (
     pilots_of,
     promised_s,
 )
-from listening.studies.prelaunch import check_study
+from listening.studies.prelaunch import check_study, kept_findings
 from listening.studies.states import change_state, close_study, open_study, pause_study
-
-__all__ = [
-    "Contents",
-    "CorrectableText",
-    "Finding",
-    "Looked",
-    "Pilot",
-    "ProblemsFound",
-    "StudyError",
-    "StudyProblems",
-    "archive_study",
-    "change_state",
-    "check_study",
-    "close_study",
-    "contents_of",
-    "copy_study",
-    "correct_wording",
-    "correctable_texts",
-    "count_pilots",
-    "create_study",
-    "delete_pilots",
-    "delete_study",
-    "entry_seconds",
-    "export_study",
-    "free_key",
-    "look_at",
-    "open_study",
-    "pause_study",
-    "pilots_of",
-    "promised_s",
-    "rename_study",
-    "study_as_file",
-    "tag_study",
-    "tags_in",
-    "what_was_derived",
-    "why_not",
-]

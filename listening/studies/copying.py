@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from django.contrib.auth.models import AbstractUser
 from django.db import models, transaction
 
 from listening.design.studyfile.entries import OUTCOMES
@@ -21,9 +22,6 @@ from listening.models.codes import completion_code, link_code
 from listening.models.study import next_version
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.findings import StudyError
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 Row = TypeVar("Row", bound=models.Model)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import AbstractUser
 from django.db import IntegrityError, transaction
 
 from listening import audio
@@ -33,11 +34,9 @@ from listening.review.verdicts import relink
 from listening.studies.analysis_rules import hypotheses_from_folder, rules_from_folder
 from listening.studies.deleting import audio_of, empty, forget_unused
 from listening.studies.deriving import Trimming, write_derived
+from listening.studies.exporting import STUDY_APART, TASK_APART
 from listening.studies.findings import StudyError
 from listening.studies.pilots import remove_pilots
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
 
 
 def create_study(
@@ -234,8 +233,11 @@ def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
 
 def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
     """Everything that the folder says, into a study that is new or was emptied."""
-    for name, value in _fields(file).items():
-        setattr(study, name, value)
+    for field in fields(file):
+        if field.name not in STUDY_APART | {"completion_codes"}:
+            value = getattr(file, field.name)
+            setattr(study, field.name, list(value) if isinstance(value, tuple) else value)
+    study.lease_s = round(file.lease_minutes * 60)
     study.completion_codes = (
         {outcome: completion_code() for outcome in OUTCOMES}
         | study.completion_codes
@@ -272,43 +274,9 @@ def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
     return study
 
 
-def _fields(file: StudyFile) -> dict[str, Any]:
-    """What the study itself holds of its folder; the rest are rows of their own."""
-    return {
-        "key": file.key,
-        "title": file.title,
-        "language": file.language,
-        "seed": file.seed,
-        "task_plan": file.task_plan,
-        "sessions_per_rater": file.sessions_per_rater,
-        "lease_s": round(file.lease_minutes * 60),
-        "break_every": file.break_every,
-        "loudness_lufs": file.loudness_lufs,
-        "sample_rate_hz": file.sample_rate_hz,
-        "low_cut_hz": file.low_cut_hz,
-        "erase_after_days": file.erase_after_days,
-        "erase_on": file.erase_on,
-        "erase_reasons": file.erase_reasons,
-        "ends": file.ends,
-        "texts": file.texts,
-        "translations": file.translations,
-        "checks": list(file.checks),
-        "questionnaires": list(file.questionnaires),
-        "settings": list(file.settings),
-        "sources": list(file.sources),
-        "publication": file.publication,
-        "ethics": file.ethics,
-        "payment": file.payment,
-        "covariates": list(file.covariates),
-        "stop": file.stop,
-    }
-
-
 def _write_task(study: Study, order: int, entry: TaskEntry) -> None:
-    fields = asdict(entry)
-    for part in ("conditions", "dimensions", "draw", "criteria"):
-        del fields[part]
-    task = Task.objects.create(study=study, order=order, material=entry.material, **fields)
+    own = {name: value for name, value in asdict(entry).items() if name not in TASK_APART}
+    task = Task.objects.create(study=study, order=order, material=entry.material, **own)
     method = method_named(entry.method)
     Criterion.objects.bulk_create(
         Criterion(

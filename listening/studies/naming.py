@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -25,15 +26,7 @@ def rename_study(study: Study, name: str, *, by: str = COMMAND_LINE) -> bool:
     name = " ".join(name.split())
     if len(name) > LONGEST_NAME:
         raise StudyError(f"A name has at most {LONGEST_NAME} characters; this has {len(name)}.")
-    with transaction.atomic():
-        row = Study.objects.select_for_update().get(pk=study.pk)
-        old, row.name = row.name, name
-        if old == name:
-            return False
-        row.save(update_fields=["name"])
-        note(row, "renamed", by, name={"from": old, "to": name})
-    study.name = name
-    return True
+    return _change(study, "name", name, "renamed", by)
 
 
 def tags_in(text: str) -> list[str]:
@@ -50,14 +43,20 @@ def tag_study(study: Study, tags: Iterable[str], *, by: str = COMMAND_LINE) -> b
             raise StudyError(f"A tag has at most {LONGEST_TAG} characters: “{tag[:50]}” has more.")
     if len(tags) > MOST_TAGS:
         raise StudyError(f"A study has at most {MOST_TAGS} tags; these are {len(tags)}.")
+    return _change(study, "tags", tags, "tagged", by)
+
+
+def _change(study: Study, field: str, value: Any, event: str, by: str) -> bool:
+    """Store a field and log it; whether it changed."""
     with transaction.atomic():
         row = Study.objects.select_for_update().get(pk=study.pk)
-        old, row.tags = row.tags, tags
-        if old == tags:
+        old = getattr(row, field)
+        if old == value:
             return False
-        row.save(update_fields=["tags"])
-        note(row, "tagged", by, tags={"from": old, "to": tags})
-    study.tags = tags
+        setattr(row, field, value)
+        row.save(update_fields=[field])
+        note(row, event, by, **{field: {"from": old, "to": value}})
+    setattr(study, field, value)
     return True
 
 

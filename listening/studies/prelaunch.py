@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from random import Random
 from statistics import median
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from listening import audio
 from listening.audio.appearance import MEAN_PAD_S, sample_appearance
@@ -27,6 +31,7 @@ from listening.studies.findings import CLIPS, Finding, problem, warning
 from listening.studies.length import session_length
 from listening.studies.sound_findings import MeasuredClip, sound_findings
 
+FINDINGS_CACHE_S = 600
 MAX_LOUDNESS_SPREAD_LU = 6.0
 MAX_MISSED_LU = 0.5  # of the loudness that all clips are brought to
 MOST_LOOKED_AT = 300  # clips that are attacked
@@ -61,6 +66,23 @@ def check_study(study: Study) -> list[Finding]:
         *_check_leaks(study),
     ]
     return sorted(findings, key=lambda finding: finding.level)  # "problem" < "warning"
+
+
+def kept_findings(
+    study: Study, name: str, *, anew: bool = False, unasked: bool = True
+) -> list[Finding] | None:
+    """What `check_study` said, kept for a while: every clip is decoded for it.
+
+    None where nothing is kept and nobody asked.
+    """
+    findings: list[Finding] | None = None
+    with suppress(RedisError):
+        findings = cache.get(name)
+    if anew or (findings is None and unasked):
+        findings = check_study(study)
+        with suppress(RedisError):
+            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
+    return findings
 
 
 def _check_secrets(study: Study) -> Iterator[Finding]:

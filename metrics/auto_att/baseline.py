@@ -6,7 +6,7 @@ import json
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from listening.common.command_name import command
 from metrics.auto_att.dataset import TRAIN, TRAP, DatasetError, LabelledClip
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric, ParameterError, Score, make_metric, undefined
-
-if TYPE_CHECKING:
-    import torch
 
 RATE_HZ = 16_000
 DEFAULT = ("resemblyzer", "srmr_norm", "dnsmos", "distillmos")

@@ -15,6 +15,7 @@ from typing import Any
 from listening.common.command_name import command
 from metrics.auto_att.model import ModelPlan
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 
 ADAPTER = "adapter_model.safetensors"
 PLAN, STATE, FINAL, LOG = "auto_att.json", "state.pt", "final", "log.jsonl"
@@ -36,8 +37,6 @@ def save(
 
     ``adapter``: its tensors by their names in the model, where the model holds only parts of them.
     """
-    import torch
-
     half = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir(parents=True)
@@ -72,8 +71,6 @@ def last_state(run: Path, plan: dict[str, Any]) -> tuple[Path, dict[str, Any]] |
     Raises CheckpointError when it was made with another model, plan or dataset: going on would
     give numbers that no single run gives.
     """
-    import torch
-
     folders = list_checkpoints(run)
     if not folders:
         return None

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from metrics.core.lazy_torch import torch
+
 if TYPE_CHECKING:
-    import torch
     from accelerate import Accelerator
 
     from metrics.auto_att.model import Listener
@@ -56,7 +57,6 @@ class Ranks:
         """Have every process hold the sum of all gradients."""
         if self.count == 1:
             return
-        import torch
         from torch import distributed
 
         for parameter in parameters:
@@ -68,7 +68,6 @@ class Ranks:
         """The sums over all processes."""
         if self.count == 1:
             return sums
-        import torch
         from torch import distributed
 
         values = torch.tensor(list(sums.values()), dtype=torch.float32, device=device)
@@ -103,7 +102,6 @@ def join_processes(device: str, accumulate: int) -> Ranks:
             f"accumulate is {accumulate}, and there are {count} processes: give a multiple of "
             f"{count}, so that each has as many batches of a step"
         )
-    import torch
     from torch import distributed
 
     meet = not distributed.is_initialized()
@@ -149,8 +147,6 @@ def shard(listener: Listener, optimiser: torch.optim.Optimizer, among: Accelerat
 
 def layer_classes(model: Any) -> list[str]:
     """Classes of the layers that are gathered one at a time: what stands in the model's lists."""
-    import torch
-
     lists = [part for part in model.modules() if isinstance(part, torch.nn.ModuleList)]
     inner = {part for each in lists for layer in each for part in layer.modules()}
     outermost = [each for each in lists if each not in inner]

@@ -8,14 +8,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from listening.methods.att import SCORES
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import HUB, PublishedModel
-
-if TYPE_CHECKING:
-    import torch
 
 
 def label_logits(model: Any, token_ids: Sequence[int]) -> Any:
@@ -35,8 +33,6 @@ def core_of(model: Any) -> Any:
 
 @functools.cache
 def _network_type() -> Any:
-    import torch
-
     class LabelLogits(torch.nn.Module):
         """Has what accelerate asks a model of transformers for."""
 
@@ -166,8 +162,6 @@ class Listener:
         Each wave: (samples,) at ``rate_hz``. The softmax over the three labels' logits at the
         prompt's last position (Wang et al. 2025, section 3.5).
         """
-        import torch
-
         shares = torch.softmax(self.logits(waves), dim=-1)
         return shares if self.prior is None else divide_by_prior(shares, self.prior)
 
@@ -262,7 +256,6 @@ def load_base(plan: ModelPlan, device: str, on_cpu: bool = False) -> Listener:
 
     ``on_cpu``: the weights stay in the CPU's memory, from where they are dealt out to GPUs.
     """
-    import torch
     from transformers import AutoModelForMultimodalLM, AutoProcessor
 
     if not plan.name:
@@ -283,7 +276,6 @@ def add_adapter(listener: Listener, seed: int) -> None:
     Audio encoder, projector, embeddings and output layer stay as they are. The new adapter changes
     no output before it is trained. ``seed`` fixes its random half.
     """
-    import torch
     from peft import LoraConfig, get_peft_model
 
     plan = listener.plan
@@ -302,8 +294,6 @@ def add_adapter(listener: Listener, seed: int) -> None:
 
 def language_layers(model: Any) -> str:
     """A pattern that matches the full names of the language model's linear layers, and no other."""
-    import torch
-
     names = dict(model.named_modules())
     inside = [name for name in names if name.rpartition(".")[2] == "language_model"]
     if not inside:
@@ -369,8 +359,6 @@ def calibrate(listener: Listener) -> dict[str, float]:
     "Calibrate before use"): p / prior, scaled to a sum of 1; the prior is the mean over quiet
     white noise of 1, 4 and 10 s, which is the same each time. Returns the prior by label.
     """
-    import torch
-
     seeded = torch.Generator().manual_seed(0)
     noises = [
         LEVEL * torch.randn(int(seconds * listener.rate_hz), generator=seeded)

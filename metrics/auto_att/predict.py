@@ -6,16 +6,14 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.auto_att.dataset import DatasetError, LabelledClip
 from metrics.auto_att.model import LABELS, SHORTEST_S, Listener, expected_scores
 from metrics.core import decoding
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Score
 from metrics.networks.predictors import chunks
-
-if TYPE_CHECKING:
-    import torch
 
 BATCH = 4  # clips at once
 Scored = Callable[["Sequence[torch.Tensor]"], Sequence[Score]]  # waves at 16 kHz -> scores
@@ -52,8 +50,6 @@ def score_waves(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score
 
 
 def _batch(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
-    import torch
-
     with torch.inference_mode():
         probabilities = listener.probabilities(waves).cpu()
     scores = expected_scores(probabilities).tolist()
@@ -77,8 +73,6 @@ def predictions(
     ``score`` gives the scores of waves at ``rate_hz``; ``trained_on`` (of a checkpoint) names
     hashes, voices and dimensions that its training heard.
     """
-    import torch
-
     predictions = []
     for start in range(0, len(clips), BATCH):
         part = clips[start : start + BATCH]

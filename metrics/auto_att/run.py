@@ -11,6 +11,7 @@ from metrics.auto_att import baseline, checkpoints, model, predict
 from metrics.auto_att.dataset import Dataset, DatasetError, LabelledClip
 from metrics.auto_att.predict import Prediction
 from metrics.core import decoding, weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, Score
 
 
@@ -101,8 +102,6 @@ def feature_table(
     clips: Sequence[LabelledClip], known: baseline.Features, device: str
 ) -> tuple[baseline.Floats, list[str]]:
     """Features of clips, (clips, features), a few files in memory at once, and their names."""
-    import torch
-
     parts: list[baseline.Floats] = []
     names: list[str] = []
     for start in range(0, len(clips), predict.BATCH):

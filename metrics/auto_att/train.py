@@ -18,9 +18,9 @@ from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, add_adapter, load_base
 from metrics.auto_att.predict import predictions, score_waves
 from metrics.core import decoding
+from metrics.core.lazy_torch import torch
 
 if TYPE_CHECKING:
-    import torch
     from accelerate import Accelerator
 
 REDUCTIONS = ("sum", "mean")
@@ -133,8 +133,6 @@ class Run:
         ranks: Ranks | None = None,
         among: Accelerator | None = None,
     ) -> None:
-        import torch
-
         self.listener, self.clips, self.plan = listener, list(clips), plan
         self.ranks, self.is_sharded = ranks or Ranks(), among is not None
         self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
@@ -170,8 +168,6 @@ class Run:
 
     def advance(self) -> dict[str, Any]:
         """One step of the optimiser, and what it was."""
-        import torch
-
         left = self.next_batches()
         own = self.ranks.share(left)
         self.waves.announce([*own, *self.ranks.share(self.next_batches(len(left)))])
@@ -208,16 +204,12 @@ class Run:
 
     def loss(self, batch: Sequence[LabelledClip]) -> Loss:
         """The loss of one batch, ready for its gradient."""
-        import torch
-
         predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
         return training_loss(predicted, true.to(predicted.device), self.plan.reduction)
 
     def state(self) -> dict[str, Any]:
         """All that a run needs to go on beside the adapter; all processes ask together."""
-        import torch
-
         return {
             "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
             "optimiser": distributed.gather_tensors(self.optimiser.state_dict()),
@@ -228,8 +220,6 @@ class Run:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint whose adapter is on the model already."""
-        import torch
-
         self.optimiser.load_state_dict(
             distributed.shard_optimiser_state(state["optimiser"], self.trained)
         )
@@ -307,8 +297,6 @@ def save(folder: Path, run: Run, full_plan: dict[str, Any], state: dict[str, Any
 def differ(ranks: Ranks, seed: int, step: int) -> None:
     """Processes beside the first draw dropout of their own; they hold the same adapter."""
     if not ranks.is_first:
-        import torch
-
         torch.manual_seed(seed + 1_000_003 * ranks.rank + step)
 
 
@@ -445,6 +433,4 @@ class WavesAhead:
         self._coming.clear()
 
     def _read(self, path: str) -> torch.Tensor:
-        import torch
-
         return torch.from_numpy(decoding.load_wave(path, self.rate_hz))

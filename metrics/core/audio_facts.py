@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from listening.common.loudness import LEAST_RATE_HZ, LoudnessMeter
 from listening.common.sound_files import LengthReport
 from metrics.core import wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.silence import FRAME_S as LEVEL_FRAME_S
 from metrics.core.silence import SILENT_DBFS
-
-if TYPE_CHECKING:
-    import torch
 
 Samples = NDArray[np.float32]
 

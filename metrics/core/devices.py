@@ -6,13 +6,13 @@ import contextlib
 import re
 from collections.abc import Iterator
 
+from metrics.core.lazy_torch import torch
+
 OUT_OF_MEMORY = "out of memory"
 
 
 def resolve_device(wanted: str) -> str:
     """The device to use for "auto", "cpu", "cuda" or "cuda:1"; ValueError when it is not there."""
-    import torch
-
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", wanted):
         raise ValueError(f"device {wanted!r} is not known; choose auto, cpu, cuda or cuda:1")
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -40,8 +40,6 @@ def index(device: str) -> int:
 @contextlib.contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
     """Let torch compute with this many threads, and afterwards with as many as before."""
-    import torch
-
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -52,8 +50,6 @@ def torch_threads(threads: int) -> Iterator[None]:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether the device or the machine had no memory left, whichever library says so."""
-    import torch
-
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     message = str(error).lower()
@@ -62,7 +58,5 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def empty_cache(device: str) -> None:
     """Give back the memory of the device that torch holds without need."""
-    import torch
-
     if kind(device) == "cuda":
         torch.cuda.empty_cache()

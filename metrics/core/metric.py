@@ -9,19 +9,16 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from listening.common.plugins import left_out
 from listening.common.registry import Registry
 from listening.common.speaker_turns import Turn as Turn
-from metrics.core import precision, wave_memory
-from metrics.core.metric_description import description_problems
+from metrics.core import precision, published_models, wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
-
-if TYPE_CHECKING:
-    import torch
 
 REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
 RECORDINGS = ("reference_path", "reference_audio_path")  # fields
@@ -99,6 +96,14 @@ class ParameterError(ValueError):
 @dataclasses.dataclass(frozen=True)
 class Parameters:
     """What a metric can be told; a metric with parameters subclasses this with its defaults."""
+
+
+def check_bounds(parameters: Parameters, name: str, low: float, high: float = math.inf) -> None:
+    """Raise a ParameterError where a number is below ``low`` or above ``high``."""
+    value = getattr(parameters, name)
+    if not (math.isfinite(value) and low <= value <= high):
+        bounds = f"in {low:g}..{high:g}" if math.isfinite(high) else f"{low:g} or more"
+        raise ParameterError(f"{name} is {value}; it must be {bounds}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -243,6 +248,7 @@ class Metric:
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     published_model: ClassVar[PublishedModel | None] = None  # whose files `load` reads
     parameters_type: ClassVar[type[Parameters]] = Parameters
+    lacking: ClassVar[Mapping[str, str]] = {}  # output -> why it may have no value by itself
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
     registry: ClassVar[Registry[Metric]] = Registry(
         "metric", "metrics.suite", group="earnest.metrics"
@@ -274,7 +280,7 @@ class Metric:
     @classmethod
     def contract_problems(cls) -> list[str]:
         """What it says wrongly of itself, in words; empty when all is well."""
-        return description_problems(cls, [each.name for each in dataclasses.fields(Material)])
+        return description_problems(cls)
 
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
@@ -389,7 +395,8 @@ class Metric:
         named = {self.key: dataclasses.replace(score, also={})}
         for output in self.more_outputs:
             value = score.also.get(output.key)
-            reason = score.reason or f"{self.key} gave no {output.key}"
+            usual = f"{self.key} gave no {output.key}"
+            reason = score.reason or self.lacking.get(output.key, usual)
             named[output.key] = (
                 Score(None, reason, failed=score.failed, warnings=score.warnings)
                 if value is None
@@ -417,6 +424,37 @@ class Metric:
         return plain | self.arithmetic.plain()
 
 
+def description_problems(cls: type[Metric]) -> list[str]:
+    """What a metric says wrongly of itself, in words; empty when all is well."""
+    wrong = []
+    for name, least in (("version", 1), ("description", 20), ("source", 10)):
+        if not isinstance(text := getattr(cls, name), str) or len(text) < least:
+            wrong.append(f"{name} must be a text of {least} characters or more, is {text!r}")
+    if not isinstance(cls.sample_rate_hz, int) or cls.sample_rate_hz <= 0:
+        wrong.append(f"sample_rate_hz must be a whole number above 0, is {cls.sample_rate_hz!r}")
+    if cls.higher_is_better not in (True, False, None):
+        wrong.append("higher_is_better must be True, False or None")
+    columns = {each.name for each in dataclasses.fields(Material)} - {"attributes"}
+    if unknown := [n for n in cls.needs if n not in columns and not n.startswith("attributes.")]:
+        wrong.append(
+            f"needs {', '.join(unknown)}: use {', '.join(sorted(columns))} or attributes.NAME"
+        )
+    return wrong + _parameter_problems(cls)
+
+
+def _parameter_problems(cls: type[Metric]) -> list[str]:
+    """Whether defaults serve for every parameter, and come back from JSON as they were."""
+    if not dataclasses.is_dataclass(cls.parameters_type):
+        return ["parameters_type must be a frozen dataclass"]
+    try:
+        metric = cls()
+        again = cls(**json.loads(json.dumps(metric.parameters_dict())))
+    except Exception as error:
+        return [f"cannot be made with its default parameters ({type(error).__name__}: {error})"]
+    wrong = [] if again.parameters == metric.parameters else ["parameters differ after JSON"]
+    return wrong + [each for model in metric.models() for each in published_models.problems(model)]
+
+
 def unfit(value: Any, usual: Any) -> str:
     """What a value must be that stands in the place of ``usual``; empty where it is that."""
     kinds = {
@@ -435,8 +473,6 @@ def unfit(value: Any, usual: Any) -> str:
 
 def as_floating(wave: torch.Tensor) -> torch.Tensor:
     """The wave in floating point; a signed integer wave is divided by its full scale."""
-    import torch
-
     if wave.is_floating_point():
         return wave
     return wave.to(torch.float64) / -float(torch.iinfo(wave.dtype).min)
@@ -444,8 +480,6 @@ def as_floating(wave: torch.Tensor) -> torch.Tensor:
 
 def unusable(wave: torch.Tensor) -> Score | None:
     """The score of a wave that no metric can use; None when the wave is fine."""
-    import torch
-
     if wave.ndim != 1:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import decoding, input_warnings
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     REFERENCE_AUDIO,
     Input,
@@ -92,8 +93,6 @@ class PairedMetric(Metric):
         self, take: Take, reference: Wave, odd: dict[str, str]
     ) -> tuple[Wave, Wave] | Score:
         """Both waves, or which of them is too short, or that the reference is silent."""
-        import torch
-
         wave = take.wave.detach().double().cpu().numpy()
         for name, samples in (("the clip", wave), ("the reference audio", reference)):
             length_s = len(samples) / self.sample_rate_hz

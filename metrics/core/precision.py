@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 
 PRECISIONS = ("float32", "tf32", "bf16")
 NAMES = ("precision", "compile")  # of parameters that any metric takes
@@ -143,8 +144,6 @@ def unsupported_reason(arithmetic: Arithmetic, device: str) -> str:
         return ""
     if arithmetic.precision == "bf16":
         return without_bfloat16(device)
-    import torch
-
     if kind(device) == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0):
         return ""
     return NO_TF32
@@ -158,8 +157,6 @@ def without_bfloat16(device: str) -> str:
     4 to 40 times as long as in float32 for the others; GPUs before Ampere only emulate it. What
     PyTorch says it has is then tried once, on one small layer of each kind.
     """
-    import torch
-
     if kind(device) == "cuda":
         with torch.cuda.device(device):
             has = torch.cuda.is_bf16_supported(including_emulation=False)
@@ -179,8 +176,6 @@ def without_bfloat16(device: str) -> str:
 
 def _try_bfloat16(device: str) -> None:
     """Run a convolution, a recurrent layer and a product in bfloat16."""
-    import torch
-
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         convolution = torch.nn.Conv1d(8, 8, 3).to(device)
         recurrent = torch.nn.LSTM(8, 8, batch_first=True).to(device)
@@ -203,8 +198,6 @@ def running(arithmetic: Arithmetic, device: str) -> Iterator[None]:
 @contextlib.contextmanager
 def autocast() -> Iterator[None]:
     """Set PyTorch to the arithmetic that is `running`; float32 changes nothing."""
-    import torch
-
     arithmetic, device = _NOW.get()
     if arithmetic.precision == "bf16":
         with torch.autocast(kind(device), torch.bfloat16):
@@ -223,8 +216,6 @@ def autocast() -> Iterator[None]:
 @contextlib.contextmanager
 def spectra() -> Iterator[None]:
     """What a network hears stays float32: rounding there costs more than all that follows."""
-    import torch
-
     arithmetic, device = _NOW.get()
     if arithmetic.precision != "bf16":
         yield
@@ -258,8 +249,6 @@ def backend(device: str) -> str:
 
 def _compiles(device: str) -> bool:
     """Return whether Inductor compiles a small function here: about 5 s of a processor."""
-    import torch
-
     if kind(device) == "cuda" and torch.cuda.get_device_capability(device) < OLDEST_FOR_TRITON:
         return False
     try:
@@ -277,8 +266,6 @@ def compile_networks(
 
     A network is compiled for the first shape that it meets, and once more for any other.
     """
-    import torch
-
     for owner, name in parts:
         key = (id(owner), name)
         if getattr(owner, name) is not known.get(key):

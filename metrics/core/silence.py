@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from metrics.core import wave_memory
-
-if TYPE_CHECKING:
-    import torch
+from metrics.core.lazy_torch import torch
 
 FRAME_S = 0.025
 SILENT_DBFS = -70.0  # the absolute gate of ITU-R BS.1770 lies at -70 LUFS

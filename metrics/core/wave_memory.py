@@ -7,13 +7,12 @@ import mmap
 import tempfile
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import torch
+from metrics.core.lazy_torch import torch
 
 SPOOL_S = 600.0  # waves that last longer are kept in a file, not in memory
 AT_ONCE = 1 << 20  # samples

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from listening.common.registry import Registry
 from metrics.core import decoding
+from metrics.core.lazy_torch import torch
 from metrics.core.silence import silence
 from metrics.networks.embeddings import SpeakerEmbedding
 from metrics.signal.speech import window_starts
@@ -111,8 +112,6 @@ def clip_vectors(
     A clip shorter than a window is one window, if the embedding takes it; else (0, 0). Raises
     audio.AudioError for a file that cannot be read.
     """
-    import torch
-
     rate_hz = embedding.rate_hz
     wave = torch.from_numpy(decoding.load_wave(path, rate_hz))
     size, hop = round(window_s * rate_hz), round(hop_s * rate_hz)

@@ -6,8 +6,9 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     Input,
     Metric,
@@ -32,9 +33,6 @@ from metrics.judges.client import (
 )
 from metrics.judges.question import RATE_HZ, Question, Sound, check_object, object_schema, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
-
-if TYPE_CHECKING:
-    import torch
 
 SHORTEST_S = 0.5
 COSTS = "one question or more per clip to a paid server or your own GPU; the audio is sent there"

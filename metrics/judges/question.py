@@ -14,15 +14,13 @@ import re
 import wave as wave_file
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import canonical_json
-
-if TYPE_CHECKING:
-    import torch
 
 RATE_HZ = 16_000
 

@@ -9,15 +9,13 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Turn
 from metrics.core.published_models import PublishedModel
 from metrics.signal.turns import have_times
-
-if TYPE_CHECKING:
-    import torch
 
 RATE_HZ = 16_000
 FRAME = 320  # samples from one frame of the network to the next
@@ -85,8 +83,6 @@ def emissions(wave: torch.Tensor, network: Any) -> torch.Tensor:
     Attention costs grow with the square of the length, so the wave goes through in parts of 20 s
     with 2 s of context on either side.
     """
-    import torch
-
     parts = []
     with torch.inference_mode():
         for start in range(0, len(wave), CHUNK):
@@ -108,7 +104,6 @@ def aligned_spans(log_probs: torch.Tensor, turns: Sequence[Sequence[int]]) -> li
     ``log_probs``: [frames, letters], blank is letter 0; ``turns``: each turn's letters, in order,
     none empty. Raises AlignmentError when there are more letters than frames.
     """
-    import torch
     from torchaudio.functional import forced_align, merge_tokens
 
     flat = [letter for turn in turns for letter in turn]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import wave_memory
-from metrics.core.metric import ParameterError, Parameters
+from metrics.core.lazy_torch import torch
+from metrics.core.metric import Parameters, check_bounds
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
-
-if TYPE_CHECKING:
-    import torch
 
 AT_ONCE = 64  # windows stacked at once
 
@@ -34,14 +32,9 @@ class VoiceParameters(Parameters):
     def __post_init__(self) -> None:
         kind = embedding_type(self.embedding)
         kind(self.model)  # refuses a model that it cannot have
-        if not self.window_s >= kind.shortest_s:
-            raise ParameterError(
-                f"window_s is {self.window_s}; it must be {kind.shortest_s} or more"
-            )
-        if not self.hop_s >= 0.001:
-            raise ParameterError(f"hop_s is {self.hop_s}; it must be 0.001 or more")
-        if not 0 <= self.max_non_speech <= 1:
-            raise ParameterError(f"max_non_speech is {self.max_non_speech}; it must be in 0..1")
+        check_bounds(self, "window_s", kind.shortest_s)
+        check_bounds(self, "hop_s", 0.001)
+        check_bounds(self, "max_non_speech", 0, 1)
 
 
 @dataclass(frozen=True)
@@ -140,8 +133,6 @@ class Voices:
         self, waves: Sequence[torch.Tensor], starts: Sequence[list[int]]
     ) -> list[NDArray[np.float64]]:
         """The vectors of each wave's windows, computed side by side."""
-        import torch
-
         cut = [
             wave[start : start + self.size]
             for wave, own in zip(waves, starts, strict=True)

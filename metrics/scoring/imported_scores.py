@@ -6,6 +6,7 @@ All of a file, or none.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -240,15 +241,7 @@ def import_scores(
         MetricScore.objects.bulk_create(
             rows, AT_ONCE, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
         )
-    return count_by_metric(scores)
-
-
-def count_by_metric(scores: list[ImportedScore]) -> dict[str, int]:
-    """How many scores there are of each metric."""
-    counts: dict[str, int] = {}
-    for score in scores:
-        counts[score.metric] = counts.get(score.metric, 0) + 1
-    return counts
+    return dict(Counter(score.metric for score in scores))
 
 
 def remove_scores(study: str, metric: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from listening.common import plugins
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric
 
 PACKAGE = Path(__file__).parents[1]
@@ -76,8 +77,6 @@ def code_hash(folder: Path, files: Sequence[Path]) -> str:
 @functools.cache
 def device_name(device: str) -> str:
     """The device with its model, such as "cpu x86_64" or "cuda NVIDIA H200"."""
-    import torch
-
     on_gpu = kind(device) == "cuda"
     model = torch.cuda.get_device_name(device) if on_gpu else platform.machine()
     return f"{device} {model}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from metrics.core import decoding
 from metrics.core.devices import kind, torch_threads
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric
 from metrics.scoring.runner import Work
 
@@ -79,8 +80,6 @@ def cpu_s_by_metric(lengths: Lengths) -> tuple[dict[str, float], list[str]]:
 @functools.cache
 def core_rate() -> float:
     """Float32 operations a second of matrix products on one core, measured in about 0.1 s."""
-    import torch
-
     rows, inner, columns = PRODUCT
     one, other = torch.ones(rows, inner), torch.ones(inner, columns)
     spent = []

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from config.missing_packages import remedy
 from metrics.core import decoding, input_warnings, precision, wave_memory
@@ -19,13 +18,11 @@ from metrics.core.decoding import DecodedFile
 from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
 from metrics.core.devices import resolve_device as resolve_device
 from metrics.core.devices import torch_threads as torch_threads
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Metric, Score, canonical_parameters
 from metrics.core.weights import Unavailable
 from metrics.scoring.provenance import provenance as provenance
 from metrics.signal import speech
-
-if TYPE_CHECKING:
-    import torch
 
 log = logging.getLogger(__name__)
 
@@ -346,8 +343,6 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
 
 def on_device(wave: object, device: str) -> torch.Tensor:
     """A wave as a tensor on the device; to a GPU it goes from pinned memory, without waiting."""
-    import torch
-
     tensor: torch.Tensor = torch.from_numpy(wave)
     if kind(device) == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)

@@ -7,12 +7,10 @@ import functools
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import wave_memory, weights
-
-if TYPE_CHECKING:
-    import torch
+from metrics.core.lazy_torch import torch
 
 RATE_HZ = 16_000
 STEPS_AT_ONCE = 2048  # a minute: what is stacked of long clips
@@ -23,8 +21,6 @@ Segments = list[tuple[int, int]]  # (start, end) in samples, in order, not overl
 @functools.cache
 def load_detector(device: str = "cpu") -> Any:
     """The silero-vad network (weights inside its package) on `device`: one for all metrics."""
-    import torch
-
     threads = torch.get_num_threads()
     import silero_vad
 
@@ -67,8 +63,6 @@ def _found(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:
 
 def probabilities(waves: Sequence[torch.Tensor], detector: Any) -> list[list[float]]:
     """Probability of speech in each 512 samples of each wave; one list per wave."""
-    import torch
-
     counts = [-(-len(wave) // STEP) for wave in waves]
     rows: list[list[float]] = [[] for _ in waves]
     detector.reset_states()

@@ -24,15 +24,13 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.lazy_torch import torch
 from metrics.core.wave_memory import release
-
-if TYPE_CHECKING:
-    import torch
 
 RATE_HZ = 16_000
 FRAME = 4096  # samples: 256 ms
@@ -121,8 +119,6 @@ def srmr(
 
     Independent of level; NaN-free: a silent or too short row has a reason instead of a value.
     """
-    import torch
-
     kind = VARIANTS[variant]
     needed = shortest(variant)
     if waves.shape[-1] < needed:
@@ -153,8 +149,6 @@ def mean_over_windows(wave: torch.Tensor, kind: Variant, precision: str) -> torc
     Filters start from rest in each window, and the range of a normalised variant is that of the
     window. Memory does not grow with the wave.
     """
-    import torch
-
     total = torch.zeros(N_CHANNELS, 8, dtype=torch.float64, device=wave.device)
     frames = 0
     for place in windows(len(wave)):
@@ -188,8 +182,6 @@ def modulation_energies(
     `waves`: (batch, samples). Each wave is first scaled to a peak of 1. The gammatone envelopes
     are taken from ``shared``, or put there: variants share them.
     """
-    import torch
-
     prepare: Callable[[torch.Tensor], Any] = prepare_exact
     compute: Callable[[Any, slice], torch.Tensor] = exact_envelopes
     if precision.dtype == "float32":
@@ -222,8 +214,6 @@ def fast_energies(waves: torch.Tensor, highest_hz: float, precision: Precision) 
     Frames of 103 columns (257.5 ms) every 26 (65 ms). SRMRpy does not turn the channels round, so
     that the search for K* begins at the high ones; neither does this.
     """
-    import torch
-
     parts = []
     budget = BLOCK_SAMPLES.get(waves.device.type, BLOCK_SAMPLES["cuda"])
     for part in waves.split(max(1, budget // waves.shape[-1])):  # type: ignore[no-untyped-call]
@@ -260,8 +250,6 @@ def limited_range(energy: torch.Tensor) -> torch.Tensor:
 
 def ratios(mean_energy: torch.Tensor, highest_hz: float) -> list[Srmr]:
     """SRMR of each (23, 8) table of `mean_energy`, (batch, 23, 8), averaged over frames."""
-    import torch
-
     by_channel = mean_energy.sum(dim=-1)
     total = by_channel.sum(dim=-1, keepdim=True)
     percent = (by_channel * 100 / total).flip(-1).cumsum(-1)  # from low to high frequency
@@ -292,8 +280,6 @@ def k_stars(highest_hz: float) -> torch.Tensor:
 
     K* is the number of modulation filters whose lower edge is below the channel's bandwidth.
     """
-    import torch
-
     bandwidth = erb_hz(centre_frequencies(N_CHANNELS))[::-1]
     edges = modulation_lower_edges(modulation_centres(4.0, highest_hz))
     return torch.from_numpy(np.searchsorted(edges, bandwidth, side="left").astype(np.int64))
@@ -311,8 +297,6 @@ def framed_energies(
     precision: Precision,
 ) -> torch.Tensor:
     """Energies of the eight modulation filters' outputs, (..., 8, frames), of `envelope`."""
-    import torch
-
     step, device = precision.envelope_step, str(envelope.device)
     length = round_up(padded if precision.circular else padded + TAIL)
     spectrum = torch.fft.rfft(envelope, n=length // step).unsqueeze(-2)
@@ -351,8 +335,6 @@ def fast_framed_energies(
     envelope: torch.Tensor, highest_hz: float, precision: Precision
 ) -> torch.Tensor:
     """As `framed_energies` of an envelope at 400 Hz, (..., columns)."""
-    import torch
-
     columns = envelope.shape[-1]
     length = round_up(columns + TAIL // FAST_STEP)
     response = fast_modulation(length, highest_hz, precision.dtype, str(envelope.device))
@@ -390,8 +372,6 @@ def modulation(
     The slower a filter, the lower the rate at which its output is computed; the gains make the
     result equal to the full-rate output, taken every `decimation` samples.
     """
-    import torch
-
     centres = modulation_centres(4.0, highest_hz)
     decimations = [decimation_for(float(hz)) if precision.decimated else 1 for hz in centres]
     groups = []
@@ -412,8 +392,6 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
     Two columns per filter, real and imaginary part of the sum of an envelope's values (means of
     `step` samples) times its pole to the number of samples to come, over all periods before.
     """
-    import torch
-
     poles = modulation_poles(modulation_centres(4.0, highest_hz))[0]
     to_come = torch.arange(length, 0, -step, dtype=torch.float64)
     columns = []
@@ -427,8 +405,6 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
 @functools.lru_cache(maxsize=8)
 def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.Tensor]:
     """What each filter does unfed from the states of `last_states`: (2, samples) per filter."""
-    import torch
-
     centres = modulation_centres(4.0, highest_hz)
     decays = []
     for centre, pole, residue in zip(centres, *modulation_poles(centres), strict=True):
@@ -441,8 +417,6 @@ def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.T
 @functools.lru_cache(maxsize=4)
 def fast_modulation(length: int, highest_hz: float, dtype: str, device: str) -> torch.Tensor:
     """Responses of the modulation filters at 400 Hz, (8, length // 2 + 1)."""
-    import torch
-
     centres = modulation_centres(4.0, highest_hz)
     response = modulation_response(centres, length, FAST_RATE_HZ, device)
     return response.to(torch.complex64 if dtype == "float32" else torch.complex128)
@@ -450,8 +424,6 @@ def fast_modulation(length: int, highest_hz: float, dtype: str, device: str) -> 
 
 def averaging_gain(length: int, n_bins: int, count: int, device: str) -> torch.Tensor:
     """Response, (n_bins,), complex128, of a mean of `count` samples on the bins of `length`."""
-    import torch
-
     angle = torch.arange(n_bins, dtype=torch.float64, device=device) * (2 * math.pi / length)
     ones = torch.ones_like(angle)
     return torch.stack([torch.polar(ones, angle * n) for n in range(count)]).mean(0)
@@ -473,8 +445,6 @@ def hamming_hops(decimation: int, like: torch.Tensor) -> torch.Tensor:
 @functools.lru_cache(maxsize=16)
 def _hamming_hops(decimation: int, dtype: torch.dtype, device: str) -> torch.Tensor:
     """The window behind `hamming_hops`, kept per type and device."""
-    import torch
-
     window = torch.hamming_window(FRAME, periodic=True, dtype=torch.float64).square() * decimation
     hops = window[::decimation].view(FRAME // HOP, HOP // decimation).T
     return hops.contiguous().to(dtype=dtype, device=device)
@@ -502,8 +472,6 @@ def prepare_exact(waves: torch.Tensor) -> ExactPrepared:
 
 def exact_envelopes(waves: ExactPrepared, channels: slice) -> torch.Tensor:
     """Envelopes at 16 kHz, (batch, channels, samples), a multiple of 16 samples long."""
-    import torch
-
     response = gammatone(waves.length, str(waves.spectra.device))[channels, None]
     pieces = torch.fft.irfft(waves.spectra[:, None] * response, n=waves.length)
     filtered = pieces[..., GAMMATONE_TAIL:].flatten(-2)[..., : waves.n_samples]
@@ -516,8 +484,6 @@ def overlapping_spectra(waves: torch.Tensor, length: int, tail: int) -> torch.Te
     The first `tail` samples of each filtered piece are to be thrown away; what is left of the
     pieces, side by side, is the filtered wave (overlap-save).
     """
-    import torch
-
     step = length - tail
     pieces = -(-waves.shape[-1] // step)
     longer = torch.nn.functional.pad(waves, (tail, pieces * step - waves.shape[-1]))
@@ -538,8 +504,6 @@ def analytic_magnitude(filtered: torch.Tensor, padded: int) -> torch.Tensor:
     A length with a large prime factor has slow transforms: there the Hilbert transform is the
     same circular convolution, made as a linear one of twice the length.
     """
-    import torch
-
     magnitude: torch.Tensor
     if quick_length(padded):
         one_sided = torch.fft.rfft(filtered, n=padded)
@@ -566,8 +530,6 @@ def quick_length(length: int) -> bool:
 @functools.lru_cache(maxsize=2)
 def hilbert_kernel(padded: int, length: int, dtype: torch.dtype, device: str) -> torch.Tensor:
     """Spectrum on `length` >= 2 * padded points of the Hilbert kernel of even period `padded`."""
-    import torch
-
     odd = torch.arange(1, padded, 2, dtype=torch.float64, device=device)
     values = 2 / padded / torch.tan(odd * (math.pi / padded))
     kernel = torch.zeros(length, dtype=torch.float64, device=device)
@@ -620,8 +582,6 @@ def prepare_quick(waves: torch.Tensor) -> QuickPrepared:
 
     Zeros up to a multiple of 16 go in front, so that the period ends where the wave does.
     """
-    import torch
-
     padded = math.ceil(waves.shape[-1] / 16) * 16
     before = padded - waves.shape[-1]
     matrix = ending_decays(str(waves.device))[0]
@@ -639,8 +599,6 @@ def prepare_quick(waves: torch.Tensor) -> QuickPrepared:
 
 def quick_envelopes(waves: QuickPrepared, channels: slice) -> torch.Tensor:
     """Envelopes at 4 kHz, (batch, channels, padded // 4), each the mean of four samples."""
-    import torch
-
     length, piece, _ = piece_layout(waves.padded)
     response = one_sided_gammatone(length, str(waves.spectra.device))[channels].unsqueeze(1)
     signal = torch.fft.ifft(waves.spectra.unsqueeze(1) * response, n=length)
@@ -670,8 +628,6 @@ def take_off_decays(parts: torch.Tensor, endings: torch.Tensor, channels: slice)
 @functools.lru_cache(maxsize=12)
 def one_sided_gammatone(length: int, device: str) -> torch.Tensor:
     """Responses without negative frequencies, (23, bins), for means of four: a quarter of twice."""
-    import torch
-
     centres = centre_frequencies(N_CHANNELS)
     response = gammatone_response(centres, length, RATE_HZ, device) / 2
     response[:, [0, -1]] /= 2
@@ -685,8 +641,6 @@ def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     Returns: what gives their amounts from the last samples of a wave, (LEAD, 23 * 8); and for each
     channel a quarter of their analytic signals, (2, 8, edge, 2), after and before they start.
     """
-    import torch
-
     centres = centre_frequencies(N_CHANNELS)
     response = gammatone_response(centres, DECAY_PERIOD, RATE_HZ)
     matrices, shapes = [], []
@@ -702,8 +656,6 @@ def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 def _decay_shapes(centre_hz: float) -> torch.Tensor:
     """Orthonormal functions, (8, samples), that span what four equal pole pairs do unfed."""
-    import torch
-
     time = torch.arange(3 * LEAD, dtype=torch.float64)
     width = float(erb_hz(np.array(centre_hz)))
     fade = torch.exp(time * (-1.019 * 2 * math.pi * width / RATE_HZ))
@@ -725,8 +677,6 @@ def fast_envelopes(waves: torch.Tensor, n_channels: int) -> torch.Tensor:
     `waves`: (batch, samples) at 16 kHz, at least 512 of them. When the last transform ends with the
     wave, SRMRpy leaves that column at zero; so does this.
     """
-    import torch
-
     columns = fast_column_count(waves.shape[-1])
     used = waves[..., FAST_MARGIN : FAST_MARGIN + (columns - 1) * FAST_STEP + FAST_WINDOW]
     window = torch.hann_window(FAST_WINDOW, dtype=torch.float64).to(waves)
@@ -775,8 +725,6 @@ def gammatone_response(
 
     Returns complex128, (channels, length // 2 + 1), with gain 1 at each centre frequency.
     """
-    import torch
-
     delay = _unit_delay(length, 1, device)
     channels = [
         _gammatone_at(delay, centre, width, rate_hz)
@@ -789,8 +737,6 @@ def _gammatone_at(
     delay: torch.Tensor, centre_hz: float, width_hz: float, rate_hz: float
 ) -> torch.Tensor:
     """One channel's response where z^-1 takes the values `delay`; scaled to 1 at its centre."""
-    import torch
-
     decay = math.exp(-1.019 * 2 * math.pi * width_hz / rate_hz)
     angle = 2 * math.pi * centre_hz / rate_hz
     zeros = [
@@ -840,8 +786,6 @@ def modulation_response(
     Only the bins below the Nyquist frequency of rate / decimation are computed.
     Returns complex128, (filters, length // (2 * decimation) + 1).
     """
-    import torch
-
     z1 = _unit_delay(length, decimation, device)
     rows = []
     for centre in centre_hz:
@@ -877,8 +821,6 @@ def modulation_poles(
 
 def _unit_delay(length: int, decimation: int, device: str) -> torch.Tensor:
     """z^-1 on the first `length // (2 * decimation) + 1` bins of a DFT of `length`."""
-    import torch
-
     bins = torch.arange(length // (2 * decimation) + 1, dtype=torch.float64, device=device)
     angle = bins * (-2 * math.pi / length)
     return torch.polar(torch.ones_like(angle), angle)

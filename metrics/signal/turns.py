@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from listening.common.sound_files import open_sound
 from listening.common.speaker_turns import turns_of
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Turn
 from metrics.signal import speech
-
-if TYPE_CHECKING:
-    import torch
 
 BLOCK_FRAMES = 65_536
 PAD_S = 0.03  # by which silero-vad widens every segment at either end
@@ -36,7 +33,6 @@ def turns_of_channels(path: Path, names: Sequence[str], pause_s: float = 0.2) ->
     ValueError where the file has another number of channels.
     """
     import soxr
-    import torch
 
     with open_sound(path) as sound:
         wave = np.concatenate([*sound.blocks(BLOCK_FRAMES), np.zeros((0, sound.channels))])
@@ -79,8 +75,6 @@ def speaker_streams(
     turn lies behind the wave's end is left out, and a sample that two turns of one speaker cover
     is taken once; a speaker of whom nothing is left has no stream.
     """
-    import torch
-
     streams = {}
     for speaker in speakers_of(turns):
         own = [turn for turn in turns if turn.speaker == speaker]

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained, pretrained_model
-
-if TYPE_CHECKING:
-    import torch
 
 ORDER = ("arousal", "dominance", "valence")
 HEAD = "classifier."
@@ -82,8 +79,6 @@ class Arousal(Metric):
         return Score(named.pop(self.key), "", average.details, also=named)
 
     def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
-        from torch.nn import functional
-
         heard = self.loaded.network_outputs(
             [wave.cpu().numpy() for wave in batch], self.sample_rate_hz
         )
@@ -95,7 +90,6 @@ class Arousal(Metric):
 def head_of(place: Path, device: str) -> dict[str, torch.Tensor]:
     """The two layers above the network, from the file that the network came from."""
     import safetensors.torch
-    import torch
 
     path = next(place / name for name in WEIGHTS if (place / name).is_file())
     if path.suffix == ".safetensors":

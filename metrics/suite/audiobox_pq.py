@@ -12,19 +12,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Metric,
     Output,
-    ParameterError,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
@@ -37,9 +38,6 @@ from metrics.networks.predictors.wavlm_original import (
     wavlm_of,
     zeros_behind,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 AXES = ("CE", "CU", "PC", "PQ")
 FILES = ("config.json", "model.safetensors")
@@ -62,8 +60,7 @@ class AudioboxParameters(chunks.ChunkRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.chunk_s <= WINDOW_S:
-            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be in 1..{WINDOW_S:g}")
+        check_bounds(self, "chunk_s", 1, WINDOW_S)
 
 
 class Audiobox(Metric):
@@ -162,9 +159,6 @@ class AudioboxNetwork:
 
     def predict(self, waves: Sequence[torch.Tensor], window: int) -> torch.Tensor:
         """The four values, (waves, 4), of waves, (samples up to `window`,) each."""
-        import torch
-        from torch.nn import functional
-
         frames = frames_of(self.wavlm, window)
         heard = [min(-(-len(wave) // (window // frames)), frames) for wave in waves]
         kept = window
@@ -199,8 +193,6 @@ def perceptron(state: dict[str, torch.Tensor], start: str) -> list[list[torch.Te
 
 def apply_layers(layers: list[list[torch.Tensor]], x: torch.Tensor) -> torch.Tensor:
     """What a perceptron makes of vectors; GELU before each matrix but the first."""
-    from torch.nn import functional
-
     for number, (weight, bias) in enumerate(layers):
         if weight.ndim == 1:
             x = functional.layer_norm(x, weight.shape, weight, bias, EPS)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from listening.common.command_name import command
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from listening.common.command_name import command
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)

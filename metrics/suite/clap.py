@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     Accepts,
     Input,
@@ -17,15 +18,13 @@ from metrics.core.metric import (
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import exact_inference
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = PublishedModel(
     "laion/clap-htsat-unfused",
@@ -52,8 +51,7 @@ class ClapParameters(Parameters):
             raise ParameterError("model is empty; give a folder or a hub name")
         if self.long not in LONG:
             raise ParameterError(f"long is {self.long!r}; it must be {', '.join(LONG)}")
-        if not self.shortest_tail_s >= 0:
-            raise ParameterError(f"shortest_tail_s is {self.shortest_tail_s}; it must be 0 or more")
+        check_bounds(self, "shortest_tail_s", 0)
 
 
 class Clap(Metric):
@@ -132,8 +130,6 @@ class Clap(Metric):
 
     def embed_audio(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
         """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""
-        import torch
-
         embeddings: list[torch.Tensor] = []
         for first in range(0, len(chunks), AT_ONCE):
             batch = [c.detach().cpu().float().numpy() for c in chunks[first : first + AT_ONCE]]

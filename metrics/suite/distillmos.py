@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import exact_inference
-
-if TYPE_CHECKING:
-    import torch
 
 SHORTEST_S = 0.1
 AT_ONCE = {"cpu": 1, "cuda": 64}  # segments: alone they stay in the processor's cache
@@ -42,7 +40,6 @@ class DistillMos(Metric):
 
     def load(self, device: str = "cpu") -> None:
         """Build the package's network with the weights that it carries."""
-        import torch
         from distillmos import ConvTransformerSQAModel
 
         super().load(device)
@@ -60,7 +57,6 @@ class DistillMos(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; segments of all waves share batches."""
         from distillmos.sqa import SEQ_LEN
-        from torch.nn import functional
 
         scores = [chunks.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -35,9 +36,6 @@ from metrics.networks.predictors import chunks, onnx
 from metrics.networks.predictors.onnx import OnnxFile
 from metrics.networks.predictors.predictor import exact_inference
 from metrics.signal.mel import mel_filters
-
-if TYPE_CHECKING:
-    import torch
 
 SHORTEST_S = 0.1
 POLYNOMIALS = (  # of SIG, BAK and OVRL in P.835's authors' code, highest power first
@@ -157,8 +155,6 @@ Hop = tuple[int, int]  # index of the wave, start in s
 
 def repeat_to_hop(wave: torch.Tensor) -> torch.Tensor:
     """The wave, doubled until it fills a hop, as speechmos does; at least one sample."""
-    import torch
-
     while len(wave) < SAMPLES:
         wave = torch.cat([wave, wave])
     return wave
@@ -181,8 +177,6 @@ class Convolutions:
     """3 × 3 convolutions with ReLU and 2 × 2 maxima, the maximum over all, and dense layers."""
 
     def __init__(self, file: OnnxFile, pools: frozenset[int], device: str) -> None:
-        import torch
-
         def tensor(values: Any) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
@@ -200,9 +194,6 @@ class Convolutions:
 
     def part(self, x: torch.Tensor, layers: range, before: int = 1, after: int = 1) -> torch.Tensor:
         """Some layers on (batch, channels, frames, bands); zero frames added around each."""
-        import torch
-        from torch.nn import functional
-
         x = x.contiguous(memory_format=torch.channels_last)
         for layer in layers:
             if before or after:
@@ -225,8 +216,6 @@ class Networks:
     """Both networks on a device; `predict` takes waves of at least `SAMPLES` samples."""
 
     def __init__(self, p835: OnnxFile, p808: OnnxFile, device: str) -> None:
-        import torch
-
         self.device = device
         self.p835 = Convolutions(p835, P835_POOLS, device)
         self.p808 = Convolutions(p808, P808_POOLS, device)
@@ -237,8 +226,6 @@ class Networks:
 
     def predict(self, waves: Sequence[torch.Tensor], wanted: Sequence[Hop]) -> NDArray[np.float64]:
         """Raw SIG, BAK, OVRL (before the polynomials) and P.808, one row per hop, (hops, 4)."""
-        import torch
-
         rows = []
         ordered = sorted(wanted)
         with exact_inference():
@@ -259,8 +246,6 @@ class Networks:
         known_blocks: dict[Hop, torch.Tensor],
     ) -> dict[Hop, torch.Tensor]:
         """The shared layers of each second (wave, second) of some hops; computed once."""
-        import torch
-
         needed = sorted({(w, i + k) for w, i in group for k in range(BLOCKS)})
         blocks = {key: known_blocks[key] for key in needed if key in known_blocks}
         for part in groups(
@@ -276,8 +261,6 @@ class Networks:
         self, waves: Sequence[torch.Tensor], group: Sequence[Hop], blocks: dict[Hop, torch.Tensor]
     ) -> torch.Tensor:
         """The shared layers of whole hops: blocks, with edges of their own, (hops, 32, 450, 80)."""
-        import torch
-
         last = FRAMES - 2 * EDGE
         first = torch.stack([self.spectrum(waves[w], i * SECOND, 2 * EDGE) for w, i in group])
         final = torch.stack(
@@ -292,8 +275,6 @@ class Networks:
 
     def spectrum(self, wave: torch.Tensor, first: int, frames: int) -> torch.Tensor:
         """Logarithmic power of some frames, (1, frames, 161); zeros where the wave has none."""
-        from torch.nn import functional
-
         start, end = first * STEP, (first + frames - 1) * STEP + FRAME
         part = wave[max(start, 0) : min(end, len(wave))].float()
         part = functional.pad(part, (max(-start, 0), max(end - len(wave), 0)))
@@ -305,8 +286,6 @@ class Networks:
 
     def log_mel(self, waves: Sequence[torch.Tensor], group: Sequence[Hop]) -> torch.Tensor:
         """The P.808 network's input, (hops, 1, 900, 120): dB below the hop's peak, 80 at most."""
-        import torch
-
         starts = [(waves[w], i * RATE_HZ) for w, i in group]
         parts = torch.stack([w[start : start + SAMPLES - STEP].float() for w, start in starts])
         frames = torch.stft(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -22,9 +22,6 @@ from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.torchscript import TorchScript
-
-if TYPE_CHECKING:
-    import torch
 
 GITHUB = "https://github.com/fcumlin/DNSMOSPro"
 CORPORA = ("BVCC", "NISQA", "VCC2018")
@@ -94,17 +91,10 @@ class DnsmosPro(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        mean, variance = (float(value) for value in average.values)
-        return Score(mean, details=average.details, also={"dnsmos_pro_variance": variance})
+        return [chunks.to_score(each, "dnsmos_pro_variance") for each in averages]
 
     def predict(self, equal: Sequence[torch.Tensor]) -> torch.Tensor:
         """Mean and variance, (waves, 2), of equally long waves, (samples,) each."""
-        import torch
-
         batch = torch.stack(list(equal))
         wanted = round(self.parameters.chunk_s * self.sample_rate_hz)
         if self.parameters.repeat and batch.shape[1] < wanted:
@@ -119,8 +109,6 @@ def log_spectra(waves: torch.Tensor) -> torch.Tensor:
 
     The first and last frames reach into zeros, as librosa's spectra do.
     """
-    import torch
-
     window = torch.hann_window(FFT, device=waves.device)
     spectrum = torch.stft(waves, FFT, STEP, window=window, pad_mode="constant", return_complex=True)
     return spectrum.abs().clamp(LEAST, MOST).log10().transpose(1, 2)

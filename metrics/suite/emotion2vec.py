@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -26,9 +27,6 @@ from metrics.core.metric import (
 )
 from metrics.core.published_models import FUNASR_LICENCE, HUB, PublishedModel
 from metrics.networks.predictors import chunks
-
-if TYPE_CHECKING:
-    import torch
 
 AT_ONCE_S = 60.0
 FILES = ("config.yaml", "model.pt", "tokens.txt")
@@ -143,9 +141,6 @@ class Emotion2vecNetwork:
 
     def frames(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         """Vectors, (waves, frames, size), of equally long waves, (samples,) at 16 kHz."""
-        import torch
-        from torch.nn import functional
-
         batch = torch.stack(list(waves))
         if self.normalised:
             batch = functional.layer_norm(batch, batch.shape[1:])
@@ -173,8 +168,6 @@ class Emotion2vecNetwork:
         return scores[:, trained].softmax(dim=-1)
 
     def _local(self, waves: torch.Tensor) -> torch.Tensor:
-        from torch.nn import functional
-
         x = waves[:, None]
         for layer, stride in enumerate(STRIDES):
             name = f"{AUDIO}local_encoder.conv_layers.{layer}."
@@ -185,8 +178,6 @@ class Emotion2vecNetwork:
         return self._linear(normal, f"{AUDIO}project_features.2")
 
     def _add_positions(self, x: torch.Tensor) -> torch.Tensor:
-        from torch.nn import functional
-
         name = f"{AUDIO}relative_positional_encoder."
         positions = x.transpose(1, 2)
         for layer in range(1, self._count_numbered(rf"{re.escape(name)}(\d+)\.0\.weight", 1) + 1):
@@ -202,8 +193,6 @@ class Emotion2vecNetwork:
 
     def _distances(self, frames: int, like: torch.Tensor) -> torch.Tensor:
         """How attention falls with distance, (heads, frames, frames). Source: Press et al. 2022."""
-        import torch
-
         at = torch.arange(frames, device=like.device)
         slopes = torch.tensor(slopes_of(self.heads), dtype=like.dtype, device=like.device)
         return -slopes[:, None, None] * (at - at[:, None]).abs()
@@ -226,20 +215,14 @@ class Emotion2vecNetwork:
         return self._linear(heard, f"{name}attn.proj")
 
     def _perceptron(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         return self._linear(functional.gelu(self._linear(x, f"{name}mlp.fc1")), f"{name}mlp.fc2")
 
     def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         return functional.linear(
             x, self.required_weight(f"{name}.weight"), self.required_weight(f"{name}.bias")
         )
 
     def _norm(self, x: torch.Tensor, name: str, eps: float | None = None) -> torch.Tensor:
-        from torch.nn import functional
-
         weight, bias = self.required_weight(f"{name}.weight"), self.required_weight(f"{name}.bias")
         return functional.layer_norm(x, weight.shape, weight, bias, eps or self.eps)
 
@@ -259,8 +242,6 @@ class Emotion2vecNetwork:
 
 def state_of(path: Path, device: str) -> State:
     """The weights of a checkpoint by the authors' names, without what trainers put before them."""
-    import torch
-
     try:
         stored: Any = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Score
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.networks.predictors import chunks
@@ -51,8 +52,6 @@ class EmotionSimilarity(PairedMetric):
 
     def compare(self, wave: Wave, reference: Wave) -> Score:
         """The cosine of two waves, (samples,) at 16 kHz."""
-        import torch
-
         tensors = [torch.from_numpy(each).to(self.device) for each in (wave, reference)]
         ours, theirs = chunks.average_chunks(
             tensors,

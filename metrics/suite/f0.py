@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     Input,
     Metric,
@@ -21,9 +22,6 @@ from metrics.core.metric import (
 from metrics.networks.predictors.chunks import unfit
 from metrics.signal.world import FRAME_S, f0_of
 
-if TYPE_CHECKING:
-    import torch
-
 SHORTEST_S = 0.2
 LEAST_FRAMES = 20  # 0.1 s of voice
 SEMITONES = 12.0
@@ -35,12 +33,14 @@ class F0Parameters(Parameters):
 
     low_hz: float = 60.0
     high_hz: float = 600.0
+    least_hz: ClassVar[int] = 20  # that ``low_hz`` may be
 
     def __post_init__(self) -> None:
         for name in ("low_hz", "high_hz"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        if not 20 <= self.low_hz < self.high_hz <= 2000:
-            raise ParameterError("low_hz and high_hz must be in 20..2000, the first one lower")
+        if not self.least_hz <= self.low_hz < self.high_hz <= 2000:
+            bounds = f"in {self.least_hz}..2000, the first one lower"
+            raise ParameterError(f"low_hz and high_hz must be {bounds}")
 
 
 class F0(Metric):

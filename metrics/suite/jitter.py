@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from metrics.core.metric import (
-    Input,
-    Metric,
-    Output,
-    ParameterError,
-    Parameters,
-    Score,
-    Sharing,
-    undefined,
-)
+from metrics.core.lazy_torch import torch
+from metrics.core.metric import Input, Metric, Output, Score, Sharing, undefined
 from metrics.networks.predictors.chunks import unfit
 from metrics.signal import periodicity
-
-if TYPE_CHECKING:
-    import torch
+from metrics.suite.f0 import F0Parameters
 
 SHORTEST_S = 0.2
 LEAST = 20  # periods
@@ -28,17 +18,11 @@ PERCENT = 100.0
 
 
 @dataclass(frozen=True)
-class JitterParameters(Parameters):
+class JitterParameters(F0Parameters):
     """Where F0 is looked for, in Hz."""
 
     low_hz: float = 75.0
-    high_hz: float = 600.0
-
-    def __post_init__(self) -> None:
-        for name in ("low_hz", "high_hz"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        if not 40 <= self.low_hz < self.high_hz <= 2000:
-            raise ParameterError("low_hz and high_hz must be in 40..2000, the first one lower")
+    least_hz: ClassVar[int] = 40
 
 
 class Jitter(Metric):

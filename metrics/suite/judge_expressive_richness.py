@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Score, Take, undefined
 from metrics.core.silence import silence
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range
 from metrics.judges.question import RATE_HZ
 from metrics.networks.predictors.chunks import cut
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)

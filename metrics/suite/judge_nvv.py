@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics.core import texts, vocalisations
-from metrics.core.metric import Material, Output, ParameterError, Score, Take, undefined
+from metrics.core.metric import Material, Output, Score, Take, check_bounds, undefined
 from metrics.core.vocalisations import Vocalisation
 from metrics.judges.client import Reply, no_score_reason
 from metrics.judges.judge import Judge, JudgeParameters
@@ -35,8 +35,7 @@ class JudgeNvvParameters(JudgeParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.tolerance < 0:
-            raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
+        check_bounds(self, "tolerance", 0)
 
 
 @dataclass(frozen=True)

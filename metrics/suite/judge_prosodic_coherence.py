@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Hint, Output, Score, Take, undefined
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters
-
-if TYPE_CHECKING:
-    import torch
 
 PUBLISHED = "LFS-Bench (2026), appendix D.3, for its own prompt and SpeechJudge"
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing, Take, undefined
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
@@ -54,7 +55,6 @@ class LanguageMatch(Metric):
         super().load(device)
         weights.need_package("faster_whisper", "faster-whisper")
         import faster_whisper
-        import torch
 
         folder = weights.locate(*self.models())
         self.weights = weights.model_hashes(folder, ["model.bin"])

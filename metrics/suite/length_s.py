@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, Score, Sharing
-
-if TYPE_CHECKING:
-    import torch
 
 
 class Length(Metric):

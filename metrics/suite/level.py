@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from listening.common.loudness import LEAST_RATE_HZ
 from metrics.core.audio_facts import AudioFacts, decibels, facts_of_wave
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Accepts, Input, Metric, Output, Score, Sharing, undefined
-
-if TYPE_CHECKING:
-    import torch
 
 BLOCK_S = 0.4  # of the loudness gate
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.core.metric import Output, ParameterError, Parameters, Score, undefined
+from metrics.core.metric import Output, ParameterError, Parameters, Score, check_bounds, undefined
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.signal.world import Voice, voice_of
 
@@ -41,8 +41,7 @@ class McdParameters(Parameters):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.align not in ("dtw", "none"):
             raise ParameterError(f"align is {self.align!r}; choose dtw or none")
-        if not 1 <= self.order <= 60:
-            raise ParameterError(f"order is {self.order}; it must be in 1..60")
+        check_bounds(self, "order", 1, 60)
         if not 0 <= self.alpha < 1:
             raise ParameterError(f"alpha is {self.alpha}; it must be in 0..1")
         if self.threshold_db > 0:

@@ -10,19 +10,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Metric,
     Output,
-    ParameterError,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
 from metrics.core.published_models import PublishedModel
@@ -30,9 +31,6 @@ from metrics.core.weights import Unavailable
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.layers import batch_norm
 from metrics.signal.mel import mel_filters
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = PublishedModel(
     "nisqa/nisqa.tar",
@@ -57,8 +55,7 @@ class NisqaParameters(chunks.ChunkRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.chunk_s <= LONGEST_S:
-            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be in 1..{LONGEST_S:g}")
+        check_bounds(self, "chunk_s", 1, LONGEST_S)
 
 
 class Nisqa(Metric):
@@ -108,13 +105,8 @@ class Nisqa(Metric):
             self.sample_rate_hz,
             SIMILAR[kind(self.device)],
         )
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        first, *others = (float(value) for value in average.values)
-        also = {f"nisqa_{name}": value for name, value in zip(ORDER, others, strict=False)}
-        return Score(first, also=also, details=average.details)
+        also = [output.key for output in self.more_outputs]
+        return [chunks.to_score(each, *also) for each in averages]
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score by output; a checkpoint of one value has no dimensions."""
@@ -142,8 +134,6 @@ class NisqaNetwork:
     """A checkpoint on a device; `predict` takes waves at `rate_hz`."""
 
     def __init__(self, path: Path, rate_hz: int, device: str) -> None:
-        import torch
-
         try:
             stored = torch.load(path, map_location=device, weights_only=True)
             self.args, self.state = stored["args"], stored["model_state_dict"]
@@ -165,8 +155,6 @@ class NisqaNetwork:
 
         Windows of all waves share the convolutions; what joins a wave's windows takes its own.
         """
-        import torch
-
         with spectra():
             windows = [self.windows(self.decibels(self.resample(wave[None])))[0] for wave in waves]
         frames = torch.split(self.framewise(torch.cat(windows)), [len(own) for own in windows])
@@ -174,8 +162,6 @@ class NisqaNetwork:
 
     def join_windows(self, frames: torch.Tensor) -> torch.Tensor:
         """The values, (waves, 1 or 5), of what is known of equally many windows of each wave."""
-        import torch
-
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
             frames = self.attend(frames)
@@ -188,7 +174,6 @@ class NisqaNetwork:
     def resample(self, waves: torch.Tensor) -> torch.Tensor:
         """The waves at the rate that the network was trained at."""
         import soxr
-        import torch
 
         if self.rate_hz == self.input_rate_hz:
             return waves
@@ -197,8 +182,6 @@ class NisqaNetwork:
 
     def decibels(self, waves: torch.Tensor) -> torch.Tensor:
         """Mel spectra of magnitudes in dB, (waves, bands, frames), 80 dB below the peak at most."""
-        import torch
-
         size = self.args["ms_n_fft"]
         spectrum = torch.stft(
             waves, size, self.hop, self.window, self.hann, pad_mode="reflect", return_complex=True
@@ -213,8 +196,6 @@ class NisqaNetwork:
 
     def framewise(self, windows: torch.Tensor) -> torch.Tensor:
         """What the convolutions make of windows, (windows, bands, frames): (windows, features)."""
-        from torch.nn import functional
-
         adapts = self.args.get("cnn_model", "adapt") == "adapt"
         pools = {1: "cnn_pool_1", 2: "cnn_pool_2", 4: "cnn_pool_3"}  # after these layers
         x = windows[:, None]
@@ -235,8 +216,6 @@ class NisqaNetwork:
 
     def run_lstm(self, frames: torch.Tensor) -> torch.Tensor:
         """What a recurrent network makes of the windows of a wave, (waves, windows, size)."""
-        import torch
-
         start = "time_dependency.model.lstm."
         own = {k.removeprefix(start): v for k, v in self.state.items() if k.startswith(start)}
         layers = sum(k.startswith("weight_ih_l") and "reverse" not in k for k in own)
@@ -265,8 +244,6 @@ class NisqaNetwork:
 
     def pooled(self, frames: torch.Tensor, name: str) -> torch.Tensor:
         """One value per wave, (waves, 1): a mean over windows, their largest, or their last."""
-        import torch
-
         kind = self.args.get("pool", "att")
         if kind == "att":
             return self._weigh(frames, name)
@@ -289,8 +266,6 @@ class NisqaNetwork:
         return self._linear((weights * frames).sum(dim=1), f"{name}.linear3")
 
     def _attention(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         both = functional.linear(
             x, self.state[f"{name}.in_proj_weight"], self.state[f"{name}.in_proj_bias"]
         )
@@ -304,13 +279,9 @@ class NisqaNetwork:
         return self._linear(heard, f"{name}.out_proj")
 
     def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         return functional.linear(x, self.state[f"{name}.weight"], self.state[f"{name}.bias"])
 
     def _normal(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         scale, shift = self.state[f"{name}.weight"], self.state[f"{name}.bias"]
         return functional.layer_norm(x, x.shape[-1:], scale, shift, EPS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metrics.core import texts, vocalisations
@@ -12,11 +12,11 @@ from metrics.core.metric import (
     Material,
     Metric,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.vocalisations import Comparison, Controllability, Vocalisation
@@ -36,10 +36,8 @@ class NvvParameters(Parameters):
     n_types: int = vocalisations.N_TYPES
 
     def __post_init__(self) -> None:
-        if self.tolerance < 0:
-            raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
-        if self.n_types < 1:
-            raise ParameterError(f"n_types is {self.n_types}; it must be 1 or more")
+        check_bounds(self, "tolerance", 0)
+        check_bounds(self, "n_types", 1)
 
 
 def count_outputs(key: str, title: str) -> tuple[Output, ...]:
@@ -100,6 +98,7 @@ class Nvv(Metric):
         *count_outputs("nvv", "NVV"),
     )
     sharing = Sharing(Input.ALONE, 0.0, "no network")
+    lacking = LACKING
     needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
     packages = ("numpy",)
     parameters_type = NvvParameters
@@ -108,14 +107,6 @@ class Nvv(Metric):
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take, from its material; of the audio only that it is not silence."""
         return [self.of_material(take.material) for take in takes]
-
-    def by_output(self, score: Score) -> dict[str, Score]:
-        """A clip's score by output; an undefined one says what was lacking."""
-        named = super().by_output(score)
-        for name, lacking in LACKING.items():
-            if score.value is not None and named[name].value is None:
-                named[name] = replace(named[name], reason=lacking)
-        return named
 
     def of_material(self, material: Material) -> Score:
         """F1, precision, recall and distance of one clip."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,11 +14,11 @@ from metrics.core.metric import (
     Material,
     Metric,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.signal import speech
@@ -39,8 +39,7 @@ class PausesParameters(Parameters):
     min_pause_s: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_pause_s < math.inf:
-            raise ParameterError(f"min_pause_s is {self.min_pause_s}; it must be 0 or more")
+        check_bounds(self, "min_pause_s", 0)
 
 
 class Pauses(Metric):
@@ -88,6 +87,7 @@ class Pauses(Metric):
         ),
     )
     sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
+    lacking = LACKING
     needs = ("language", "text")
     packages = ("torch", "numpy", "silero-vad")
     parameters_type = PausesParameters
@@ -103,14 +103,6 @@ class Pauses(Metric):
         """One score per take; the detector runs over all waves side by side."""
         segments = speech.speech_segments([take.wave.float() for take in takes], self.detector)
         return [self.summary(own, take.material) for own, take in zip(segments, takes, strict=True)]
-
-    def by_output(self, score: Score) -> dict[str, Score]:
-        """A clip's score by output; an undefined one says what was lacking."""
-        named = super().by_output(score)
-        for name, lacking in LACKING.items():
-            if score.value is not None and named[name].value is None:
-                named[name] = replace(named[name], reason=lacking)
-        return named
 
     def summary(self, segments: Segments, material: Material) -> Score:
         """The pauses between the segments, in samples, and the speed of the text in between."""

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Metric,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
+    check_bounds,
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import onnx
 from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
-
-if TYPE_CHECKING:
-    import torch
 
 WINDOW, HOP = 512, 256  # samples
 RATER_DIMENSIONS = 64
@@ -45,10 +42,8 @@ class PlcmosParameters(Parameters):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.raters <= 1000:
-            raise ParameterError(f"raters is {self.raters}; it must be in 1..1000")
-        if self.seed < 0:
-            raise ParameterError(f"seed is {self.seed}; it must be 0 or more")
+        check_bounds(self, "raters", 1, 1000)
+        check_bounds(self, "seed", 0)
 
 
 class Plcmos(Metric):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from metrics.core import wave_memory
-from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
+from metrics.core.lazy_torch import torch
+from metrics.core.metric import Input, Metric, Score, Sharing, check_bounds, undefined
 from metrics.core.precision import Precisions
 from metrics.signal import speech, srmr
 from metrics.suite.srmr import SrmrParameters
-
-if TYPE_CHECKING:
-    import torch
 
 AT_ONCE = 64  # windows; blocks inside `modulation` keep the memory small
 
@@ -31,13 +29,9 @@ class ReverbConsistencyParameters(SrmrParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shortest_s = math.ceil(srmr.shortest(self.variant) / 16) / 1000
-        if not self.window_s >= shortest_s:
-            raise ParameterError(f"window_s is {self.window_s}; it must be {shortest_s} or more")
-        if not self.hop_s >= 0.001:
-            raise ParameterError(f"hop_s is {self.hop_s}; it must be 0.001 or more")
-        if not 0 <= self.max_non_speech <= 1:
-            raise ParameterError(f"max_non_speech is {self.max_non_speech}; it must be in 0..1")
+        check_bounds(self, "window_s", math.ceil(srmr.shortest(self.variant) / 16) / 1000)
+        check_bounds(self, "hop_s", 0.001)
+        check_bounds(self, "max_non_speech", 0, 1)
 
 
 class ReverbConsistency(Metric):
@@ -97,8 +91,6 @@ class ReverbConsistency(Metric):
 
     def window_values(self, cut: list[torch.Tensor]) -> Iterator[float | None]:
         """SRMR of each window, in order."""
-        import torch
-
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])

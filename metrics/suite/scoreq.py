@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, ParameterError, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
@@ -16,8 +17,6 @@ from metrics.networks.predictors import chunks
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:
-    import torch
-
     from metrics.suite.scoreq_ref import ScoreqRefParameters
 
 STEP = 320  # samples of a frame of wav2vec 2.0: waves are filled up to whole frames
@@ -78,12 +77,10 @@ class Scoreq(Metric):
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
         averages = chunks.average_chunks(waves, self.parameters, 60.0, self.predict)
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The network's scores, (waves, 1), of equally long waves."""
-        import torch
-
         name = self.session.get_inputs()[0].name
         filled = [np.pad(wave.cpu().numpy(), (0, -len(wave) % STEP)) for wave in batch]
         scores = [self.session.run(None, {name: wave[None]})[0].item() for wave in filled]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Accepts, Input, Metric, Output, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
-
-if TYPE_CHECKING:
-    import torch
 
 FILE = "model-sigmos_1697718653_41d092e8-epo-200.onnx"
 MODEL = PublishedModel(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, Score, Sharing, undefined
 from metrics.signal import speech
 from metrics.signal.speech import Segments
-
-if TYPE_CHECKING:
-    import torch
 
 EDGE_S = 0.1  # beside speech is neither counted as speech nor as noise: onsets and tails
 LEAST_S = 0.2  # of either
@@ -49,8 +46,6 @@ class SpeechToNoise(Metric):
 
     def ratio(self, wave: torch.Tensor, segments: Segments) -> Score:
         """The ratio of one wave, (samples,), with speech in the segments."""
-        import torch
-
         if not segments:
             return undefined("no speech")
         edge, least = (round(s * self.sample_rate_hz) for s in (EDGE_S, LEAST_S))

@@ -14,11 +14,11 @@ from metrics.core.metric import (
     Input,
     Material,
     Metric,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.published_models import PublishedModel
@@ -42,9 +42,8 @@ class SpeakerCountParameters(Parameters):
 
     def __post_init__(self) -> None:
         self.of_voices()
-        for name in ("max_distance", "least_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(f"{name} is {getattr(self, name)}; it must be in 0..1")
+        check_bounds(self, "max_distance", 0, 1)
+        check_bounds(self, "least_share", 0, 1)
 
     def of_voices(self) -> VoiceParameters:
         """Return the windows with their embedding: Resemblyzer, for which the distances hold."""

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Metric,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
 )
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
@@ -23,7 +24,6 @@ from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
 
 if TYPE_CHECKING:
-    import torch
     from numpy.typing import NDArray
 
 SHORTEST_S = 0.5
@@ -40,8 +40,7 @@ class SpeakerSimilarityParameters(Parameters):
     def __post_init__(self) -> None:
         object.__setattr__(self, "longest_s", float(self.longest_s))
         VoiceParameters(self.embedding, self.model)  # refuses what there is not
-        if not self.longest_s >= 1:
-            raise ParameterError(f"longest_s is {self.longest_s}; it must be 1 or more")
+        check_bounds(self, "longest_s", 1)
 
 
 class SpeakerSimilarity(Metric):

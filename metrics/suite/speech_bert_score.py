@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     buckets,
+    check_bounds,
 )
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.predictors.predictor import exact_inference
-from metrics.networks.predictors.pretrained import (
-    keep_layers,
-    load_pretrained,
-    pretrained_model,
-)
-
-if TYPE_CHECKING:
-    import torch
+from metrics.networks.predictors.pretrained import keep_layers, load_pretrained, pretrained_model
 
 MODEL = pretrained_model("microsoft/wavlm-large", UNISPEECH_LICENCE, size=1_300_000_000)
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
@@ -43,8 +36,7 @@ class SpeechBertScoreParameters(Parameters):
     layer: int = 14
 
     def __post_init__(self) -> None:
-        if self.layer < 0:
-            raise ParameterError(f"layer is {self.layer}; it must be 0 or more")
+        check_bounds(self, "layer", 0)
 
 
 class SpeechBertScore(PairedMetric):
@@ -124,8 +116,6 @@ class SpeechBertScore(PairedMetric):
 
     def frames(self, waves: Sequence[Wave]) -> list[torch.Tensor]:
         """Unit vectors of each wave's frames of 20 ms, (frames, dimensions), float64."""
-        import torch
-
         by_place: dict[int, torch.Tensor] = {}
         sizes = [len(wave) for wave in waves]
         most = round(AT_ONCE_S * self.sample_rate_hz)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Score
 from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
 from metrics.networks.predictors.pretrained import pretrained_model
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = pretrained_model("MelodyMachine/Deepfake-audio-detection-V2")
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import decoding, weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.suite.squim_pesq import AT_ONCE_S, torchaudio_file
-
-if TYPE_CHECKING:
-    import torch
 
 MODEL = torchaudio_file(
     "squim_subjective_bvcc_daps.pth", licence="CC BY-NC 4.0", commercial=False, size=360_000_000
@@ -56,7 +53,6 @@ class SquimMos(Metric):
 
     def load(self, device: str = "cpu") -> None:
         """Build torchaudio's network with its weights, and read the clean recording."""
-        import torch
         from torchaudio import models
 
         super().load(device)
@@ -79,12 +75,10 @@ class SquimMos(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """MOS of waves, (waves, 1)."""
-        import torch
-
         reference = self.reference.expand(len(batch), -1)
         mos: torch.Tensor = self.model(torch.stack(list(batch)), reference)
         return mos[:, None]

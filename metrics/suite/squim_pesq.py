@@ -6,18 +6,16 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
 from metrics.core.model_hosts import torch_cache
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
-
-if TYPE_CHECKING:
-    import torch
 
 TORCHAUDIO = "https://download.pytorch.org/torchaudio/models"
 SHA256 = "2c54586fea83fb5eb5394d710038ee89f55cab7011a5bf730bebed4c8777e828"
@@ -95,7 +93,6 @@ class SquimPesq(Metric):
 
     def load(self, device: str = "cpu") -> None:
         """Build torchaudio's network with its weights, from the models folder or fetched once."""
-        import torch
         from torchaudio import models
 
         super().load(device)
@@ -111,22 +108,13 @@ class SquimPesq(Metric):
         averages = chunks.average_chunks(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self.score_chunks(each) for each in averages]
+        return [chunks.to_score(each, "squim_stoi", "squim_si_sdr") for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
-        import torch
-
         with lean_attention():
             stoi, pesq, si_sdr = self.model(torch.stack(list(batch)))
         return torch.stack([pesq, stoi, si_sdr], dim=1)
-
-    def score_chunks(self, average: chunks.ChunkAverage) -> Score:
-        """The score of a clip whose chunks have values."""
-        assert average.values is not None
-        pesq, stoi, si_sdr = (float(value) for value in average.values)
-        also = {"squim_stoi": stoi, "squim_si_sdr": si_sdr}
-        return Score(pesq, also=also, details=average.details)
 
 
 def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:
@@ -135,9 +123,6 @@ def dual_paths(network: Any, features: torch.Tensor) -> torch.Tensor:
     Its recurrent layers want the channels of a frame side by side. They stay so here; torchaudio
     turns them over around every layer, a seventh of the network's time.
     """
-    import torch
-    from torch.nn import functional
-
     size, hop = network.chunk_size, network.chunk_stride
     rest = size - (hop + features.shape[2] % size) % size
     padded = functional.pad(features.transpose(1, 2), (0, 0, hop, rest + hop))
@@ -164,8 +149,6 @@ def lean_attention() -> Iterator[None]:
 
     PyTorch's fast path of encoder layers holds that matrix: 8.2 GB for 44 s, 1.2 GB without it.
     """
-    import torch
-
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

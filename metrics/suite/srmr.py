@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Input, Metric, ParameterError, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.signal import srmr
 from metrics.signal.srmr import PRECISIONS
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,6 @@ class Srmr(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One ratio per wave, (samples,) at 16 kHz; waves of one length are one batch."""
-        import torch
-
         same_length = defaultdict(list)
         for place, wave in enumerate(waves):
             alone = place if srmr.is_long(len(wave)) else None  # stacking would copy hours

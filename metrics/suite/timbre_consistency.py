@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -25,9 +26,6 @@ from metrics.networks.forced_alignment import AlignmentError, TurnAligner
 from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 from metrics.suite.srmr import check_choice
-
-if TYPE_CHECKING:
-    import torch
 
 PER_SPEAKER = ("auto", "aligned", "never")
 PAPER = "LFS-Bench, for WavLM x-vectors in windows of 3 s every 2 s"

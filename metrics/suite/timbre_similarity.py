@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core import decoding, input_warnings
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
     Material,
     Metric,
-    ParameterError,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.precision import RECURRENT, Precisions
@@ -41,8 +42,7 @@ class TimbreSimilarityParameters(VoiceParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.reference_s >= 1:
-            raise ParameterError(f"reference_s is {self.reference_s}; it must be 1 or more")
+        check_bounds(self, "reference_s", 1)
 
 
 class TimbreSimilarity(Metric):
@@ -128,8 +128,6 @@ class TimbreSimilarity(Metric):
         return self._references[name]
 
     def _embed_reference(self, material: Material) -> NDArray[np.float64] | Score:
-        import torch
-
         if material.reference_sha256:
             decoding.check_unchanged(material.reference_path, material.reference_sha256)
         decoded = decoding.decode(material.reference_path, (self.sample_rate_hz,))

@@ -15,11 +15,11 @@ from metrics.core.metric import (
     Material,
     Metric,
     Output,
-    ParameterError,
     Parameters,
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.signal import turns
@@ -35,9 +35,8 @@ class TurnTakingParameters(Parameters):
     interruption_s: float = 0.2
 
     def __post_init__(self) -> None:
-        for name in ("pause_s", "interruption_s"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ParameterError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        check_bounds(self, "pause_s", 0)
+        check_bounds(self, "interruption_s", 0)
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import predictor_type
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,8 @@ class Utmos(Metric):
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
         most_s = self.predictor.at_once_s[kind(self.device)]
         averages = chunks.average_chunks(waves, self.parameters, most_s, self.predict)
-        return [chunks.first_value(each) for each in averages]
+        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""
-        import torch
-
         return self.predictor.predict(torch.stack(list(batch)))[:, None]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Parameters, Score, undefined
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.signal import speech
@@ -67,8 +68,6 @@ class WarpQ(PairedMetric):
         return Score(float(np.median(costs)), "", {"patches": len(costs)})
 
     def _spoken(self, wave: Wave) -> Wave:
-        import torch
-
         (segments,) = speech.speech_segments([torch.from_numpy(wave).float()], self.detector)
         return np.concatenate([wave[start:end] for start, end in segments] or [wave[:0]])
 

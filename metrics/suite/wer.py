@@ -20,6 +20,7 @@ from metrics.core.metric import (
     Score,
     Sharing,
     Take,
+    check_bounds,
     undefined,
 )
 from metrics.core.precision import Precisions
@@ -52,8 +53,7 @@ class ErrorRateParameters(Parameters):
             raise ParameterError(
                 f"normalisation is {self.normalisation!r}; it must be {known_rules}"
             )
-        if not 1 <= self.beam <= 100:
-            raise ParameterError(f"beam is {self.beam}; it must be in 1..100")
+        check_bounds(self, "beam", 1, 100)
         if self.precision not in PRECISIONS:
             raise ParameterError(f"precision is {self.precision!r}; use {', '.join(PRECISIONS)}")
         if self.precision == "int8" and self.recogniser != "faster_whisper":

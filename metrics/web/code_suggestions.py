@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.common.signals import acted
+from listening.common.views import logged_in_page, logged_in_post
 from listening.models.requested_jobs import ask as ask_for
 from listening.models.requested_jobs import requests_of
 from listening.selectors import codes_to_suggest, study_head_or_404
@@ -21,9 +19,7 @@ from metrics.models import CodeSuggestion
 from metrics.scoring.code_suggestions import plan_request
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "edit")
     context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
@@ -40,8 +36,7 @@ def _under_way(key: str, pk: int) -> Any:
     return requests_of(suggest_codes).filter(given__0=key, given__1=pk).first()
 
 
-@login_required
-@require_POST
+@logged_in_post
 def request_suggestions(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Has a worker ask; only who ticked that reasons may be sent gets that far."""
     study = study_head_or_404(key, request.user, "edit")

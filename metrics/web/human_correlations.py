@@ -217,15 +217,17 @@ def clips_apart(
     """
     if not known or len(points) < 2 * MOST_CLIPS:
         return []
+    from scipy.stats import rankdata  # pages without such an analysis do not need it
+
     way = -1.0 if known[0]["srcc"] < 0 else 1.0
-    metric = ranks_from_zero([way * point["x"] for point in points])
-    people = ranks_from_zero([point["y"] for point in points])
+    metric = rankdata([way * point["x"] for point in points])  # ties share their mean rank
+    people = rankdata([point["y"] for point in points])
     apart = [
         {
             "stimulus": str(point["title"]),
             "metric": point["x"],
             "people": point["y"],
-            "apart": 100 * (m - p) / (len(points) - 1),
+            "apart": 100 * float(m - p) / (len(points) - 1),
         }
         for point, m, p in zip(points, metric, people, strict=True)
     ]
@@ -234,21 +236,6 @@ def clips_apart(
     below = [clip for clip in reversed(apart[-MOST_CLIPS:]) if clip["apart"] < 0]
     named = [("Metric ranks higher than raters", above), ("Metric ranks lower than raters", below)]
     return [(title, clips) for title, clips in named if clips]
-
-
-def ranks_from_zero(values: Sequence[float]) -> list[float]:
-    """Ranks from 0; equal values share the middle of theirs."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] == values[order[start]]:
-            end += 1
-        for place in order[start:end]:
-            ranks[place] = (start + end - 1) / 2
-        start = end
-    return ranks
 
 
 SPREADS = 5.0  # robust standard deviations from the median

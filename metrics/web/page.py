@@ -180,22 +180,13 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         if (cached := cache.get(key)) is not None:
             return dict(cached)
     stimuli, lines = heard_stimuli(study)
-    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
-    conditions = sorted({row["condition"] for row, _ in rated})
-    shown = conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
-    names = condition_names(study)
-    overview = {
+    overview = table_of(study, stimuli) | {
         "files": len(hashes),
         "clips": len(stimuli),
-        "traps": len(stimuli) - len(rated),
         "lines": lines,
-        "conditions": shown,
-        "called": [names.get(key, key) for key in shown],
-        "more_conditions": len(conditions) - len(shown),
-        "table": metric_table(Keys(study, rated), hashes, shown),
         "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
-        "warned": warned_clips(stimuli, names),
+        "warned": warned_clips(stimuli, condition_names(study)),
         "lacking": {key: missing_columns(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
@@ -219,21 +210,25 @@ def filtered_table(study: str, clip_filter: WarningFilter) -> dict[str, Any]:
         if (cached := cache.get(key)) is not None:
             return dict(cached)
     stimuli = filter_clips(heard_stimuli(study)[0], clip_filter)
+    overview = table_of(study, stimuli) | {"kept": len(stimuli)}
+    with contextlib.suppress(RedisError):
+        cache.set(key, overview, KEPT_S)
+    return overview
+
+
+def table_of(study: str, stimuli: Stimuli) -> dict[str, Any]:
+    """The conditions of some clips, and the stored scores by condition."""
     rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     names, shown = condition_names(study), conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
-    overview = {
-        "kept": len(stimuli),
+    return {
         "traps": len(stimuli) - len(rated),
         "conditions": shown,
         "called": [names.get(key, key) for key in shown],
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown) if rated else [],
     }
-    with contextlib.suppress(RedisError):
-        cache.set(key, overview, KEPT_S)
-    return overview
 
 
 def condition_names(study: str) -> dict[str, str]:
@@ -567,7 +562,9 @@ def metric_details(
         "accepts": metric.accepts.words(metric.sample_rate_hz) if (metric := series.metric) else "",
         "origin": origin_of(type(series.metric)) if series.metric else "",
         "hints": [
-            h for h in (series.metric.hints() if series.metric else ()) if is_hint_for(h, series)
+            hint
+            for hint in (series.metric.hints() if series.metric else ())
+            if hint.output == series.output.key
         ],
         "ways": ways_of(series, hashes),
     }
@@ -581,11 +578,6 @@ def clip_lists(series: Series, clips: list[dict[str, Any]]) -> list[tuple[str, A
     names = {None: ("Lowest", "Highest"), True: ("Worst", "Best"), False: ("Best", "Worst")}[better]
     ends = [(names[0], clips[:CLIPS_SHOWN]), (names[1], clips[::-1][:CLIPS_SHOWN])]
     return ends[::-1] if better is False else ends
-
-
-def is_hint_for(hint: Any, series: Series) -> bool:
-    """Whether a hint is about this output."""
-    return bool(hint.output == series.output.key)
 
 
 def clip_values(

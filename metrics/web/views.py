@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from config.missing_packages import forget_failure, installation
 from listening.common.signals import acted
+from listening.common.views import logged_in_page, logged_in_post
 from listening.selectors import study_head_or_404
 from metrics.core.metric import Metric, ParameterError
 from metrics.jobs import score_shard
@@ -33,9 +31,7 @@ NO_IMPORT = "Nothing was imported"
 NO_QUEUE = "The job queue does not respond. Try again in a minute."
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     try:
@@ -44,9 +40,7 @@ def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
         return _page(request, head, str(error), 400, title="Unknown warning")
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def state(request: HttpRequest, key: str) -> HttpResponse:
     """How far the newest run and the installation are, for a page that looks again meanwhile."""
     study_head_or_404(key, request.user)
@@ -55,8 +49,7 @@ def state(request: HttpRequest, key: str) -> HttpResponse:
     return JsonResponse(shown | {"installation": rest.words if rest and rest.works else ""})
 
 
-@login_required
-@require_POST
+@logged_in_post
 def install(request: HttpRequest, key: str) -> HttpResponse:
     """Have the supervisor try again to install what metrics need."""
     study_head_or_404(key, request.user, "analyse")
@@ -64,8 +57,7 @@ def install(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("metrics", key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def score(request: HttpRequest, key: str) -> HttpResponse:
     """Ask the workers to score what has no score yet; asking twice does no harm."""
     head = study_head_or_404(key, request.user, "analyse")
@@ -80,8 +72,7 @@ def score(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("metrics", key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Give up what a run has not scored yet."""
     study_head_or_404(key, request.user, "analyse")
@@ -89,8 +80,7 @@ def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect("metrics", key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Queue again what a run has not done and nobody works on."""
     study_head_or_404(key, request.user, "analyse")
@@ -101,9 +91,7 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return redirect("metrics", key)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """Show one output in full: its definition, its provenance, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
@@ -117,9 +105,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "metrics/metric.html", {"study": head, **context})
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
@@ -142,8 +128,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     )
 
 
-@login_required
-@require_POST
+@logged_in_post
 def upload_scores(request: HttpRequest, key: str) -> HttpResponse:
     """Store scores that were computed elsewhere, from an uploaded file."""
     head = study_head_or_404(key, request.user, "analyse")

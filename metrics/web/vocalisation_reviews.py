@@ -8,14 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from listening.common.signals import acted
 from listening.common.spreadsheets import safe_cell
+from listening.common.views import logged_in_get, logged_in_page
 from listening.selectors import MarkedEvents, marked_events, study_head_or_404
 from metrics.core import texts
 from metrics.core.metric import canonical_json
@@ -35,9 +33,7 @@ JUDGE = "judge_nvv"  # the metric whose details hold what a judge model marked
 PREDICTED = "nvv_predicted"  # the attribute of what somebody else's program marked
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user)
     events = _events(key, pk)
@@ -61,8 +57,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "metrics/events.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def export(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """All marks, for other programs."""
     study = study_head_or_404(key, request.user, "analyse")

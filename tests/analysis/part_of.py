@@ -11,7 +11,7 @@ from analysis.name_spans import resolve
 from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 
 
 def given_of(table: pd.DataFrame, options: Options | None = None) -> PartInput:

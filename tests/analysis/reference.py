@@ -12,8 +12,9 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.ratings.cells import COLUMNS
 from analysis.ratings.estimands import estimand_of_method
-from analysis.ratings.table import COLUMNS, from_csv, from_rows, read_csv
+from analysis.ratings.table import from_csv, from_rows, read_csv
 from listening.methods import Method
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "analysis"

@@ -12,7 +12,7 @@ from analysis.report.content import Content, Figure, Headline, Table, content_fr
 from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 
 
 def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any) -> PartInput:

@@ -9,25 +9,28 @@ from scipy import optimize, stats
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.table import from_rows
-from analysis.statistics.agreement import noise_ceiling
-from analysis.statistics.agreement.kappa import bare_kappa
+from analysis.statistics.agreement.kappa import kappa
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
 from analysis.statistics.correlations import fisher_interval
-from analysis.statistics.metric_agreement import (
-    CONDITION,
-    STIMULUS,
-    WITHIN,
-    CorrelationOptions,
-    condition_ceiling,
-    correlations,
-    detection,
-    monotonic_cubic,
-    one_against_others,
-    preferred_share,
-    units_of,
-)
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
-from analysis.statistics.metric_agreement.machine_detection import area_interval, f1_curve
-from analysis.statistics.metric_agreement.metric_correlations import AS_IS, MAPPED
+from analysis.statistics.metric_agreement.machine_detection import (
+    area_interval,
+    detection,
+    f1_curve,
+)
+from analysis.statistics.metric_agreement.metric_ceiling import (
+    condition_ceiling,
+    one_against_others,
+)
+from analysis.statistics.metric_agreement.metric_correlations import (
+    AS_IS,
+    MAPPED,
+    CorrelationOptions,
+    correlations,
+    monotonic_cubic,
+)
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, units_of
+from analysis.statistics.metric_agreement.preference_accuracy import preferred_share
 from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     p_of,
@@ -114,7 +117,7 @@ def test_weighted_kappa_is_that_of_repeated_units():
     for b in range(10):
         times = w[b].astype(int)
         pair = (np.repeat(x[1], times) + 1.0, np.repeat(h[b], times) + 1.0)
-        value, _ = bare_kappa(*pair, "quadratic", FIVE, 0.95, 0, 0)
+        value, _ = kappa(*pair, "quadratic", FIVE, 0.95, 0, 0)
         assert found[b, 1] == pytest.approx(value, abs=1e-12)
 
 

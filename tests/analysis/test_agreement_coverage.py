@@ -3,16 +3,14 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.agreement import (
-    icc_mixed,
-    intraclass_correlations,
-    kappa,
-    krippendorff_alpha,
-    noise_ceiling,
-    sos_parameter,
-    subject_model,
-    versus_rest,
-)
+from analysis.statistics.agreement.icc import icc_mixed, intraclass_correlations
+from analysis.statistics.agreement.kappa import kappa
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
+from analysis.statistics.agreement.rater_bias import subject_model
+from analysis.statistics.agreement.scale_use import sos_parameter
+from analysis.statistics.agreement.versus_rest import versus_rest
+from analysis.statistics.ceiling_gap import Bounded
 from tests.analysis.simulation import bounds, sizes
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # no line that quicker tests do not reach
@@ -83,8 +81,12 @@ def test_the_interval_of_kappa_holds(runs):
             np.clip(np.floor(quality + rng.normal(0, 0.7, n) + 0.5), 1, 5) for _ in range(2)
         )
 
-    truth = kappa(*pair(np.random.default_rng(0), 400_000), replicates=2).value
-    got = coverage(lambda rng, run: kappa(*pair(rng, 100), replicates=400, seed=run), truth, runs)
+    truth = kappa(*pair(np.random.default_rng(0), 400_000), replicates=2)[0]
+
+    def interval(rng, run):
+        return Bounded(truth, *kappa(*pair(rng, 100), replicates=400, seed=run)[1])
+
+    got = coverage(interval, truth, runs)
     assert holds(got, 0.91, 0.97, of=1000, runs=runs)
 
 

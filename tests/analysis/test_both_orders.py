@@ -18,19 +18,19 @@ from analysis.ratings.table import from_rows, read_csv
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people import AgainstPeople
 from analysis.report.parts.agreement import rows_of
-from analysis.statistics.agreement import noise_ceiling, rated_units, versus_rest
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
+from analysis.statistics.agreement.rating_units import rated_units
+from analysis.statistics.agreement.versus_rest import versus_rest
 from analysis.statistics.correlations import in_both_orders, signed_ranks
-from analysis.statistics.metric_agreement import (
-    CONDITION,
-    STIMULUS,
+from analysis.statistics.metric_agreement.metric_ceiling import one_against_others
+from analysis.statistics.metric_agreement.metric_correlations import (
     CorrelationOptions,
     correlations,
-    one_against_others,
-    units_of,
+    p_over_systems,
 )
-from analysis.statistics.metric_agreement.metric_correlations import p_over_systems
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, units_of
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.shown_by import in_keys
 

@@ -15,7 +15,7 @@ import pytest
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.build import report_of
 from analysis.report.content import Column, Content, Table
-from analysis.report.writers.bundle import BundleChoice, bundle, bundle_files, bundle_zip
+from analysis.report.writers.bundle import BundleChoice, bundle, bundle_files, zip_files
 from analysis.report.writers.latex import latex_table
 from analysis.report.writers.latex_text import escape_latex, letters_not_set
 from analysis.report.writers.markdown import table_markdown
@@ -117,7 +117,7 @@ def test_the_bundle_holds_report_tables_figures_methods_and_ratings(written):
 
 @pytest.mark.slow
 def test_made_again_at_another_moment_the_zip_has_the_same_bytes(report, table, written):
-    made = bundle_zip(with_part({**report, "made_at": "another"}), table)
+    made = zip_files(bundle_files(with_part({**report, "made_at": "another"}), table))
     with zipfile.ZipFile(io.BytesIO(made)) as archive:
         names = archive.namelist()
         assert names == sorted(names)
@@ -176,7 +176,9 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_no_part_of_a_new_one(
 @pytest.mark.slow
 def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
     for other in (None, table.iloc[:-1]):
-        with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:
+        with zipfile.ZipFile(
+            io.BytesIO(zip_files(bundle_files({**report, "parts": []}, other)))
+        ) as archive:
             assert "ratings.csv" not in archive.namelist()
             assert "no ratings.csv" in archive.read("README.txt").decode()
 
@@ -256,7 +258,7 @@ def test_the_methods_say_what_was_done_by_its_numbers(report):
 @pytest.mark.medium
 def test_an_empty_report_still_makes_a_bundle(table):
     report = report_of(table.iloc[:0], options=Options(replicates=200))
-    with zipfile.ZipFile(io.BytesIO(bundle_zip(report, table.iloc[:0]))) as archive:
+    with zipfile.ZipFile(io.BytesIO(zip_files(bundle_files(report, table.iloc[:0])))) as archive:
         assert {"report.html", "README.txt", "methods.txt"} <= set(archive.namelist())
 
 

@@ -17,8 +17,7 @@ from analysis.report.build import report_of
 from analysis.report.pipeline import chosen_parts
 from analysis.report.writers.bundle import BundleChoice, bundle
 from analysis.report.writers.clip_files import COLUMNS, clip_files
-from analysis.statistics.agreement import subject_model
-from analysis.statistics.agreement.rater_bias import bt500
+from analysis.statistics.agreement.rater_bias import bt500, subject_model
 from analysis.statistics.options import Options, OptionsError, breakdown_from, command_line
 from analysis.statistics.single_clips import ALL_EQUAL, ITEM, ONE_RATER, clip_scores
 from tests.analysis.part_of import part_of, rows_of_table

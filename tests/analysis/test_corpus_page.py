@@ -9,6 +9,7 @@ from redis.exceptions import ConnectionError as CacheAway
 
 from analysis.web import corpus_jobs
 from analysis.web.corpus_jobs import check_stored_corpus
+from analysis.web.job_states import keep_state
 from listening import studies
 from listening.drafts.folder import begin, folder_of
 from listening.models import Item, Study
@@ -44,7 +45,8 @@ def test_a_draft_is_checked_in_the_background_and_shows_what_the_command_shows(c
     assert "data-waits" in waiting
     client.post(run)
     assert len(queued) == 1  # the same clips are not checked twice at once
-    corpus_jobs._keep(study.key, corpus_jobs.RUNNING, queued[0][1], read=50, every=74)
+    name, mark = corpus_jobs._name(study.key), queued[0][1]
+    keep_state(name, corpus_jobs.RUNNING, 60, mark=mark, read=50, every=74)
     assert "50 of 74 files read" in page_of(client, study)
     check_stored_corpus(*queued[0])
     page = page_of(client, study)

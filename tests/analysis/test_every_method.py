@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from analysis.ratings.table import RatingsError, read_csv
+from analysis.ratings.problems import RatingsError
+from analysis.ratings.table import read_csv
 from analysis.report.parts.answer import Answer
 from listening.methods import Method
 from tests.analysis.shown_by import made

@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from analysis.ratings.table import from_study
-from analysis.statistics.screening import DEFAULT, NotCounted, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
+from analysis.statistics.screening.single_ratings import NotCounted
 from listening.models import Block, Session
 from listening.sessions import leases, lifecycle
 from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study

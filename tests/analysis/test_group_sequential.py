@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from analysis.statistics.planning import Components, Payment, PlanningError
 from analysis.statistics.planning.group_sequential import (
     crossings,
     efficacy_bounds,
@@ -25,6 +24,8 @@ from analysis.statistics.planning.precision import standard_error_of
 from analysis.statistics.planning.proposal import propose
 from analysis.statistics.planning.requirements import Requirements
 from analysis.statistics.planning.stagewise import adjusted_estimate, tail
+from analysis.statistics.planning.study_design import Payment, PlanningError
+from analysis.statistics.planning.variance_components import Components
 from tests.analysis.simulation import sizes
 
 FIVE = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -3,7 +3,8 @@
 import pytest
 
 from analysis.ratings.table import from_csv, from_rows, to_csv
-from analysis.statistics.screening import rule_from, screen
+from analysis.statistics.screening.rule_text import rule_from
+from analysis.statistics.screening.screened import screen
 from listening.selectors import rating_rows
 from listening.sessions import lifecycle
 from tests.factories import an_answer, arrive, current, make_study

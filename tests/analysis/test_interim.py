@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.report.planning.interim_narrative import box
-from analysis.statistics.planning import PlanningError
 from analysis.statistics.planning.interim import interim
+from analysis.statistics.planning.study_design import PlanningError
 from tests.analysis.simulation import sizes
 
 RATERS, CONDITIONS = 60, 3

@@ -37,7 +37,8 @@ def test_two_way_variance_never_falls_below_a_one_way_variance():
     y, rater, item = grid([-1, 1], [-2, 2])
     means = iv.clustered(y, np.zeros(4, dtype=np.int64), rater, item, 1)
     # items: (4² + 4²) / 16 = 2; raters: (2² + 2²) / 16 = 0.5; both: (9+1+1+9) / 16 = 1.25
-    assert means.unfloored_variance(0) == pytest.approx(2 + 0.5 - 1.25)
+    sums = means.by_rater + means.by_item - means.by_both
+    assert sums[0, 0] == pytest.approx(2 + 0.5 - 1.25)
     assert means.variance(0) == pytest.approx(2.0)
 
 

@@ -14,9 +14,10 @@ from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.html.page import sections
 from analysis.statistics.estimators.mean_score import MeanScore
-from analysis.statistics.metric_agreement import units_of
+from analysis.statistics.metric_agreement.metric_units import units_of
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, HiddenReference, screen
+from analysis.statistics.screening.mushra_rules import HiddenReference
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.reference import BLANK, rows_of
 
 pytestmark = pytest.mark.usefixtures("answer_alone")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.ratings.cells import csv_cell, unescape_cells
-from analysis.ratings.table import RatingsError, Reading, read_csv
+from analysis.ratings.problems import RatingsError
+from analysis.ratings.table import Reading, read_csv
 from listening.common.spreadsheets import safe_cell
 from metrics.web import score_tables
 

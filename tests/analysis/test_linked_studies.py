@@ -40,7 +40,7 @@ def joined(rng, deviations=None, tau=0.0):
 
 
 def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
-    from analysis.statistics.clustered_variance import variance_and_df
+    from analysis.statistics.clustered_variance import variances_and_df
     from analysis.statistics.intervals import clustered
 
     rows = study(np.random.default_rng(1), "A", {"x": 3.0, "y": 3.5})
@@ -50,7 +50,7 @@ def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
         score, mine = made.score(place), rows[rows["system"] == name]
         codes = [pd.factorize(mine[by], sort=True)[0] for by in ("system", "rater", "item")]
         means = clustered(mine["score"].to_numpy(), *codes, 1)
-        variance, df = variance_and_df(means, 0)
+        (variance,), (df,) = variances_and_df(np.ones((1, 1)), means)
         assert score.value == pytest.approx(means.value[0])
         assert score.variance == pytest.approx(variance)
         low, high = t_interval(score.value, score.variance**0.5, score.df, 0.95)

@@ -9,7 +9,7 @@ from analysis.ratings.table import read_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, TWO_WAY
 from analysis.statistics.pairs.means_of_pairs import share_right
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import DATA, EDGE_COLUMNS, edge, expected, rows_of
 
 

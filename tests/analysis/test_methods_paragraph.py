@@ -23,7 +23,7 @@ from analysis.report.writers.methods_text import (
     references_bib,
 )
 from analysis.statistics.options import Options
-from analysis.statistics.screening import rule_from
+from analysis.statistics.screening.rule_text import rule_from
 from listening.methods import Method
 from tests.analysis.reference import BLANK
 from tests.analysis.reference import rows_of as scored

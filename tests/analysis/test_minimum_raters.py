@@ -3,8 +3,7 @@
 import pytest
 
 from analysis.ratings.table import from_rows
-from analysis.report.build import report_of
-from analysis.report.minimum_raters import short_of_raters
+from analysis.report.build import report_of, short_of_raters
 from listening.selectors import method_facts, rating_rows
 from listening.selectors.progress import study_progress
 from tests.factories import answer_all, arrive, make_study

@@ -7,7 +7,7 @@ from analysis.statistics.mixed.family_model import model_draws, modelled
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.table_model import arrays_of, mixed_model
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.mixed_data import values
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 

@@ -26,7 +26,8 @@ from analysis.statistics.comparisons.two_sample_tests import (
     welch_t,
     wilcoxon,
 )
-from analysis.statistics.screening import Duplicate, screen
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.single_ratings import Duplicate
 from tests.analysis.coded import coded, expected, of_table
 from tests.analysis.reference import edge
 

@@ -15,7 +15,7 @@ from analysis.statistics.comparisons.tests_by_name import (
     samples_of,
     within_raters,
 )
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.coded import expected, isolation, mushra, of_table
 from tests.analysis.reference import table_of
 

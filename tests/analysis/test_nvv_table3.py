@@ -22,7 +22,7 @@ from analysis.report.parts.lfs import MEASURES, chosen_label, rubric_of, setting
 from analysis.report.parts.nvv import OUTPUTS, VERIFIERS, objective
 from analysis.report.parts.nvv import PARTS as PARTS_OF
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from metrics.core.metric import Material, Metric, Output, make_metric, outputs
 from metrics.scoring.selectors import label_of
 from tests.analysis.reference import BLANK

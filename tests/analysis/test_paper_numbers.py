@@ -25,7 +25,9 @@ from analysis.report.writers.bundle import date_by_ratings
 from analysis.report.writers.methods_text import methods_text
 from analysis.report.writers.paper_bundle import paper_bundle
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, AnswerTime, Rule, study_rules
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.screened import DEFAULT, study_rules
+from analysis.statistics.screening.single_ratings import AnswerTime
 from listening.design.presets import presets
 from listening.design.studyfile import read_folder
 from listening.design.traps import TrapPlan

@@ -19,10 +19,10 @@ from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.part import PartInput
-from analysis.report.parts.att import systems
+from analysis.report.parts.att import Labels, systems
 from analysis.report.parts.lfs import Lfs
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.shown_by import in_keys
 
@@ -81,7 +81,7 @@ def test_table_3_of_the_turing_test_comes_out() -> None:
     table = from_rows(labels())
     (family,) = families(table)
     inputs = PartInput(table, screen(table), Options(seed=1))
-    made, _, spreads = systems(family, "system", inputs, "HLS", "")
+    made, _, spreads = systems(Labels(family, "system", inputs, "HLS", ""))
     printed = published("att_table3_glmm.csv")
     assert [row["system"] for row in made.rows] == [row["system"] for row in printed]
     for row, paper in zip(made.rows, printed, strict=True):

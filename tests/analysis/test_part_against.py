@@ -16,8 +16,9 @@ from analysis.ratings.metric_scores import (
     scores_from_file,
     scores_from_rows,
 )
+from analysis.ratings.problems import RatingsError, RatingsWarning
 from analysis.ratings.score_joining import join_scores
-from analysis.ratings.table import RatingsError, RatingsWarning, from_csv, from_rows, to_csv
+from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.report.build import report_of, scores_hash
 from analysis.report.condition_labels import label_report
 from analysis.report.html.page import page_html
@@ -27,7 +28,7 @@ from analysis.report.pipeline import plain_of
 from analysis.report.writers.exports import scores_csv
 from analysis.report.writers.markdown import report_markdown
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK, DATA
 from tests.analysis.shown_by import in_keys
 from tests.analysis.test_against import compared, study

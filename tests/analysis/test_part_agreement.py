@@ -5,17 +5,9 @@ import pytest
 
 from analysis.ratings.breakdowns import families
 from analysis.report.part import Part
-from analysis.statistics.agreement import (
-    AgreementError,
-    coarse_steps,
-    coded,
-    crossed_moments,
-    icc_mixed,
-    icc_moments,
-    icc_of_means,
-    rated_units,
-    steps_of,
-)
+from analysis.statistics.agreement.agreement_result import AgreementError, coded
+from analysis.statistics.agreement.icc import crossed_moments, icc_mixed, icc_moments, icc_of_means
+from analysis.statistics.agreement.rating_units import coarse_steps, rated_units, steps_of
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.simulation import bounds, sizes

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.ratings.table import RatingsWarning, from_csv
+from analysis.ratings.problems import RatingsWarning
+from analysis.ratings.table import from_csv
 from analysis.report.content import Content
 from analysis.report.html.part_html import table_html
 from analysis.report.part import PartInput
 from analysis.report.parts.long_form import LongForm
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.shown_by import in_keys
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "analysis" / "published"

@@ -12,7 +12,7 @@ from analysis.report.emphasis import BEST
 from analysis.report.part import PartInput
 from analysis.report.parts.lfs import MEASURES, Lfs, challenge_of
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.reference import DATA, table_of
 from tests.analysis.shown_by import in_keys
 

@@ -13,7 +13,7 @@ from analysis.report.part import PartInput
 from analysis.report.parts.long_form import LongForm
 from analysis.statistics.options import Options
 from analysis.statistics.paragraph_prediction import MODELS
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
 from tests.analysis.shown_by import in_keys

@@ -19,7 +19,7 @@ from analysis.report.html.page import page_html
 from analysis.report.parts.marking.spans import TimedClip, met_marks, shares_in_time
 from analysis.report.writers.clip_files import mark_textgrids
 from analysis.report.writers.marks_textgrid import textgrid
-from analysis.statistics.agreement import krippendorff_alpha
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
 from analysis.statistics.agreement.marked_words import agreement_of_marks
 from analysis.statistics.clustered_variance import limits_of_means
 from analysis.statistics.intervals import clustered

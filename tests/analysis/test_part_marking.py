@@ -16,7 +16,7 @@ from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.parts.marking.words import words_heard
-from analysis.statistics.agreement import krippendorff_alpha
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
 from analysis.statistics.agreement.marked_words import agreement_of_marks
 from analysis.statistics.clustered_variance import limits_of_means
 from analysis.statistics.intervals import clustered

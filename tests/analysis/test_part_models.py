@@ -18,7 +18,7 @@ from analysis.report.parts.ordinal import Ordinal
 from analysis.report.pipeline import plain_of
 from analysis.statistics.mixed.family_model import family_posterior, modelled
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.mixed_data import posterior_reference
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import in_keys

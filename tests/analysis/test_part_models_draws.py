@@ -23,7 +23,7 @@ from analysis.statistics.mixed.nuts import Sampling, general_gaussian
 from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, log_probabilities
 from analysis.statistics.mixed.table_model import allowed_effects
 from analysis.statistics.options import Options, OptionsError, command_line, options_from
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.mixed_data import mos, posterior_reference, simulated
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of
 from tests.analysis.shown_by import in_keys

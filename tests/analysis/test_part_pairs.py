@@ -10,7 +10,7 @@ from analysis.report.content import Content
 from analysis.report.part import PartInput
 from analysis.report.parts.pairs import Pairs
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.part_of import part_of
 from tests.analysis.reference import BLANK, DATA, expected
 from tests.analysis.shown_by import in_keys

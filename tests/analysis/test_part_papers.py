@@ -22,7 +22,7 @@ from analysis.report.content import Content, Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.html.part_html import cell
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.att import Att, by_voice
+from analysis.report.parts.att import Att, Labels, by_voice
 from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import (
     UNRATED,
@@ -37,9 +37,9 @@ from analysis.report.parts.nvv import (
     means_table,
 )
 from analysis.report.pipeline import chosen_parts
-from analysis.statistics.agreement import versus_rest
+from analysis.statistics.agreement.versus_rest import versus_rest
 from analysis.statistics.options import Options, OptionsError
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.shown_by import in_keys
@@ -143,8 +143,8 @@ def test_the_published_table_of_voices_comes_out() -> None:
     }
     table = from_rows(row for cell in published for row in labels_of(cell))
     (family,) = families(table)
-    shown = by_voice(family, "system", PartInput(table, screen(table), Options(), order=order),
-                     "HLS", "")  # fmt: skip
+    inputs = PartInput(table, screen(table), Options(), order=order)
+    shown = by_voice(Labels(family, "system", inputs, "HLS", ""))
     (made,) = shown.tables
     assert [column.heading for column in made.columns] == ["Voice", *order["dimension"]]
     assert [heading for heading, _ in made.grouped()] == order["system"]

@@ -8,7 +8,7 @@ from analysis.report.part import PartInput
 from analysis.report.parts.participants import NO_ANSWER, Participants, question_rows
 from analysis.report.small_cells import LEAST
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from analysis.web.study_tables import told_of
 from tests.analysis.reference import rows_of
 from tests.analysis.shown_by import in_keys

@@ -13,14 +13,11 @@ from analysis.report.parts.screening import ScreeningPart
 from analysis.report.pipeline import plain_of
 from analysis.report.writers.exports import report_json
 from analysis.statistics.options import Options
-from analysis.statistics.screening import (
-    AttTraps,
-    Correlation,
-    Headphones,
-    Variance,
-    rule_from,
-    screen,
-)
+from analysis.statistics.screening.rater_rules import Correlation, Variance
+from analysis.statistics.screening.rule_text import rule_from
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.session_rules import Headphones
+from analysis.statistics.screening.trap_rules import AttTraps
 from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
 from tests.analysis.shown_by import in_keys

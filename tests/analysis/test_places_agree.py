@@ -16,7 +16,7 @@ from analysis.report.parts.pairs import Pairs
 from analysis.report.ranking import rankings
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from tests.analysis.reference import BLANK
 from tests.analysis.shown_by import in_keys
 from tests.analysis.simulation import sizes

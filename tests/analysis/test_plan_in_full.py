@@ -12,23 +12,19 @@ from analysis.report.planning.form_fields import own_components, requirements_fr
 from analysis.report.planning.plan_content import content_of, plain
 from analysis.report.planning.planning_narrative import amount, assumptions, number
 from analysis.statistics.estimators.mean_score import MeanScore
-from analysis.statistics.planning import (
-    Components,
-    Design,
-    Payment,
-    PlanningError,
-    components_from_model,
-    half_width,
-    plan_for_difference,
-    preset,
-    simulate_ratings,
-    standard_error,
-)
 from analysis.statistics.planning.pilot import chosen_pilot, pilots
-from analysis.statistics.planning.precision import power_of
+from analysis.statistics.planning.plan_search import plan_for_difference
+from analysis.statistics.planning.precision import half_width, power_of, standard_error
 from analysis.statistics.planning.proposal import check, propose
 from analysis.statistics.planning.requirements import Requirements
-from analysis.statistics.planning.variance_components import TERMS
+from analysis.statistics.planning.simulated_check import simulate_ratings
+from analysis.statistics.planning.study_design import Design, Payment, PlanningError
+from analysis.statistics.planning.variance_components import (
+    TERMS,
+    Components,
+    components_from_model,
+    preset,
+)
 from tests.analysis.reference import expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.simulation import sizes
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.agreement import coded, crossed_reml
-from analysis.statistics.planning import (
+from analysis.statistics.agreement.agreement_result import coded
+from analysis.statistics.agreement.icc import crossed_reml
+from analysis.statistics.planning.simulated_check import simulate_ratings
+from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.variance_components import (
     Components,
-    Design,
-    PlanningError,
     components_from_model,
     components_from_pilot,
     preset,
-    simulate_ratings,
 )
 from tests.analysis.reference import expected, heard_on_headphones, table_of
 

@@ -12,7 +12,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.urls import reverse
 from redis.exceptions import ConnectionError as NoRedis
 
-from analysis.web import planning_jobs, planning_views
+from analysis.web import job_states, planning_jobs, planning_views
 from analysis.web.planning_jobs import check_plan, estimate_pilot, pilot_state, start_pilot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +23,7 @@ WANTED = "?goal=half_width&size=0.2&source=long_form&items=60&conditions=3&clips
 def _own_cache(monkeypatch):
     """A cache for each test: the server's is shared with tests that run at the same time."""
     kept = LocMemCache(secrets.token_hex(4), {})
+    monkeypatch.setattr(job_states, "cache", kept)
     monkeypatch.setattr(planning_jobs, "cache", kept)
     monkeypatch.setattr(planning_views, "cache", kept)
 
@@ -83,7 +84,7 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
 @pytest.mark.slow
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
     queued = []
-    monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: queued.append((job, given)))
+    monkeypatch.setattr(planning_jobs, "ask", lambda job, *given: queued.append((job, given)))
     monkeypatch.setattr("analysis.statistics.planning.proposal.MOST_SIMULATED", 0)  # 200 studies
     page(owner, study, WANTED)
     page(owner, study, WANTED)
@@ -97,7 +98,7 @@ def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, 
 
 @pytest.mark.medium
 def test_a_check_that_fails_says_why(owner, study, monkeypatch):
-    monkeypatch.setattr(planning_jobs, "_queue", lambda *given: check_plan(given[1], {"form": {}}))
+    monkeypatch.setattr(planning_jobs, "ask", lambda *given: check_plan(given[1], {"form": {}}))
     page(owner, study, WANTED)
     assert "The check failed" in text_of(owner, study, WANTED)
 
@@ -176,7 +177,7 @@ def test_the_web_side_loads_no_pandas_even_for_a_plan():
     """Pages of plans and of results are made in processes that never need pandas."""
     code = (
         "import sys, django; django.setup()\n"
-        "import analysis.web.planning_views as v, analysis.web.planning_urls\n"
+        "import analysis.web.planning_views as v\n"
         "import analysis.web.views, analysis.web.urls, analysis.ratings.cells\n"
         "import analysis.web.downloads, analysis.report.html.page\n"
         "import analysis.report.writers.exports\n"

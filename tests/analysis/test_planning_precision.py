@@ -6,26 +6,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.planning import (
-    PRESETS,
-    Components,
-    Design,
-    Payment,
-    PlanningError,
+from analysis.statistics.planning.plan_search import plan_for_difference, plan_for_half_width
+from analysis.statistics.planning.precision import (
     assurance,
-    components_from_model,
-    cost_of,
+    degrees_of,
     half_width,
     minimal_difference,
-    plan_for_difference,
-    plan_for_half_width,
     power,
     power_curve,
-    preset,
+    saved_by_metric,
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.precision import degrees_of, saved_by_metric
+from analysis.statistics.planning.study_design import Design, Payment, PlanningError, cost_of
+from analysis.statistics.planning.variance_components import (
+    PRESETS,
+    Components,
+    components_from_model,
+    preset,
+)
 
 LONG = preset("long_form")
 STUDY = Design(raters=100, items=60, ratings_per_stimulus=8, conditions=12)

@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.planning import (
-    Components,
-    Design,
-    PlanningError,
+from analysis.statistics.planning.precision import (
     half_width,
-    preset,
-    simulate_ratings,
-    simulated_check,
+    power_of,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.precision import power_of
+from analysis.statistics.planning.simulated_check import simulate_ratings, simulated_check
+from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.variance_components import Components, preset
 from tests.analysis.simulation import bounds, sizes
 
 LONG = preset("long_form")
@@ -46,15 +43,6 @@ def test_means_and_components_are_those_put_in():
     own = np.bincount(rater, weights=effect) / np.bincount(rater)
     assert effect == pytest.approx(own[rater])
     assert np.std(own) == pytest.approx(0.5, rel=0.06)
-
-
-def test_scores_can_be_rounded_to_the_steps_of_a_scale():
-    steps = np.arange(1, 5.1, 0.5)
-    y = simulate_ratings(Design(10, 10, 5, 2), LONG, [1, 5], np.random.default_rng(3), steps=steps)[
-        0
-    ]
-    assert set(y) <= set(steps)
-    assert {1.0, 5.0} <= set(y)
 
 
 @pytest.mark.medium

@@ -7,7 +7,7 @@ from scipy import stats
 from analysis.ratings.table import from_rows
 from analysis.statistics.options import Options
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening import rule_from
+from analysis.statistics.screening.rule_text import rule_from
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK
 

@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ratings.cells import csv_cell, csv_lines, json_lines, unescape_cells
-from analysis.ratings.table import (
-    COLUMNS,
-    RatingsError,
-    from_csv,
-    from_rows,
-    read_csv,
-    table_hash,
-    to_csv,
-    to_rows,
-)
+from analysis.ratings.cells import COLUMNS, csv_cell, csv_lines, json_lines, unescape_cells
+from analysis.ratings.problems import RatingsError
+from analysis.ratings.table import from_csv, from_rows, read_csv, table_hash, to_csv, to_rows
 from tests.analysis.reference import BLANK, DATA, edge, rows_of, table_of
 
 LETTER = st.integers(1, 0x10FFFF).filter(lambda n: not 0xD800 <= n <= 0xDFFF).map(chr)
@@ -228,7 +220,7 @@ def test_negative_zero_and_zero_are_the_same_score():
 
 @pytest.mark.medium
 def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
 
     path, method = tmp_path / "r.csv", {"method": "mos"}
     path.write_text(GOOD + "r1,A,i1,3\nr1,B,i1,4\nr2,A,i1,2\n")

@@ -13,24 +13,18 @@ from django.core.management import CommandError, call_command
 
 from analysis.name_spans import resolve
 from analysis.ratings.cells import COLUMNS, WORDS
+from analysis.ratings.problems import RatingsError, RatingsWarning
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.ratings.table import (
-    RatingsError,
-    RatingsWarning,
-    Reading,
-    from_csv,
-    from_rows,
-    read_csv,
-    to_csv,
-    to_rows,
-)
+from analysis.ratings.table import Reading, from_csv, from_rows, read_csv, to_csv, to_rows
 from analysis.report import pipeline
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.part import Part
 from analysis.report.parts.answer import Answer
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, HiddenReference, Review, default_rules, screen
+from analysis.statistics.screening.mushra_rules import HiddenReference
+from analysis.statistics.screening.screened import DEFAULT, default_rules, screen
+from analysis.statistics.screening.single_ratings import Review
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 

@@ -4,7 +4,8 @@ import pytest
 
 from analysis.ratings.table import from_rows
 from analysis.statistics.options import Options
-from analysis.statistics.screening import NotCounted, Repeat, screen
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.single_ratings import NotCounted, Repeat
 from listening.models import Study
 from listening.selectors import rating_rows
 from listening.sessions import lifecycle

@@ -17,7 +17,9 @@ from analysis.report.writers.bundle import write_report
 from analysis.report.writers.exports import report_json, table_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options, OptionsError, breakdown_from, options_from
-from analysis.statistics.screening import AnswerTime, AttTraps, screen
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.single_ratings import AnswerTime
+from analysis.statistics.screening.trap_rules import AttTraps
 from tests.analysis.reference import att_rows, edge, rows_of
 
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")

@@ -113,7 +113,9 @@ def test_pay_at_prolific_is_told_by_the_median_session(facts):
 
 @pytest.mark.slow
 def test_rules_of_the_plan_stand_beside_those_of_the_analysis(facts):
-    from analysis.statistics.screening import AnswerTime, rule_text, study_rules
+    from analysis.statistics.screening.rule_text import rule_text
+    from analysis.statistics.screening.screened import study_rules
+    from analysis.statistics.screening.single_ratings import AnswerTime
 
     report = report_of(rows_of({("A", "r", "i"): 3.0}), options=Options(replicates=100))
     mine = [rule_text(rule) for rule in study_rules(facts["trap_plans"])]

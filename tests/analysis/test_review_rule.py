@@ -8,7 +8,9 @@ from analysis.ratings.table import from_study
 from analysis.report.part import PartInput
 from analysis.report.parts.screening import reviews_used
 from analysis.report.report_card import report_card
-from analysis.statistics.screening import Review, rule_text, screen
+from analysis.statistics.screening.rule_text import rule_text
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.single_ratings import Review
 from analysis.web.first_runs import default_options
 from analysis.web.forms import form_of
 from analysis.web.study_tables import study_rules

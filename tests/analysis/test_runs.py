@@ -422,3 +422,16 @@ def test_a_study_without_ratings_closes_without_an_analysis(db):
 
 def test_the_mark_of_code_knows_the_statistics():
     assert (cache.PACKAGE / "statistics" / "intervals.py").is_file()
+
+
+def test_administrators_look_at_a_run_and_delete_it_but_change_nothing(study, admin_client):
+    url = f"/admin/analysis/analysisrun/{made_run(study).pk}"
+    page = admin_client.get(f"{url}/change/").content.decode()
+    assert "Raters gone" in page
+    assert "Created at" in page
+    assert "<textarea" not in page
+    assert 'name="raters_gone"' not in page
+    assert admin_client.post(f"{url}/change/", {"raters_gone": 1}).status_code == 403
+    assert admin_client.get("/admin/analysis/runfile/").status_code == 200
+    assert admin_client.post(f"{url}/delete/", {"post": "yes"}).status_code == 302
+    assert not AnalysisRun.objects.exists()

@@ -4,20 +4,16 @@ import pandas as pd
 import pytest
 
 from analysis.ratings.table import from_rows
-from analysis.statistics.screening import (
-    DEFAULT,
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_from, rule_text
+from analysis.statistics.screening.screened import DEFAULT, screen, study_rules
+from analysis.statistics.screening.single_ratings import (
     AnswerTime,
-    AttTraps,
     HeardFraction,
     NotCounted,
-    Rule,
     SessionStatus,
-    TaskTraps,
-    rule_from,
-    rule_text,
-    screen,
-    study_rules,
 )
+from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps
 from tests.analysis.reference import BLANK, expected, table_of
 
 

@@ -6,28 +6,25 @@ import numpy as np
 import pytest
 
 from analysis.ratings.table import from_rows
-from analysis.statistics.screening import (
-    AnswerTime,
-    AttentionTraps,
+from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
+from analysis.statistics.screening.offered import offered_rules
+from analysis.statistics.screening.rater_rules import (
     Correlation,
     Disagreement,
+    InconsistentRepeats,
+    Variance,
+    _scales,
+)
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import rule_from, rule_text, versioned_text
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.session_rules import (
+    AttentionTraps,
     FewRatings,
     GoldTraps,
     Headphones,
-    HiddenReference,
-    InconsistentRepeats,
-    MidAnchor,
-    NoJustification,
-    Review,
-    Rule,
-    Variance,
-    offered_rules,
-    rule_from,
-    rule_text,
-    screen,
-    versioned_text,
 )
-from analysis.statistics.screening.rater_rules import _scales
+from analysis.statistics.screening.single_ratings import AnswerTime, NoJustification, Review
 from tests.analysis.reference import BLANK, expected, mushra_s1, table_of
 
 BAD_OF_MOS = {"m001", "m002", "m010", "m074", "m096"}  # mos_s1.truth.json: they answer at random

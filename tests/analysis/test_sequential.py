@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from analysis.statistics.planning import (
-    PlanningError,
+from analysis.statistics.planning.confidence_sequences import (
     asymptotic_sequence,
     bounded_sequence,
     obrien_fleming_bounds,
@@ -16,6 +15,7 @@ from analysis.statistics.planning import (
     stopped_at,
     subgaussian_sequence,
 )
+from analysis.statistics.planning.study_design import PlanningError
 from tests.analysis.simulation import sizes
 
 RATERS = 300

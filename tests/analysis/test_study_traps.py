@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from analysis.models import AnalysisRun
 from analysis.report import build
-from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
+from analysis.statistics.screening.single_ratings import NotCounted, SessionStatus
+from analysis.statistics.screening.trap_rules import TaskTraps
 from analysis.web.jobs import run_analysis
 from analysis.web.study_tables import study_rules
 from listening.common.command_name import PROGRAM

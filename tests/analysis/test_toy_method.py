@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from analysis.ratings.estimands import estimand_of, estimands
-from analysis.ratings.table import RatingsError, read_csv
+from analysis.ratings.problems import RatingsError
+from analysis.ratings.table import read_csv
 from analysis.report.build import report_of
 from analysis.report.figures.all_figures import plots
 from analysis.report.html.page import page_html

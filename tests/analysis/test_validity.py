@@ -7,7 +7,9 @@ from analysis.report.preregistration import GAP, gaps, preregistration_text
 from analysis.report.report_card import report_card
 from analysis.statistics.options import Options, options_from
 from analysis.statistics.rule_effects import rule_effects
-from analysis.statistics.screening import FewRatings, Headphones, rule_from, screen
+from analysis.statistics.screening.rule_text import rule_from
+from analysis.statistics.screening.screened import screen
+from analysis.statistics.screening.session_rules import FewRatings, Headphones
 from analysis.web.first_runs import default_options
 from analysis.web.study_tables import study_rules
 from analysis.web.validity_jobs import count_rules

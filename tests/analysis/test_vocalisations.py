@@ -17,7 +17,7 @@ from analysis.report.parts.vocalisations import Vocalisations
 from analysis.statistics.corrected_share import ALWAYS, Counted, rogan_gladen
 from analysis.statistics.count_shares import effective_clips, mean_on_scale, share_of_sums
 from analysis.statistics.options import Options
-from analysis.statistics.screening import DEFAULT, screen
+from analysis.statistics.screening.screened import DEFAULT, screen
 from tests.analysis.reference import BLANK
 
 TEXT = "so that is what you call a good one"  # nine words; laughs are asked for before the third

@@ -15,9 +15,9 @@ HOUSE = "http://researchers.test"
 NewPage = Callable[..., Page]
 Served = dict[str, str]
 
-PLANNING = """<!doctype html><form><select id="source">{options}</select></form>
-<section id="plan">{plan}</section><section id="pilot">{pilot}</section>
-<script type="module" src="/static/js/researcher/planning.js"></script>"""
+PLANNING = """<!doctype html><form><select data-piece id="source">{options}</select></form>
+<section data-piece id="plan">{plan}</section><section data-piece id="pilot">{pilot}</section>
+<script type="module" src="/static/js/researcher/waiting.js"></script>"""
 WAITS = "<p data-waits>Simulating</p>"
 METRICS = """<!doctype html><section id="run" data-url="/run/" data-every="5" data-run="7">
 <p><span data-told="done">0</span> of <span data-told="total">40</span>

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from listening.templatetags.modules import EVERY_TRIAL, SOME
 from tests.browser.axe import SETTLED, darkened
 from tests.browser.conftest import PHONE
 from tests.browser.driver import choose, enter, hear
@@ -278,20 +279,18 @@ def imported_with(module: str) -> set[str]:
 
 
 def test_the_session_page_fetches_all_its_modules_at_once() -> None:
-    always, _if, sometimes = (ROOT / "templates/rater/modules.html").read_text().partition("{% if")
     needed = imported_by("rater/session.js", set())
     later = later_imports(needed | {"rater/session.js"})
     assert later == {
         f"rater/{name}.js"
         for name in ("checks", "questionnaire", "parallel", "preview", "ending", "marks", "spans")
     }
-    assert set(re.findall(r"js/(\w+/\w+\.js)", always)) == needed | {"rater/session.js"}
+    assert {f"{name}.js" for name in EVERY_TRIAL} == needed | {"rater/session.js"}
+    sometimes = {f"{name}.js" for names in SOME.values() for name in names}
     reached = later.union(*(imported_with(name) for name in later))
-    assert set(re.findall(r"js/(\w+/\w+\.js)", sometimes)) <= reached
+    assert sometimes <= reached
     late = {"rater/elementmixer.js"}  # for clips too long to decode, which the page finds out
-    assert imported_with("rater/parallel.js") - needed - late <= set(
-        re.findall(r"js/(\w+/\w+\.js)", sometimes)
-    )
+    assert imported_with("rater/parallel.js") - needed - late <= sometimes
     assert not later & needed
 
 

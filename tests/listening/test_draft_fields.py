@@ -223,10 +223,8 @@ def test_a_tick_that_is_usual_is_kept_where_it_is_taken_off() -> None:
 def test_a_field_added_to_the_schema_is_shown_and_changed_by_the_editor(
     added_to: type[schema.Table], prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Added(schema.Table):
-        rooms: Annotated[int, Field(ge=1)] = schema.declare(
-            schema.PLAN, "Rooms", "so many rooms", 3
-        )
+    class Added(schema.Table, kind=schema.PLAN):
+        rooms: Annotated[int, Field(ge=1)] = schema.declare("Rooms", "so many rooms", 3)
 
     monkeypatch.setitem(added_to.__pydantic_fields__, "rooms", Added.model_fields["rooms"])
     top = table()

@@ -135,13 +135,11 @@ ONCE = {
     "create_bonuses": lambda c: c.create_bonuses("s", {"a": 5}),
     "ask_to_return": lambda c: c.ask_to_return("s", "why"),
     "transition": lambda c: c.transition("s", "PUBLISH"),
-    "send_message": lambda c: c.send_message("p", "words", "s"),
 }
 REPEATED = {
     "approve": lambda c: c.approve("s"),
     "approve_all": lambda c: c.approve_all(["a", "b"]),
     "reject": lambda c: c.reject("s", category="NO_DATA", message="x" * 100),
-    "add_to_group": lambda c: c.add_to_group("g", ["a"]),
     "delete_draft": lambda c: c.delete_draft("s"),
 }
 

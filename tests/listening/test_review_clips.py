@@ -279,7 +279,7 @@ def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
     from analysis.report.part import PartInput
     from analysis.report.parts.clip_validation import ClipValidation
     from analysis.statistics.options import Options
-    from analysis.statistics.screening import screen
+    from analysis.statistics.screening.screened import screen
     from analysis.web.study_tables import study_rules, study_tables, told_of
 
     study = make_study(conditions=2, items=10, opened_at=timezone.now())

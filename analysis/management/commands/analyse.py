@@ -21,7 +21,7 @@ from analysis.management.summary import summary
 from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
-from analysis.statistics.screening import default_rules
+from analysis.statistics.screening.screened import default_rules
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -45,8 +45,8 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **arguments: Any) -> None:
+        from analysis.ratings.problems import RatingsError
         from analysis.ratings.study_scores import study_scores
-        from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
         from analysis.web.study_tables import (

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **arguments: Any) -> None:
-        from analysis.ratings.table import RatingsError
+        from analysis.ratings.problems import RatingsError
         from analysis.web.study_tables import study_training_files
         from listening.common.sound_files import AudioError
         from listening.selectors import no_study

@@ -14,8 +14,8 @@ from listening.common.whole_files import write_whole
 
 if TYPE_CHECKING:
     from analysis.report.content import Content
-    from analysis.statistics.planning import Components
     from analysis.statistics.planning.pilot import Pilot
+    from analysis.statistics.planning.variance_components import Components
 
 FORMER = {"ratings_per_clip": "ratings_per_stimulus"}  # old names of options, still accepted
 # Options that go into the question as they are: the name of reading.FIELDS and its metavar.
@@ -101,8 +101,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **arguments: Any) -> None:
         from analysis.report.planning.form_fields import requirements_from
         from analysis.report.planning.plan_content import content_of, plain
-        from analysis.statistics.planning import PlanningError
         from analysis.statistics.planning.proposal import check, propose
+        from analysis.statistics.planning.study_design import PlanningError
 
         try:
             components, known = _components(arguments, self.stderr.write)
@@ -144,11 +144,12 @@ def lines(content: Content) -> Iterator[str]:
 def _components(
     arguments: Mapping[str, Any], say: Callable[[str], object]
 ) -> tuple[Components, Pilot | None]:
-    from analysis.ratings.table import RatingsError, read_csv
+    from analysis.ratings.problems import RatingsError
+    from analysis.ratings.table import read_csv
     from analysis.report.planning.form_fields import SDS, own_components
-    from analysis.statistics.planning import preset
     from analysis.statistics.planning.pilot import chosen_pilot, pilots
-    from analysis.statistics.screening import default_rules, screen
+    from analysis.statistics.planning.variance_components import preset
+    from analysis.statistics.screening.screened import default_rules, screen
 
     if arguments["preset"]:
         return preset(arguments["preset"]), None

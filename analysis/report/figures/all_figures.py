@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.name_spans import resolve
-from analysis.ratings.estimands import ends_of, estimand_of, family_title
+from analysis.ratings.estimands import ends_of, estimand_of
 from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
-from analysis.report.pivot import Line, lines_of
+from analysis.report.pivot import Line, by_family, lines_of
 from analysis.report.report_schema import Report
 
 CLUSTERED = "raters and items crossed"
@@ -54,12 +54,8 @@ def plots(report: Report) -> list[Plot]:
 def estimate_plots(report: Report) -> list[Plot]:
     """The overall estimates of each task and criterion, the best first."""
     overall = [row for row in report["estimates"] if row["breakdown"] == "condition:"]
-    families: dict[str, list[Line]] = {}
-    for line in lines_of(overall):
-        if line.weighting == "ratings":
-            families.setdefault(family_title(line.row), []).append(line)
     drawn = []
-    for number, (title, lines) in enumerate(families.items(), start=1):
+    for number, (title, lines) in enumerate(by_family(lines_of(overall)).items(), start=1):
         key = f"estimates-{number}-{slug(title)}"
         estimand = estimand_of(lines[0].row["estimand"])
         ends = ends_of(report, lines[0].row)
@@ -108,10 +104,8 @@ def falling(lines: Iterable[Line]) -> list[Line]:
     """Lines by their value, the best first: the highest, of ranks the lowest."""
 
     def place(line: Line) -> tuple[float, str]:
-        value = line.row["value"]
-        return value if estimand_of(line.row["estimand"]).lowest_is_best else -value, line.row[
-            "condition"
-        ]
+        sign = 1 if estimand_of(line.row["estimand"]).lowest_is_best else -1
+        return sign * line.row["value"], line.row["condition"]
 
     return sorted(lines, key=place)
 

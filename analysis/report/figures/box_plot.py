@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
@@ -44,7 +43,10 @@ class Box:
 
 def boxes(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     """The drawing; boxes stand as given, one below the other."""
-    drawn = [_box(row) for row in figure.rows]
+    drawn = [
+        Box(str(row.get("name") or ""), *(known(row.get(key)) for key in _KEYS))
+        for row in figure.rows
+    ]
     edges = [edge for box in drawn for edge in box.edges()]
     if not any(edge is not None for edge in edges):
         return sheet.nothing()
@@ -63,10 +65,6 @@ def boxes(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
         marks += _draw_box(box, y + 16, axis)
     words = (box.in_words(decimals) for box in drawn)
     return sheet.scene(marks, bottom + 46, words, figure.x or figure.y)
-
-
-def _box(row: Mapping[str, Any]) -> Box:
-    return Box(str(row.get("name") or ""), *(known(row.get(key)) for key in _KEYS))
 
 
 def _draw_box(box: Box, middle: float, axis: Axis) -> Iterator[scene.Mark]:

@@ -79,7 +79,7 @@ def _cross_table(figure: Figure, down: str, across: str, heading: str) -> Table:
     rows: dict[str, dict[str, Any]] = {}
     for row in figure.rows:
         line = rows.setdefault(str(row[down]), {"": str(row[down])})
-        line[str(row[across])] = _cell_value(row)
+        line[str(row[across])] = row.get("value") if row.get("text") is None else row["text"]
     kind: Kind = "percent" if figure.drawing == "shares" else "number"
     if any(isinstance(value, str) for line in rows.values() for value in list(line.values())[1:]):
         kind = "text"
@@ -87,7 +87,3 @@ def _cross_table(figure: Figure, down: str, across: str, heading: str) -> Table:
     shaped: Sequence[Mapping[str, Any]] = list(rows.values())
     all_columns = [Column("", heading), *(Column(name, name, kind, decimals) for name in columns)]
     return Table(figure.key, figure.title, all_columns, shaped)
-
-
-def _cell_value(row: Mapping[str, Any]) -> Any:
-    return row.get("value") if row.get("text") is None else row["text"]

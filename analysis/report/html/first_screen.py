@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from markupsafe import Markup
 
@@ -110,16 +109,13 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
 
 def _draw_figure(figure: Figure, name: str) -> tuple[str, str]:
     """The plot as SVG; intervals twice, with names beside the data and for a phone."""
-    plain = replace(figure, rows=[_without_naive(row) for row in figure.rows], interval="")
+    rows = [{**row, "naive_low": None, "naive_high": None} for row in figure.rows]
+    plain = replace(figure, rows=rows, interval="")
     if figure.drawing != "intervals":
         return figure_svg(plain, name), ""
     narrow = scene.PAGE if len(figure.rows) <= MOST_ABOVE else scene.CLOSE
     wide = figure_svg(plain, f"{name}-wide", sheet=scene.WIDE)
     return wide, figure_svg(plain, f"{name}-phone", sheet=narrow)
-
-
-def _without_naive(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**row, "naive_low": None, "naive_high": None}
 
 
 def _caption(figure: Figure, level: float) -> str:

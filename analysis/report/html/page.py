@@ -36,14 +36,14 @@ from analysis.report.html.part_html import Link, content_html, no_link, part_htm
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, titles, view_report
 from analysis.report.interim_answer import interim_report, is_interim
-from analysis.report.pivot import Line, lines_of
+from analysis.report.pivot import Line, by_family, lines_of
 from analysis.report.report_schema import (
+    FIRST_COLUMNS,
     Counts,
     EstimateRow,
     InputNotes,
     IntervalRow,
     PartRecord,
-    PlaceRow,
     Report,
 )
 
@@ -145,25 +145,7 @@ COUNTED = (
     "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
 )
 OTHERS = {"cluster bootstrap": "Bootstrap over raters and items", "mixed": "Mixed model"}
-_KNOWN = frozenset(
-    {
-        "breakdown",
-        "estimand",
-        "study",
-        "task",
-        "criterion",
-        "condition",
-        "versus",
-        "versus_condition",
-        "weighting",
-        "value",
-        "level",
-        "n_ratings",
-        "n_raters",
-        "n_items",
-        "screening",
-    }
-)
+_KNOWN = {*FIRST_COLUMNS, "weighting", "value", "level", "n_ratings", "n_raters", "n_items"}
 
 
 @dataclass(frozen=True)
@@ -187,7 +169,7 @@ def estimands(
     """(title, HTML) of each task, criterion and estimand; notes are added to ``notes_shown``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
-    families = by_family(_lines_weighted(lines_of(_rows(report, "estimates", OVERALL)), "ratings"))
+    families = by_family(lines_of(_rows(report, "estimates", OVERALL)))
     compared = report.get("compared", "condition")
     for place, (title, of_family) in enumerate(families.items()):
         lines = falling(of_family)
@@ -220,14 +202,6 @@ def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
     rests = {_rest(title) for title in estimated}
     titles = dict.fromkeys(family_title(row) for row in rows)
     return [title for title in titles if _rest(title) not in rests]
-
-
-def by_family(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """Lines by the task, criterion and estimand that they are about, in their order."""
-    families: dict[str, list[Line]] = {}
-    for line in lines:
-        families.setdefault(family_title(line.row), []).append(line)
-    return families
 
 
 def place_of(line: Line) -> tuple[str, ...]:
@@ -299,9 +273,11 @@ def _muted_paragraph(text: str) -> Markup:
 
 def _other_intervals(report: Report, title: str, notes_shown: set[str], most: int) -> Markup:
     """The bootstrap, and the means in which every rater weighs the same."""
-    lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
-    ends, digits = ends_of(report, lines[0].row), decimals(lines)
-    ratings, raters = (falling(_lines_weighted(lines, name)) for name in ("ratings", "raters"))
+    every = lines_of(_rows(report, "estimates", OVERALL))
+    ratings, raters = (
+        falling(by_family(every, name).get(title, [])) for name in ("ratings", "raters")
+    )
+    ends, digits = ends_of(report, ratings[0].row), decimals(ratings)
     parts, names = [], []
     columns = [
         Column(heading, partial(_other, start, ends, digits), numeric=True)
@@ -330,7 +306,6 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
 def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) -> Iterator[Markup]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
-        lines = _lines_weighted(lines, "ratings")
         if breakdown == OVERALL or not lines:
             continue
         compare, _, by = breakdown.partition(":")
@@ -345,8 +320,7 @@ def _breakdowns(report: Report, title: str, notes_shown: set[str], most: int) ->
 
 
 def _contrasts(report: Report, title: str, notes_shown: set[str]) -> Markup:
-    lines = _lines_weighted(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
-    lines = by_family(lines).get(title, [])
+    lines = by_family(lines_of(_rows(report, "contrasts", OVERALL))).get(title, [])
     if not lines:
         return join([])
     digits = decimals(lines)
@@ -394,7 +368,10 @@ def _shares(report: Report, title: str, notes_shown: set[str]) -> Markup:
 
 
 def _share_lines(report: Report, title: str) -> list[Line]:
-    return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
+    """Shares have an estimand of their own: the rest of the title must be the same."""
+    bare = {"estimand": "", "versus_condition": ""}
+    lines = lines_of(report["shares"])
+    return [line for line in lines if _rest(title) == family_title({**line.row, **bare})]
 
 
 def _share_table(lines: Sequence[Line], notes_shown: set[str]) -> Markup:
@@ -406,11 +383,6 @@ def _share_table(lines: Sequence[Line], notes_shown: set[str]) -> Markup:
     shown = table(places, columns, "", len(places) > MOST_OPEN)
     names = [(" versus ".join(place_of(line)), _label(line.row["estimand"])) for line in lines]
     return shown + foot(shown, notes(names, lines, notes_shown))
-
-
-def _shares_title(row: PlaceRow, title: str) -> bool:
-    """Shares have an estimand of their own: the rest of the title must be the same."""
-    return _rest(title) == family_title({**row, "estimand": "", "versus_condition": ""})
 
 
 def _rest(title: str) -> str:
@@ -440,10 +412,6 @@ def _rows(
     report: Report, name: Literal["estimates", "contrasts"], breakdown: str
 ) -> list[EstimateRow]:
     return [row for row in report[name] if row["breakdown"] == breakdown]
-
-
-def _lines_weighted(lines: Iterable[Line], weighting: str) -> list[Line]:
-    return [line for line in lines if line.weighting == weighting]
 
 
 def _names(lines: Sequence[Line], compared: str = "condition") -> list[Column]:
@@ -579,7 +547,9 @@ def sections(
     whole = label_report(report, without=abouts[0] if len(abouts) == 1 else "")
     parts = [part for part in whole.get("parts", ()) if _is_shown(part)]
     every += _groups(parts, link)
-    every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
+    missing = [part for part in parts if part["problem"]]
+    not_made = render("not_made", parts=missing) if missing else join([])
+    every.append(Section("not-made", "What could not be made", not_made, folded=True))
     behind = _data_and_methods(report, parts, methods)
     every.append(Section("behind", "Data and methods", behind, folded=True, line=_origin(report)))
     return [section for section in every if section.html or section.headline]
@@ -662,12 +632,6 @@ def _cut(text: str, most: int = 95) -> str:
     if len(text) <= most:
         return text
     return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"
-
-
-def _not_made(parts: Iterable[PartRecord]) -> Markup:
-    """Which parts these ratings do not allow, each with its reason and what would help."""
-    missing = [part for part in parts if part["problem"]]
-    return render("not_made", parts=missing) if missing else join([])
 
 
 def _data_and_methods(report: Report, parts: Iterable[PartRecord], methods: str) -> Markup:

@@ -63,10 +63,10 @@ def content_html(
     )
 
 
-def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = True) -> Markup:
+def figure_html(figure: Figure, key: str, link: Link = no_link) -> Markup:
     """The figure with its title, its note, links to its files, and its numbers as a folded table.
 
-    ``key`` is the name of its files and begins its ids; ``named`` False leaves the title out.
+    ``key`` is the name of its files and begins its ids.
     """
     svg = Markup(figure_svg(figure, key))
     behind = table_html(figure_table(figure), key, most=MOST_BEHIND)
@@ -74,7 +74,7 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
     return render(
         "figure",
         figure=figure,
-        title=figure.title if named else "",
+        title=figure.title,
         svg=svg,
         wide=is_wide(svg),
         numbers=fold("Numbers in this figure", counted(len(figure.rows), "row"), behind + files),

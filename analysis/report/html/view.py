@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -95,7 +95,11 @@ def view_report(report: Report, view: View) -> Report:
             "estimates": _slice_rows(report["estimates"], view.within),
             "contrasts": _slice_rows(report["contrasts"], view.within),
             "shares": [],
-            "counted": _counted(report, view.within),
+            "counted": {
+                key.removeprefix(view.within): counts
+                for key, counts in report.get("counted", {}).items()
+                if key.startswith(view.within)
+            },
             "compared": view.within.partition(":")[0],
             "within": view.within,
         }
@@ -132,11 +136,6 @@ def _data_of(report: Report, title: str) -> Counts:
                 "conditions_kept": design["conditions"],
             }
     return data
-
-
-def _counted(report: Report, within: str) -> dict[str, list[int]]:
-    every: Mapping[str, list[int]] = report.get("counted", {})
-    return {k.removeprefix(within): v for k, v in every.items() if k.startswith(within)}
 
 
 def _slice_rows(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -96,15 +96,11 @@ def leaderboard(
     ]
     contents = together(parts)
     left_out = [f"On no leaderboard: {each}" for each in collection.left_out]
-    return Content(
-        sentences=contents.sentences,
-        figures=contents.figures,
+    warnings = [*contents.warnings, *collection.notes, *collection.same.notes, *left_out]
+    return replace(
+        contents,
         tables=[*contents.tables, *_exclusions(studies)],
-        warnings=list(
-            dict.fromkeys(
-                [*contents.warnings, *collection.notes, *collection.same.notes, *left_out]
-            )
-        ),
+        warnings=list(dict.fromkeys(warnings)),
         methods=list(dict.fromkeys(contents.methods)),
     )
 
@@ -236,10 +232,7 @@ def _scores(
         Column("score", scores.heading, "number", decimals),
         Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
         *([Column("letters", "Letters", "mark")] if lettered else []),
-        *(
-            Column(metrics.key(name), _metric_heading(metrics, name), "number")
-            for name in metrics.names
-        ),
+        *map(metrics.column, metrics.names),
         Column("studies", "Rated in"),
         Column("ratings", "Ratings", "count"),
         Column("raters", "Raters", "count"),
@@ -251,11 +244,6 @@ def _scores(
     group = "group" if any(row["group"] for row in rows) else ""
     about = question.title
     return Table(f"{KEY}{suffix}", title, columns, rows, note, about=about, group=group)
-
-
-def _metric_heading(metrics: MetricColumns, name: str) -> str:
-    up, title = metrics.direction[name], metrics.titles[name]
-    return title if up is None else f"{title} {'↑' if up else '↓'}"
 
 
 def _differences(
@@ -540,6 +528,12 @@ class MetricColumns:
     def key(self, metric: str) -> str:
         """The column's key in the rows."""
         return f"metric {metric}"
+
+    def column(self, metric: str) -> Column:
+        """The column, with an arrow to where a better system stands."""
+        up, title = self.direction[metric], self.titles[metric]
+        arrow = "" if up is None else " ↑" if up else " ↓"
+        return Column(self.key(metric), f"{title}{arrow}", "number")
 
 
 def metric_columns(studies: Sequence[StudyInput], clips: pd.DataFrame) -> MetricColumns:

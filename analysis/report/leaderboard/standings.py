@@ -149,17 +149,11 @@ def _path(component: Component, starts: Sequence[int], ends: set[int]) -> list[i
 
 
 def _clips(component: Component, place: int) -> int:
-    nodes = {int(node): int(n) for node, n, s in _cells(component) if s == place}
-    return sum(nodes.values())
-
-
-def _cells(component: Component) -> Iterator[tuple[int, int, int]]:
-    yield from zip(
-        component.cells.node.tolist(),
-        component.cells.clips.tolist(),
-        component.cells.system.tolist(),
-        strict=True,
-    )
+    """The clips of a system; a set of clips that several studies have counts once."""
+    cells = component.cells
+    mine = cells.system == place
+    sizes = dict(zip(cells.node[mine].tolist(), cells.clips[mine].tolist(), strict=True))
+    return sum(sizes.values())
 
 
 def _p(standing: Standing, linked: LinkedContrast) -> float | None:

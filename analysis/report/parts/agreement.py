@@ -14,23 +14,19 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import JOINT, Family, families, labelled_families
 from analysis.report.content import Column, Content, Table, add_family_titles
 from analysis.report.part import Part, PartInput
-from analysis.statistics.agreement import (
-    Agreement,
-    CodedRatings,
-    Concordance,
+from analysis.statistics.agreement.agreement_result import Agreement, CodedRatings, coded
+from analysis.statistics.agreement.concordance import Concordance, kendall_w
+from analysis.statistics.agreement.icc import (
+    FORMS,
     IntraclassCorrelation,
-    Rated,
-    coded,
     icc_mixed,
     icc_moments,
     icc_of_means,
     intraclass_correlations,
-    kendall_w,
-    krippendorff_alpha,
-    noise_ceiling,
-    rated_units,
 )
-from analysis.statistics.agreement.icc import FORMS
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
+from analysis.statistics.agreement.rating_units import Rated, rated_units
 
 MOST_FOR_REML = 200  # raters; above, moments
 MANY_UNITS, MANY_RATINGS, MANY_RATERS = 1000, 100_000, 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,15 @@ from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import family_title
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Content, Figure, Table, together
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    interval_cells,
+    together,
+    with_titles,
+)
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.tiers import tiers_of
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Att", "means", "system_column"]
+__all__ = ["Att", "Labels", "means", "system_column"]
 
 _METHOD = (
     "Human-likeness scores (Human 1, Unclear 0.5, Machine 0) were modelled with systems as fixed "
@@ -60,12 +68,14 @@ class Att(Part):
             title = family_title({"estimand": "hls", **family.group})
             inputs.progress(place / len(of_hls), title)
             compare = system_column(family.table)
-            arguments = (family, compare, inputs, title, f"-{place + 1}" * bool(place))
-            of_family = [Content(tables=systems(*arguments))]
-            of_family += [by_split(*arguments), by_dimension(*arguments), by_voice(*arguments)]
+            labels = Labels(family, compare, inputs, title, f"-{place + 1}" * bool(place))
+            of_family = [Content(tables=systems(labels))]
+            of_family += [by_split(labels), by_dimension(labels), by_voice(labels)]
             contents += [_key_column(each, compare) for each in of_family]
         shown = together(contents)
-        return _drop_title(shown, title) if len(of_hls) == 1 else shown
+        if len(of_hls) > 1:
+            return shown
+        return with_titles(shown, lambda each: each.title.removesuffix(_of(title)))
 
 
 def _key_column(shown: Content, compare: str) -> Content:
@@ -84,17 +94,14 @@ def _key_column(shown: Content, compare: str) -> Content:
     return replace(shown, tables=[keyed(table) for table in shown.tables])
 
 
-def _drop_title(shown: Content, title: str) -> Content:
-    """Without the family in titles, where there is one alone: ``about`` has it."""
-    tail = family_span(title, " · {}")
-    return replace(
-        shown,
-        figures=[replace(each, title=each.title.removesuffix(tail)) for each in shown.figures],
-        tables=[replace(each, title=each.title.removesuffix(tail)) for each in shown.tables],
-    )
+def _of(title: str) -> str:
+    """The family at the end of titles, where there are several."""
+    return family_span(title, " · {}")
 
 
 PAPER = "the Audio Turing Test"
+Row = dict[str, Any]
+Cells = dict[tuple[str, str], Estimate]  # by the system, and the split or dimension
 
 
 def system_column(table: pd.DataFrame) -> str:
@@ -117,9 +124,62 @@ def means(
     return [row for row in rows if not row.interval.startswith("naive")]
 
 
-def references(table: pd.DataFrame, compare: str) -> set[str]:
-    """What stands beside the systems and is none: conditions that the study calls its reference."""
-    return set(table[compare][table["role"] == "reference"].unique())
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one task and criterion, and what its titles and keys end in."""
+
+    family: Family
+    compare: str  # the column that names the systems
+    inputs: PartInput
+    title: str
+    suffix: str
+
+    @property
+    def ratings(self) -> pd.DataFrame:
+        """The rows of the family."""
+        return self.family.table
+
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self.inputs.options.level
+
+    @property
+    def references(self) -> set[str]:
+        """What stands beside the systems and is none: conditions called reference by the study."""
+        own = self.ratings["role"] == "reference"
+        return set(self.ratings[self.compare][own].unique())
+
+    def overall(self) -> list[Estimate]:
+        """The systems by falling mean."""
+        rows = means(self.ratings, Breakdown(self.compare), self.inputs)
+        return sorted(rows, key=lambda row: (-row.value, row.condition))
+
+    def cells(self, table: pd.DataFrame, by: str) -> Cells:
+        """The mean of each system at each value of that column."""
+        rows = means(table, Breakdown(self.compare, (by,)), self.inputs)
+        return {(row.condition, row.group[by]): row for row in rows}
+
+    def table(
+        self, key: str, title: str, columns: Sequence[Column], rows: Sequence[Row], note: str = ""
+    ) -> Table:
+        """A table about these labels."""
+        return Table(
+            f"{key}{self.suffix}", title + _of(self.title), columns, rows, note, self.title
+        )
+
+    def figure(self, key: str, title: str, rows: Sequence[Row], note: str) -> Figure:
+        """Figure 2a or 2b of the paper."""
+        return Figure(
+            f"{key}{self.suffix}",
+            f"{title}{_of(self.title)}",
+            "intervals",
+            rows,
+            x="Human-likeness score",
+            ends=(0.0, 1.0),
+            note=note,
+            about=self.title,
+        )
 
 
 _SPLIT_NOTE = (
@@ -128,44 +188,34 @@ _SPLIT_NOTE = (
 )
 
 
-def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix: str) -> Content:
+def by_split(labels: Labels) -> Content:
     """The systems overall and in each split; the check needs two splits, and says so else."""
-    named = family.table[family.table["split"] != ""]
-    splits = inputs.ordered("split", named["split"].unique())
-    overall = means(family.table, Breakdown(compare), inputs)
-    overall.sort(key=lambda row: (-row.value, row.condition))
-    cells = {
-        (row.condition, row.group["split"]): row
-        for row in (means(named, Breakdown(compare, ("split",)), inputs) if splits else [])
-    }
-    figure = _figure(overall, cells, splits, title, suffix)
+    named = labels.ratings[labels.ratings["split"] != ""]
+    splits = labels.inputs.ordered("split", named["split"].unique())
+    overall = labels.overall()
+    cells = labels.cells(named, "split") if splits else {}
+    figure = _figure(labels, overall, cells, splits)
     if len(splits) != 2:
         held = enumerated(splits) or "none"
         sentence_only = (
-            f"{family_prefix(title)}no check between splits, which takes two (column split); "
-            f"named: {held}."
+            f"{family_prefix(labels.title)}no check between splits, which takes two (column "
+            f"split); named: {held}."
         )
         return Content([sentence_only], [figure])
     both = [row for row in overall if all((row.condition, name) in cells for name in splits)]
     if len(both) < 2:
         sentence_only = (
-            f"{family_prefix(title)}no check between splits: fewer than two systems have "
+            f"{family_prefix(labels.title)}no check between splits: fewer than two systems have "
             "ratings in both."
         )
         return Content([sentence_only], [figure])
     sentence = _sentence([row.condition for row in both], cells, splits)
-    differences = _differences(named, compare, inputs)
-    level = inputs.options.level
-    table = _table(both, cells, differences, splits, level, (title, suffix))
-    return Content([sentence], [figure], [table])
+    differences = _differences(named, labels)
+    return Content([sentence], [figure], [_table(labels, both, cells, differences, splits)])
 
 
 def _figure(
-    overall: Sequence[Estimate],
-    cells: dict[tuple[str, str], Estimate],
-    splits: Sequence[str],
-    title: str,
-    suffix: str,
+    labels: Labels, overall: Sequence[Estimate], cells: Cells, splits: Sequence[str]
 ) -> Figure:
     rows = []
     for each in overall:
@@ -176,30 +226,19 @@ def _figure(
                 rows.append(drawn | {"group": each.condition})
     heading = f"Figure 2a of {PAPER}: human-likeness of the systems, overall"
     heading += " and by split" * bool(splits)
-    return Figure(
-        f"figure2a{suffix}",
-        f"{heading}{family_span(title, ' · {}')}",
-        "intervals",
-        rows,
-        x="Human-likeness score",
-        ends=(0.0, 1.0),
-        note="Systems by falling mean over all labels; two-way clustered intervals.",
-        about=title,
-    )
+    note = "Systems by falling mean over all labels; two-way clustered intervals."
+    return labels.figure("figure2a", heading, rows, note)
 
 
-def _differences(named: Any, compare: str, inputs: PartInput) -> dict[str, Contrast]:
+def _differences(named: pd.DataFrame, labels: Labels) -> dict[str, Contrast]:
     """The difference between the two splits of each system."""
-    estimator = MeanScore(Breakdown("split", (compare,)), ("two_way",), ("ratings",))
-    every = estimator.contrasts(named, level=inputs.options.level, seed=inputs.options.seed)
-    return {row.group[compare]: row for row in every if not row.interval.startswith("naive")}
+    estimator = MeanScore(Breakdown("split", (labels.compare,)), ("two_way",), ("ratings",))
+    seed = labels.inputs.options.seed
+    every = estimator.contrasts(named, level=labels.level, seed=seed)
+    return {row.group[labels.compare]: row for row in every if not row.interval.startswith("naive")}
 
 
-def _sentence(
-    systems: Sequence[str],
-    cells: dict[tuple[str, str], Estimate],
-    splits: Sequence[str],
-) -> str:
+def _sentence(systems: Sequence[str], cells: Cells, splits: Sequence[str]) -> str:
     first, second = (np.array([cells[name, split].value for name in systems]) for split in splits)
     apart = rank_distance(first, second)
     p = "" if apart.p is None else f" (p {apart.p:.2g} against no agreement)"
@@ -211,19 +250,17 @@ def _sentence(
 
 
 def _table(
+    labels: Labels,
     systems: Sequence[Estimate],
-    cells: dict[tuple[str, str], Estimate],
-    differences: dict[str, Contrast],
+    cells: Cells,
+    differences: Mapping[str, Contrast],
     splits: Sequence[str],
-    level: float,
-    named: tuple[str, str],
 ) -> Table:
-    title, suffix = named
     ranks = {split: _ranks(systems, cells, split) for split in splits}
     rows = []
     for each in systems:
         name = each.condition
-        row: dict[str, Any] = {"system": name, "overall": each.value}
+        row: Row = {"system": name, "overall": each.value}
         for number, split in enumerate(splits, start=1):
             row |= {f"split{number}": cells[name, split].value, f"rank{number}": ranks[split][name]}
         row |= _difference(differences.get(name), splits[0])
@@ -233,36 +270,24 @@ def _table(
         columns.append(Column(f"split{number}", split, "number"))
         columns.append(Column(f"rank{number}", f"Place, {split}", "count"))
     columns.append(Column("difference", f"{splits[0]} − {splits[1]}", "number", sign=True))
-    columns.append(Column("difference", f"{level:.0%}", "interval"))
-    return Table(
-        f"splits{suffix}",
-        f"Systems by split{family_span(title, ' · {}')}",
-        columns,
-        rows,
-        _SPLIT_NOTE,
-        title,
-    )
+    columns.append(Column("difference", f"{labels.level:.0%}", "interval"))
+    return labels.table("splits", "Systems by split", columns, rows, _SPLIT_NOTE)
 
 
-def _ranks(
-    systems: Sequence[Estimate], cells: dict[tuple[str, str], Estimate], split: str
-) -> dict[str, int]:
+def _ranks(systems: Sequence[Estimate], cells: Cells, split: str) -> dict[str, int]:
     """Places from 1; equal means share the better one."""
     values = {row.condition: cells[row.condition, split].value for row in systems}
     return {name: 1 + sum(v > value for v in values.values()) for name, value in values.items()}
 
 
-def _difference(contrast: Contrast | None, first: str) -> dict[str, Any]:
+def _difference(contrast: Contrast | None, first: str) -> Row:
     """The difference with its interval, the first split minus the second."""
     if contrast is None:
         return {"difference": None}
-    low, high = contrast.low, contrast.high
     if contrast.condition == first:
-        return {"difference": contrast.value, "difference_low": low, "difference_high": high}
-    turned = (None if high is None else -high, None if low is None else -low)
-    return {"difference": -contrast.value} | dict(
-        zip(("difference_low", "difference_high"), turned, strict=True)
-    )
+        return interval_cells("difference", contrast)
+    turned = replace(contrast, low=contrast.high, high=contrast.low)
+    return interval_cells("difference", turned, -1.0)
 
 
 PRINTED = 4  # decimals of the paper's Table 6
@@ -272,7 +297,6 @@ _NOTE = (
 )
 _AVERAGES = "An average is that of the dimensions, each with equal weight; it is in the CSV."
 _TAKEN = ("system", "voice", "overall", "average", UNRANKED)
-Cells = dict[tuple[str, str], Estimate]
 
 
 def _key(dimension: str) -> str:
@@ -280,22 +304,17 @@ def _key(dimension: str) -> str:
     return f"dimension {dimension}" if dimension in _TAKEN else dimension
 
 
-def by_dimension(
-    family: Family, compare: str, inputs: PartInput, title: str, suffix: str
-) -> Content:
+def by_dimension(labels: Labels) -> Content:
     """The systems in each dimension, and their order beside the one overall."""
-    named = family.table[family.table["dimension"] != ""]
+    named = labels.ratings[labels.ratings["dimension"] != ""]
     if not len(named):
         sentence = (
-            f"{family_prefix(title)}no dimensions are named (column dimension), so Figure 2b "
-            "is not there."
+            f"{family_prefix(labels.title)}no dimensions are named (column dimension), so Figure "
+            "2b is not there."
         )
         return Content([sentence])
-    overall = means(family.table, Breakdown(compare), inputs)
-    overall.sort(key=lambda row: (-row.value, row.condition))
-    estimates = means(named, Breakdown(compare, ("dimension",)), inputs)
-    cells = {(row.condition, row.group["dimension"]): row for row in estimates}
-    dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in estimates})
+    overall, cells = labels.overall(), labels.cells(named, "dimension")
+    dimensions = labels.inputs.ordered("dimension", {dimension for _, dimension in cells})
     rows = [
         {"group": dimension, "name": each.condition}
         | {"value": cell.value, "low": cell.low, "high": cell.high}
@@ -303,38 +322,21 @@ def by_dimension(
         for each in overall
         if (cell := cells.get((each.condition, dimension))) is not None
     ]
-    figure = Figure(
-        f"figure2b{suffix}",
-        f"Figure 2b of {PAPER}: human-likeness of the systems in each "
-        f"dimension{family_span(title, ' · {}')}",
-        "intervals",
-        rows,
-        x="Human-likeness score",
-        ends=(0.0, 1.0),
-        note="In each dimension systems stand in the order of their means over all labels.",
-        about=title,
-    )
-    table = _systems_table(family, compare, overall, cells, dimensions, title, suffix)
+    heading = f"Figure 2b of {PAPER}: human-likeness of the systems in each dimension"
+    note = "In each dimension systems stand in the order of their means over all labels."
+    figure = labels.figure("figure2b", heading, rows, note)
+    table = _systems_table(labels, overall, cells, dimensions)
     return Content(list(_orders(overall, cells, dimensions)), [figure], [table])
 
 
 def _systems_table(
-    family: Family,
-    compare: str,
-    overall: Sequence[Estimate],
-    cells: Cells,
-    dimensions: Sequence[str],
-    title: str,
-    suffix: str,
+    labels: Labels, overall: Sequence[Estimate], cells: Cells, dimensions: Sequence[str]
 ) -> Table:
-    reference_names = references(family.table, compare)
-    rows: list[dict[str, Any]] = []
+    references = labels.references
+    rows: list[Row] = []
     for each in overall:
-        row = {
-            "system": each.condition,
-            "overall": each.value,
-            UNRANKED: each.condition in reference_names,
-        }
+        row: Row = {"system": each.condition, "overall": each.value}
+        row[UNRANKED] = each.condition in references
         for name in dimensions:
             cell = cells.get((each.condition, name))
             row[_key(name)] = None if cell is None else cell.value
@@ -342,8 +344,8 @@ def _systems_table(
     columns = [Column("system", "System"), Column("overall", "Overall", "number")]
     columns += [Column(_key(name), name, "number") for name in dimensions]
     marked = with_best(rows, ["overall", *map(_key, dimensions)])
-    heading = f"Human-likeness of the systems by dimension{family_span(title, ' · {}')}"
-    return Table(f"dimensions{suffix}", heading, columns, marked, LEGEND, title)
+    heading = "Human-likeness of the systems by dimension"
+    return labels.table("dimensions", heading, columns, marked, LEGEND)
 
 
 def _orders(overall: Sequence[Estimate], cells: Cells, dimensions: Sequence[str]) -> list[str]:
@@ -368,9 +370,9 @@ def _orders(overall: Sequence[Estimate], cells: Cells, dimensions: Sequence[str]
     return [f"{sentence}."]
 
 
-def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix: str) -> Content:
+def by_voice(labels: Labels) -> Content:
     """Table 6, voices under their systems by dimension, with its heat map."""
-    table = family.table
+    table, title = labels.ratings, labels.title
     lacking = [name for name in ("voice", "dimension") if not (table[name] != "").any()]
     if lacking:
         sentence = (
@@ -378,53 +380,44 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
             f"{enumerated(lacking)}."
         )
         return Content([sentence])
-    cells = means(table, Breakdown(compare, ("voice", "dimension")), inputs)
-    dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in cells})
-    rows = _voice_rows(cells, compare, dimensions, table, inputs)
+    cells = means(table, Breakdown(labels.compare, ("voice", "dimension")), labels.inputs)
+    dimensions = labels.inputs.ordered("dimension", {row.group["dimension"] for row in cells})
+    rows = _voice_rows(labels, cells, dimensions)
     rows = with_best(rows, list(map(_key, dimensions)), decimals=PRINTED)
     columns = [Column("voice", "Voice")]
     columns += [Column(_key(name), name, "number", PRINTED) for name in dimensions]
-    named = (
-        f"Table 6 of {PAPER}: human-likeness of voices by dimension{family_span(title, ' · {}')}"
-    )
+    heading = f"Table 6 of {PAPER}: human-likeness of voices by dimension"
+    table6 = labels.table("table6", heading, columns, rows, f"{_NOTE} {_AVERAGES} {LEGEND}")
+    table6 = replace(table6, group="system")
     drawn = [
         {"row": f"{row['system']} {row['voice']}", "column": name, "value": row.get(_key(name))}
         for row in rows
         for name in dimensions
     ]
-    figure = Figure(
-        f"voices{suffix}", named, "heatmap", drawn, "Dimension", "Voice", (0.0, 1.0), about=title
-    )
-    note = f"{_NOTE} {_AVERAGES} {LEGEND}"
-    table6 = Table(f"table6{suffix}", named, columns, rows, note, title, group="system")
+    key, ends = f"voices{labels.suffix}", (0.0, 1.0)
+    figure = Figure(key, table6.title, "heatmap", drawn, "Dimension", "Voice", ends, about=title)
     return Content(_reach(rows), [figure], [table6])
 
 
-def _voice_rows(
-    cells: Sequence[Estimate],
-    compare: str,
-    dimensions: Sequence[str],
-    table: Any,
-    inputs: PartInput,
-) -> list[dict[str, Any]]:
+def _voice_rows(labels: Labels, cells: Sequence[Estimate], dimensions: Sequence[str]) -> list[Row]:
     """A row per voice, in the study's order of systems and voices."""
-    reference_names = references(table, compare)
-    row_of: dict[tuple[str, str], dict[str, Any]] = {}
+    references = labels.references
+    row_of: dict[tuple[str, str], Row] = {}
     for cell in cells:
         key = (cell.condition, cell.group["voice"])
         row = row_of.setdefault(
-            key, {"system": key[0], "voice": key[1], UNRANKED: key[0] in reference_names}
+            key, {"system": key[0], "voice": key[1], UNRANKED: key[0] in references}
         )
         row[_key(cell.group["dimension"])] = cell.value
     for row in row_of.values():
         held = [row[_key(name)] for name in dimensions if _key(name) in row]
         row["average"] = sum(held) / len(held)
-    systems = inputs.ordered(compare, (system for system, _ in row_of))
-    voices = inputs.ordered("voice", (voice for _, voice in row_of))
+    systems = labels.inputs.ordered(labels.compare, (system for system, _ in row_of))
+    voices = labels.inputs.ordered("voice", (voice for _, voice in row_of))
     return [row_of[s, v] for s in systems for v in voices if (s, v) in row_of]
 
 
-def _reach(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _reach(rows: Sequence[Row]) -> list[str]:
     """From which to which voice each system reaches."""
     ranges = []
     for system in dict.fromkeys(row["system"] for row in rows):
@@ -433,8 +426,7 @@ def _reach(rows: Sequence[dict[str, Any]]) -> list[str]:
         if len(mine) > 1:
             ranges.append(
                 f"{condition_span(system)} {low['average']:.2f} ({low['voice']}) to "
-                f"{high['average']:.2f} "
-                f"({high['voice']})"
+                f"{high['average']:.2f} ({high['voice']})"
             )
     return [f"Voices, by the average over dimensions: {'; '.join(ranges)}."] if ranges else []
 
@@ -452,37 +444,30 @@ _TIERS = (
 )
 
 
-def systems(
-    family: Family, compare: str, inputs: PartInput, title: str, suffix: str
-) -> list[Table]:
+def systems(labels: Labels) -> list[Table]:
     """Table 3 as the paper prints it, the systems with tiers and means, and the spreads."""
-    rows = _means_and_tiers(family, compare, inputs)
-    model = _model(family, compare, inputs, rows)
-    tables = [
-        _table3(family, compare, inputs, rows, model, (title, suffix)),
-        _tiers(inputs, rows, title, suffix),
-    ]
+    rows = _means_and_tiers(labels)
+    model = _model(labels, rows)
+    tables = [_table3(labels, rows, model), _tiers(labels, rows)]
     if isinstance(model, Posterior):
-        tables.append(_spreads(model, inputs, title, suffix))
+        tables.append(_spreads(labels, model))
     return tables
 
 
-def _means_and_tiers(family: Family, compare: str, inputs: PartInput) -> dict[str, dict[str, Any]]:
+def _means_and_tiers(labels: Labels) -> dict[str, Row]:
     """A row per system, by falling mean of labels."""
-    options = inputs.options
-    by_label = {row.condition: row for row in means(family.table, Breakdown(compare), inputs)}
-    estimator = MeanScore(
-        Breakdown(compare), ("two_way",), ("ratings",), reference=options.reference
-    )
-    pairs = [
-        pair
-        for pair in estimator.contrasts(family.table, level=options.level)
+    breakdown, table = Breakdown(labels.compare), labels.ratings
+    by_label = {row.condition: row for row in means(table, breakdown, labels.inputs)}
+    reference = labels.inputs.options.reference
+    estimator = MeanScore(breakdown, ("two_way",), ("ratings",), reference=reference)
+    p = {
+        (pair.condition, pair.versus): pair.p_adjusted
+        for pair in estimator.contrasts(table, level=labels.level)
         if not pair.interval.startswith("naive")
-    ]
-    values = {name: row.value for name, row in by_label.items()}
-    tiers = tiers_of(values, {(pair.condition, pair.versus): pair.p_adjusted for pair in pairs})
+    }
+    tiers = tiers_of({name: row.value for name, row in by_label.items()}, p)
     place = {name: str(n) for n, tier in enumerate(tiers.tiers, start=1) for name in tier}
-    rows: dict[str, dict[str, Any]] = {
+    rows: dict[str, Row] = {
         name: {
             "system": name,
             "tier": place[name],
@@ -495,25 +480,17 @@ def _means_and_tiers(family: Family, compare: str, inputs: PartInput) -> dict[st
         }
         for name in tiers.order
     }
-    for row in means(family.table, Breakdown(compare), inputs, "raters"):
+    for row in means(table, breakdown, labels.inputs, "raters"):
         rows[row.condition]["hls_raters"] = row.value
     return rows
 
 
-def _table3(
-    family: Family,
-    compare: str,
-    inputs: PartInput,
-    rows: Mapping[str, dict[str, Any]],
-    model: Posterior | str,
-    named: tuple[str, str],
-) -> Table:
+def _table3(labels: Labels, rows: Mapping[str, Row], model: Posterior | str) -> Table:
     """Posterior mean (SD) and interval, by falling posterior mean; nothing but a note without."""
-    title, suffix = named
-    reference_names = references(family.table, compare)
-    ordered = sorted(rows.values(), key=lambda row: -row.get("posterior_mean", row["hls"]))
+    references = labels.references
+    ordered = sorted(rows.values(), key=lambda row: -float(row.get("posterior_mean", row["hls"])))
     printed = with_best(
-        ({**row, UNRANKED: row["system"] in reference_names} for row in ordered), ["posterior_mean"]
+        ({**row, UNRANKED: row["system"] in references} for row in ordered), ["posterior_mean"]
     )
     for row in printed:
         if "posterior_mean" in row:
@@ -522,42 +499,40 @@ def _table3(
     columns = [
         Column("system", "System"),
         Column("posterior_text", "Posterior mean (SD)"),
-        Column("posterior", f"{inputs.options.level:.0%} HDI", "interval"),
+        Column("posterior", f"{labels.level:.0%} HDI", "interval"),
     ]
     note = model if isinstance(model, str) else LEGEND
-    heading = f"Table 3 of {PAPER}: posterior summary of the systems{family_span(title, ' · {}')}"
-    return Table(f"table3{suffix}", heading, columns, printed, note, title)
+    heading = f"Table 3 of {PAPER}: posterior summary of the systems"
+    return labels.table("table3", heading, columns, printed, note)
 
 
-def _tiers(inputs: PartInput, rows: Mapping[str, dict[str, Any]], title: str, suffix: str) -> Table:
+def _tiers(labels: Labels, rows: Mapping[str, Row]) -> Table:
     columns = [
         Column("system", "System"),
         Column("tier", "Tier", "mark"),
         Column("letters", "Letters", "mark"),
         Column("hls", "Mean of labels", "number"),
-        Column("interval", f"{inputs.options.level:.0%}, clustered", "interval"),
+        Column("interval", f"{labels.level:.0%}, clustered", "interval"),
         Column("hls_raters", "Mean of raters", "number"),
         Column("labels", "Labels", "count"),
         Column("raters", "Raters", "count"),
     ]
-    heading = f"Human-likeness of the systems{family_span(title, ' · {}')}"
-    return Table(f"tiers{suffix}", heading, columns, list(rows.values()), _TIERS, title)
+    heading = "Human-likeness of the systems"
+    return labels.table("tiers", heading, columns, list(rows.values()), _TIERS)
 
 
-def _model(
-    family: Family, compare: str, inputs: PartInput, rows: Mapping[str, dict[str, Any]]
-) -> Posterior | str:
+def _model(labels: Labels, rows: Mapping[str, Row]) -> Posterior | str:
     """The posterior, its columns put into the rows; or why there is none."""
-    options = inputs.options
-    title = family_title({"estimand": "hls", **family.group})
+    table = labels.ratings
     try:
-        modelled = Modelled(0, title, family, family.table, arrays_of(family.table, compare))
-        posterior = gaussian_draws(modelled, options)
+        arrays = arrays_of(table, labels.compare)
+        modelled = Modelled(0, labels.title, labels.family, table, arrays)
+        posterior = gaussian_draws(modelled, labels.inputs.options)
     except NotEstimable as why:
         return f"No model: {why}."
     if posterior.diagnostics.refusal:
         return f"The model is not shown: {posterior.diagnostics.refusal}"
-    conditions = summary(posterior.draws["condition"], level=options.level)
+    conditions = summary(posterior.draws["condition"], level=labels.level)
     for place, name in enumerate(modelled.names):
         rows[name] |= {
             "posterior_mean": float(conditions.mean[place]),
@@ -568,10 +543,10 @@ def _model(
     return posterior
 
 
-def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -> Table:
+def _spreads(labels: Labels, posterior: Posterior) -> Table:
     rows = []
     for name, words in _SD_NAMES.items():
-        spreads = summary(posterior.draws[name], level=inputs.options.level)
+        spreads = summary(posterior.draws[name], level=labels.level)
         rows.append(
             {
                 "what": words,
@@ -583,12 +558,6 @@ def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -
     columns = [
         Column("what", "Spread of"),
         Column("sd", "SD", "number"),
-        Column("interval", f"{inputs.options.level:.0%} HDI", "interval"),
+        Column("interval", f"{labels.level:.0%} HDI", "interval"),
     ]
-    return Table(
-        f"spreads{suffix}",
-        f"Random effects{family_span(title, ' · {}')}",
-        columns,
-        rows,
-        about=title,
-    )
+    return labels.table("spreads", "Random effects", columns, rows)

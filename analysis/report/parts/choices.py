@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from analysis.ratings.breakdowns import (
     labelled_families,
 )
 from analysis.ratings.estimands import keys_where
-from analysis.report.content import Column, Content, Figure, Table, column, table_row
+from analysis.report.content import Column, Content, Figure, Table, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.choices import (
     Accuracy,
@@ -193,29 +194,15 @@ class _Answers:
         bars = [{"name": r.condition, "label": r.choice, "value": r.share} for r in rows]
         several = any(len(one) > 1 for one in sets)
         figure = Figure(f"choices{suffix}", "Choices", "shares", bars, about=about)
-        table = Table.from_rows(
-            ShareRow,
-            f"choices{suffix}",
-            "Share of each choice",
-            rows,
-            level=self.level,
-            note=SHARES_NOTE,
-            about=about,
-        )
+        table = self.each.table(ShareRow, "choices", "Share of each choice", rows, note=SHARES_NOTE)
         methods = [METHODS.format(level=f"{self.level * 100:g} %")]
         return Content(figures=[] if several else [figure], tables=[table], methods=methods)
 
     def _share_row(self, one: ShareOfChoice) -> ShareRow:
         low, high = one.bounds or (None, None)
-        return ShareRow(
-            condition=self.names[one.condition],
-            choice=self.choices[one.choice],
-            n=one.n,
-            n_answers=one.n_answers,
-            share=one.share,
-            share_low=low,
-            share_high=high,
-            note=one.note,
+        condition, choice = self.names[one.condition], self.choices[one.choice]
+        return row_from(
+            ShareRow, one, condition=condition, choice=choice, share_low=low, share_high=high
         )
 
     def against_truth(self) -> Content:
@@ -266,37 +253,25 @@ class _Answers:
     def _row(self, one: Accuracy, names: Sequence[str], dimension: str = "") -> AccuracyRow:
         low, high = one.bounds or (None, None)
         corrected_low, corrected_high = one.corrected_bounds or (None, None)
-        return AccuracyRow(
+        return row_from(
+            AccuracyRow,
+            one,
             condition=names[one.condition],
             dimension=dimension,
-            n=one.n,
-            n_raters=one.n_raters,
-            n_items=one.n_items,
-            chance=one.chance,
             accuracy=one.share,
             accuracy_low=low,
             accuracy_high=high,
-            corrected=one.corrected,
             corrected_low=corrected_low,
             corrected_high=corrected_high,
             claim=_claim(one),
-            note=one.note,
         )
 
     def _table(
         self, key: str, title: str, rows: Iterable[AccuracyRow], *, drop: bool = False
     ) -> Table:
-        whole = Table.from_rows(
-            AccuracyRow,
-            f"{key}{self.each.suffix}",
-            title,
-            rows,
-            level=self.level,
-            note=ACCURACY_NOTE,
-            about=self.each.title,
-        )
+        whole = self.each.table(AccuracyRow, key, title, rows, note=ACCURACY_NOTE)
         shown = [each for each in whole.columns if not (drop and each.key == "dimension")]
-        return Table(whole.key, title, shown, whole.rows, whole.note, whole.about)
+        return replace(whole, columns=shown)
 
     def _by_dimension(
         self, table: pd.DataFrame, right: Any, offered: Any, coded: tuple[Any, Any, Any]
@@ -346,15 +321,8 @@ class _Answers:
             if (present := cell.get((condition, feature, PRESENT)))
             and (absent := cell.get((condition, feature, ABSENT)))
         ]
-        made = Table.from_rows(
-            FeatureStateRow,
-            f"features{self.each.suffix}",
-            "Features of the Diagnostic Rhyme Test",
-            shown,
-            level=self.level,
-            note=STATE_NOTE,
-            about=self.each.title,
-        )
+        title = "Features of the Diagnostic Rhyme Test"
+        made = self.each.table(FeatureStateRow, "features", title, shown, note=STATE_NOTE)
         return [made] if shown else []
 
     def _confusions(
@@ -414,12 +382,11 @@ class _Answers:
             for (name, truth, label), n in given.items()
         ]
         rows.sort(key=lambda row: (-row.n, order.index(row.condition), row.truth, row.answer))
-        return Table.from_rows(
+        return self.each.table(
             ConfusionRow,
-            f"confusions{self.each.suffix}",
+            "confusions",
             "Most frequent confusions",
             rows[:MOST_CONFUSIONS],
-            about=self.each.title,
             note=f"The {MOST_CONFUSIONS} most frequent wrong answers." * (len(rows) > 20),
         )
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated
 from analysis.name_spans import condition_span
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.review_summary import agreement_words, count_judged, verdict_agreement
 
 if TYPE_CHECKING:
+    from analysis.statistics.agreement.nominal import Measure
     from listening.selectors import ClipReviewFacts
 
 _NOTE = (
@@ -131,18 +132,13 @@ def _systems(review: ClipReviewFacts, inputs: PartInput) -> Iterator[ValidatedRo
     for name in inputs.ordered("condition", by_name):
         each = by_name[name]
         low, high = each["low"], each["high"]
-        yield ValidatedRow(
+        yield row_from(
+            ValidatedRow,
+            each,
             review=_review_name(review),
-            condition=name,
-            drawn=each["drawn"],
-            complete=each["complete"],
-            passed=each["passed"],
-            share=each["share"],
             share_low=low,
             share_high=high,
             interval=_interval(low, high),
-            undecided=each["undecided"],
-            replaced=each["replaced"],
             mark=MARKS[each["mark"]],
         )
 
@@ -159,21 +155,16 @@ def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
     if not any(len(each) > 1 for each in verdicts.values()):
         return
     for name, each in nominal.measures(verdicts, "validators"):
-        yield AgreementRow(
-            _review_name(review), name, each.value, each.low, each.high, each.items, each.note
-        )
+        yield _agreement_row(review, name, each, each.note)
     for aspect in by_aspect(review["aspects"]):
-        low, high = aspect.alpha.low, aspect.alpha.high
         marked = f"marked in {aspect.by_any:,}, by all in {aspect.by_all:,}"
-        yield AgreementRow(
-            review=_review_name(review),
-            measure=f"Alpha about {aspect.aspect.lower()}",
-            value=aspect.alpha.value,
-            value_low=low,
-            value_high=high,
-            items=aspect.alpha.items,
-            note="; ".join(filter(None, (marked, aspect.note))),
-        )
+        note = "; ".join(filter(None, (marked, aspect.note)))
+        yield _agreement_row(review, f"Alpha about {aspect.aspect.lower()}", aspect.alpha, note)
+
+
+def _agreement_row(review: ClipReviewFacts, measure: str, each: Measure, note: str) -> AgreementRow:
+    ends = each.value, each.low, each.high
+    return AgreementRow(_review_name(review), measure, *ends, each.items, note)
 
 
 def _review_sentences(review: ClipReviewFacts) -> Iterator[str]:

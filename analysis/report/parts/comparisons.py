@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,10 +16,9 @@ from analysis.citations import citation, cite
 from analysis.formatting import number
 from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Cell, families
-from analysis.ratings.cells import csv_cell
+from analysis.ratings.cells import csv_text
 from analysis.ratings.large_tables import LARGE, raters_sampled
-from analysis.ratings.reference import Reference
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.ranking import (
     Difference,
@@ -98,18 +95,18 @@ class Comparisons(Part):
         pieces = []
         for place, s in enumerate(compared, start=1):
             inputs.progress((place - 1) / len(compared), s.title)
-            reference = s.reference
             numbers = Numbers(s, inputs.options)
-            pieces.append(_Piece(place, numbers, reference, several=len(compared) > 1).shown())
-        return _together(pieces)
+            pieces.append(_Piece(place, numbers, several=len(compared) > 1).shown())
+        return together(pieces)
 
 
 class _Piece:
     """What is shown of one family."""
 
-    def __init__(self, place: int, numbers: Numbers, reference: Reference, several: bool) -> None:
-        self.place, self.numbers, self.reference = place, numbers, reference
-        self.s, self.several = numbers.standing, several
+    def __init__(self, place: int, numbers: Numbers, several: bool) -> None:
+        self.place, self.numbers, self.several = place, numbers, several
+        self.s, self.reference = numbers.standing, numbers.standing.reference
+        self.digits = self.s.decimals  # of a difference
         self.many = len(self.s.tested) > MOST_CONDITIONS
 
     def shown(self) -> Content:
@@ -117,7 +114,9 @@ class _Piece:
         tables = [*self._against_best(), *self._against_reference()]
         files = {}
         if self.many:
-            files[f"{self._key('all-pairs')}.csv"] = _csv(rows)
+            files[f"{self._key('all-pairs')}.csv"] = csv_text(
+                [rows[0], *(r.values() for r in rows)]
+            )
         else:
             tables = [self._all_pairs(rows), *tables]
         tables.append(self._within())
@@ -203,7 +202,7 @@ class _Piece:
                 Column(f"n_{unit}", unit.capitalize(), "count"),
             ]
         table = self._table("within", "Within raters and within items", columns, rows, note)
-        return Table(**{**vars(table), "folded": True})
+        return replace(table, folded=True)
 
     def _figure(self, rows: Sequence[Mapping[str, Any]]) -> Figure:
         cells = [
@@ -211,7 +210,7 @@ class _Piece:
                 "row": row["condition"],
                 "column": row["versus"],
                 "value": row["difference"],
-                "text": number(row["difference"], True, self.digits) + "*" * self._clear(row),
+                "text": number(row["difference"], True, self.digits) + "*" * bool(row["claimed"]),
             }
             for row in rows
         ]
@@ -241,17 +240,17 @@ class _Piece:
 
     def _columns(self) -> list[Column]:
         return [
-            *self._names(),
-            *self._sizes(),
-        ]
-
-    def _names(self) -> list[Column]:
-        return [
             Column("condition", "Condition"),
             Column("versus", "Versus"),
             Column("difference", "Difference", "number", self.digits, sign=True),
             Column("difference", f"{self.s.level * 100:g} %, adjusted", "interval", self.digits),
             Column("p_adjusted", "p, adjusted", "p"),
+            Column("d", "d", "number", 2, sign=True),
+            Column("d", "d, interval", "interval", 2),
+            Column("higher", "Higher", "percent", 2),
+            Column("higher_pct", "Higher, interval, %", "interval", 0),
+            Column("size", "Size"),
+            *[Column("rope", f"Against ±{self._half()}")] * bool(self.numbers.rope),
         ]
 
     def _table(
@@ -272,9 +271,6 @@ class _Piece:
             folded=len(rows) > MOST_OPEN,
         )
 
-    def _clear(self, row: Mapping[str, Any]) -> bool:
-        return bool(row["claimed"])
-
     def _explained(self) -> str:
         """What the columns mean, once on a page."""
         if self.place > 1:
@@ -285,16 +281,6 @@ class _Piece:
         return f"{note}; practically equal if all of it is inside. {SIZES}" + (
             self.numbers.note_of_sizes
         )
-
-    def _sizes(self) -> list[Column]:
-        sizes = [
-            Column("d", "d", "number", 2, sign=True),
-            Column("d", "d, interval", "interval", 2),
-            Column("higher", "Higher", "percent", 2),
-            Column("higher_pct", "Higher, interval, %", "interval", 0),
-            Column("size", "Size"),
-        ]
-        return [*sizes, *[Column("rope", f"Against ±{self._half()}")] * bool(self.numbers.rope)]
 
     def _why(self) -> str:
         """Who says that, once on a page."""
@@ -309,11 +295,6 @@ class _Piece:
 
     def _title(self, title: str) -> str:
         return f"{title}{family_span(self.s.title, ' · {}')}" if self.several else title
-
-    @property
-    def digits(self) -> int:
-        """How many decimals a difference has."""
-        return self.s.decimals
 
 
 def _by_family(
@@ -335,27 +316,6 @@ def _details(digits: int) -> list[Column]:
         Column("naive", "Naive (Welch)", "interval", digits),
         Column("naive_p", "Naive p", "p"),
     ]
-
-
-def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of the same keys as CSV text."""
-    each = list(rows)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(each[0])
-    writer.writerows([csv_cell(value) for value in row.values()] for row in each)
-    return buffer.getvalue()
-
-
-def _together(pieces: Sequence[Content]) -> Content:
-    return Content(
-        sentences=[text for piece in pieces for text in piece.sentences],
-        figures=[figure for piece in pieces for figure in piece.figures],
-        tables=[table for piece in pieces for table in piece.tables],
-        warnings=[text for piece in pieces for text in piece.warnings],
-        methods=list(dict.fromkeys(text for piece in pieces for text in piece.methods)),
-        files={name: text for piece in pieces for name, text in piece.files.items()},
-    )
 
 
 SCALED = 0.025  # of the range of scores, as .1 is of a scale from 1 to 5
@@ -454,7 +414,21 @@ class Numbers:
         s, difference = self.standing, self.standing.between(*pair)
         delta = _known(self.effects.delta[a, b])
         return {
-            **_plain(difference),
+            "condition": difference.condition,
+            "versus": difference.versus,
+            "difference": difference.value,
+            "difference_low": difference.low_all,
+            "difference_high": difference.high_all,
+            "p_adjusted": difference.p_adjusted,
+            "family": difference.family or None,
+            "claimed": difference.claimed,
+            "alone_low": difference.low,
+            "alone_high": difference.high,
+            "p": difference.p,
+            "naive_low": difference.naive_low,
+            "naive_high": difference.naive_high,
+            "naive_p": difference.naive_p,
+            "note": difference.note,
             "d": _known(self.effects.d[a, b]),
             "delta": delta,
             "higher": None if delta is None else (delta + 1) / 2,
@@ -492,26 +466,6 @@ class Numbers:
         if self.rope is None or difference.low_all is None or difference.high_all is None:
             return None
         return rope_decision(difference.low_all, difference.high_all, self.rope.half)
-
-
-def _plain(difference: Difference) -> dict[str, Any]:
-    return {
-        "condition": difference.condition,
-        "versus": difference.versus,
-        "difference": difference.value,
-        "difference_low": difference.low_all,
-        "difference_high": difference.high_all,
-        "p_adjusted": difference.p_adjusted,
-        "family": difference.family or None,
-        "claimed": difference.claimed,
-        "alone_low": difference.low,
-        "alone_high": difference.high,
-        "p": difference.p,
-        "naive_low": difference.naive_low,
-        "naive_high": difference.naive_high,
-        "naive_p": difference.naive_p,
-        "note": difference.note,
-    }
 
 
 def _paired_summary(d: Floats, unit: str, level: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from analysis.formatting import listed
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Column, Content, Table
+from analysis.report.content import Column, Content, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import (
     IN_WORDS,
@@ -32,7 +32,6 @@ from analysis.report.parts.models import (
     standing_of,
     summary_cells,
 )
-from analysis.report.parts.ordinal import join_contents
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
 from analysis.statistics.mixed.family_model import (
     Modelled,
@@ -102,7 +101,7 @@ class GeneralModel(Part):
                 )
             else:
                 parts.append(fit.shown(self.key, inputs))
-        return join_contents(parts)
+        return together(parts)
 
 
 class GeneralGaussian(GeneralModel):
@@ -292,12 +291,11 @@ class GeneralFit:
         what = " and ".join(("condition", *self.breakdown.by))
         what += ", a spread of each condition" if "spread" in self.posterior.draws else ""
         return (
-            f"{family_prefix(self.each.title)}a Bayesian {kind} mixed model with a mean per "
-            f"{what} and random "
-            f"effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
-            f"({self.sampled.sampler}; {drawn_words(self.posterior)} after "
-            f"{_tune(options)} of warming up; seed {self.each.seed(options)}; all R-hat below "
-            "1.01, all effective sample sizes above 400, no divergences, BFMI above 0.3)."
+            f"{family_prefix(self.each.title)}a Bayesian {kind} mixed model with a mean per {what} "
+            f"and random effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
+            f"({self.sampled.sampler}; {drawn_words(self.posterior)} after {_tune(options)} of "
+            f"warming up; seed {self.each.seed(options)}; all R-hat below 1.01, all effective "
+            "sample sizes above 400, no divergences, BFMI above 0.3)."
         )
 
 

@@ -138,6 +138,11 @@ class Reasons:
         return self.family.title
 
     @property
+    def coded(self) -> NDArray[np.bool_]:
+        """Which of them have codes (n,)."""
+        return (self.table["codes"] != "").to_numpy(dtype=bool)
+
+    @property
     def lengths(self) -> Codes:
         """The characters of each reason (n,), 0 where there is none."""
         texts = self.table["justification"].tolist()
@@ -168,7 +173,7 @@ def reasons_content(reasons: Reasons) -> Content:
     """How many ratings have a reason, per condition; and what experts said of them."""
     title, length = reasons.title, reasons.lengths
     has = length > 0
-    coded = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    coded = reasons.coded
     rows = []
     for name in sorted(set(reasons.condition.tolist())):
         mine = reasons.condition == name
@@ -194,9 +199,8 @@ def reasons_content(reasons: Reasons) -> Content:
     warnings = []
     if reasons.several:
         warnings.append(
-            f"{family_prefix(title)}one reason stands for several clips of a trial, so it "
-            "cannot be counted per "
-            "condition or label."
+            f"{family_prefix(title)}one reason stands for several clips of a trial, so it cannot "
+            "be counted per condition or label."
         )
     table = Table.from_rows(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)
     return Content(sentences, tables=[table, *_verdicts(reasons)], warnings=warnings)
@@ -259,7 +263,7 @@ def codes_by_system(reasons: Reasons, inputs: PartInput) -> Content:
 
     Systems and conditions stand in the study's order.
     """
-    coded = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    coded = reasons.coded
     if not coded.any() or reasons.several:
         return Content()
     what, names_of_rows = "condition", reasons.condition
@@ -267,18 +271,23 @@ def codes_by_system(reasons: Reasons, inputs: PartInput) -> Content:
     if not reasons.family.in_pairs and bool((systems != "").all()):
         what, names_of_rows = "system", systems
     names = inputs.ordered(what, names_of_rows[coded].tolist())
-    places = {name: place for place, name in enumerate(names)}
-    condition = np.array([places[name] for name in names_of_rows[coded].tolist()], dtype=np.int64)
-    rows = code_rows(reasons, coded, names, condition, inputs.options.level)
-    title, note = f"Codes of reasons per {what}", SHARES_NOTE.format(what=what)
-    columns = columns_of(CodeRow, What=what.capitalize())
-    every = Table.from_rows(CodeRow, "codes", f"{title}, with intervals", rows, columns=columns,
-                     note=note, about=reasons.title, folded=True)  # fmt: skip
+    rows = code_rows(reasons, coded, names, names_of_rows, inputs.options.level)
+    every = _table_of_codes("codes", what, rows, reasons.title)
+    title = f"Codes of reasons per {what}"
     return Content(
         sentences=[_shares_sentence(reasons.title, rows, names, what)],
         figures=[_figure(title, rows, reasons.title, what)],
-        tables=[*_across(rows, names, title, note, reasons.title), every],
+        tables=[*_across(rows, names, title, every.note, reasons.title), every],
         methods=[SHARES_METHODS.format(what=what)],
+    )
+
+
+def _table_of_codes(key: str, what: str, rows: Sequence[CodeRow], about: str) -> Table:
+    title = f"Codes of reasons per {what}, with intervals"
+    columns = columns_of(CodeRow, What=what.capitalize())
+    note = SHARES_NOTE.format(what=what)
+    return Table.from_rows(
+        CodeRow, key, title, rows, columns=columns, note=note, about=about, folded=True
     )
 
 
@@ -300,10 +309,12 @@ def _across(
 
 
 def code_rows(
-    reasons: Reasons, coded: np.ndarray, names: Sequence[str], condition: Codes, level: float
+    reasons: Reasons, coded: np.ndarray, names: Sequence[str], named: np.ndarray, level: float
 ) -> list[CodeRow]:
-    """A row per code and system, the most frequent code first."""
+    """A row per code and system, the most frequent code first; ``named`` (n,) are the systems."""
     rater, item = reasons.rater[coded], reasons.item[coded]
+    place_of = {name: place for place, name in enumerate(names)}
+    condition = np.array([place_of[name] for name in named[coded].tolist()], dtype=np.int64)
     table = code_table(reasons.table["codes"][coded].tolist(), rater)
     has = table.has.toarray()
     rows: list[CodeRow] = []
@@ -388,26 +399,17 @@ class PairRow:
 def codes_by_dimension(reasons: Reasons, inputs: PartInput) -> Content:
     """Each code's share in each dimension; nothing where there are no two dimensions with codes."""
     dimension = reasons.table["dimension"].to_numpy(dtype=object)
-    coded = (reasons.table["codes"] != "").to_numpy(dtype=bool) & (dimension != "")
+    coded = reasons.coded & (dimension != "")
     names = inputs.ordered("dimension", dimension[coded].tolist())
     if len(names) < 2 or reasons.several:
         return Content()
-    places = {name: place for place, name in enumerate(names)}
-    dimension_codes = np.array([places[name] for name in dimension[coded].tolist()], dtype=np.int64)
-    rows = code_rows(reasons, coded, names, dimension_codes, inputs.options.level)
-    columns = columns_of(CodeRow, What="Dimension")
-    title, note = (
-        "Codes of reasons per dimension, with intervals",
-        SHARES_NOTE.format(what="dimension"),
-    )
-    table = Table.from_rows(CodeRow, "codes-by-dimension", title, rows, columns=columns, note=note,
-                     about=reasons.title, folded=True)  # fmt: skip
-    return Content(tables=[table])
+    rows = code_rows(reasons, coded, names, dimension, inputs.options.level)
+    return Content(tables=[_table_of_codes("codes-by-dimension", "dimension", rows, reasons.title)])
 
 
 def codes_together(reasons: Reasons) -> Content:
     """Pairs of codes of one reason, those first that stand together most often."""
-    coded = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    coded = reasons.coded
     if not coded.any() or reasons.several:
         return Content()
     rows = _pairs(reasons.table["codes"][coded].tolist(), reasons.rater[coded])
@@ -418,8 +420,9 @@ def codes_together(reasons: Reasons) -> Content:
         "of both shares, if codes had nothing to do with each other."
     )
     title = "Codes that stand together in a reason"
-    table = Table.from_rows(PairRow, "codes-together", title, rows, note=note, about=reasons.title,
-                     folded=True)  # fmt: skip
+    table = Table.from_rows(
+        PairRow, "codes-together", title, rows, note=note, about=reasons.title, folded=True
+    )
     return Content(tables=[table])
 
 
@@ -533,7 +536,7 @@ def drawn_rows(has: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
 
 def codes_by_label(reasons: Reasons, level: float) -> Content:
     """The codes of reasons against the labels of one family."""
-    has = (reasons.table["codes"] != "").to_numpy(dtype=bool)
+    has = reasons.coded
     if reasons.several or has.sum() < FEWEST:
         return Content()
     groups = label_groups(reasons.table[has], reasons.family.estimand)

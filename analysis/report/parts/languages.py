@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analysis.citations import cite
 from analysis.formatting import counted, interval_text, listed, number, p_phrase
 from analysis.name_spans import condition_span, family_prefix
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, column, interval_cells, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.group_effects import GroupEffect, group_effects, groups_in
 
@@ -56,15 +56,8 @@ class Languages(FamilyPart):
         if not effects:
             return Content()
         rows = [row for effect in effects for row in _rows(effect)]
-        table = Table.from_rows(
-            LanguageRow,
-            f"languages{each.suffix}",
-            "Differences between languages",
-            rows,
-            level=each.level,
-            note=NOTE,
-            about=each.title,
-        )
+        title = "Differences between languages"
+        table = each.table(LanguageRow, "languages", title, rows, note=NOTE)
         sentences = [_sentence(effect, each.level) for effect in effects]
         return Content(
             sentences=[f"{family_prefix(each.title)}{text}" for text in sentences],
@@ -102,16 +95,10 @@ def _rows(effect: GroupEffect) -> Iterator[LanguageRow]:
     apart = {each.condition: each for each in effect.interactions}
     for each in effect.conditions:
         own = apart.get(each.condition)
-        yield LanguageRow(
+        yield row_from(
+            LanguageRow,
+            each,
             languages=f"{effect.later} − {effect.earlier}",
-            condition=each.condition,
-            value=each.value,
-            low=each.low,
-            high=each.high,
-            p=each.p,
-            deviation=own.value if own else None,
-            deviation_low=own.low if own else None,
-            deviation_high=own.high if own else None,
+            **interval_cells("deviation", own),
             p_deviation=own.p if own else None,
-            note=each.note,
         )

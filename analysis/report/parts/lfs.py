@@ -25,11 +25,11 @@ from analysis.report.parts.against_people.metric_tables import (
     preferences,
     top_of,
 )
-from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
-from analysis.statistics.agreement.rating_units import step_names
+from analysis.statistics.agreement.rating_units import coarse_steps, step_names, steps_of
+from analysis.statistics.agreement.versus_rest import versus_rest
 from analysis.statistics.correlations import williams
-from analysis.statistics.metric_agreement import STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import AS_IS
+from analysis.statistics.metric_agreement.metric_units import STIMULUS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +69,12 @@ class Measure:
         return f"{self.name} {DOWN if self.lowest else UP}"
 
 
+def _judged(key: str, aspect: str, figure: int, alignment: str = "") -> Measure:
+    """A judge's scores of an aspect, first those by the rubric in that figure of the paper."""
+    scores = (f"judge_{aspect}[rubric={aspect}.lfs_figure_{figure}]", f"judge_{aspect}")
+    return Measure(key, key.capitalize(), scores, aspect=aspect, alignment=alignment)
+
+
 CER = Measure("cer", "CER", ("cer[normalisation=lfs_bench]", "cer"), 3, 0, lowest=True, shift=None)
 WER = Measure("wer", "WER", ("wer[normalisation=lfs_bench]", "wer"), 3, 0, lowest=True, shift=None)
 CONTENT = Measure("content", "Content", (), 3, 0, lowest=True, shift=None)
@@ -92,35 +98,9 @@ MEASURES = (
     CER,
     WER,
     CONTENT,
-    Measure(
-        "prosody",
-        "Prosody",
-        (
-            "judge_prosodic_coherence[rubric=prosodic_coherence.lfs_figure_12]",
-            "judge_prosodic_coherence",
-        ),
-        aspect="prosodic_coherence",
-    ),
-    Measure(
-        "richness",
-        "Richness",
-        (
-            "judge_expressive_richness[rubric=expressive_richness.lfs_figure_14]",
-            "judge_expressive_richness",
-        ),
-        aspect="expressive_richness",
-        alignment="Tables 4 and 6",
-    ),
-    Measure(
-        "hierarchy",
-        "Hierarchy",
-        (
-            "judge_expressive_hierarchy[rubric=expressive_hierarchy.lfs_figure_13]",
-            "judge_expressive_hierarchy",
-        ),
-        aspect="expressive_hierarchy",
-        alignment="Tables 5 and 6",
-    ),
+    _judged("prosody", "prosodic_coherence", 12),
+    _judged("richness", "expressive_richness", 14, "Tables 4 and 6"),
+    _judged("hierarchy", "expressive_hierarchy", 13, "Tables 5 and 6"),
 )
 SIMILARITY = Measure(
     "similarity",
@@ -514,8 +494,7 @@ def _sentence(scores: Sequence[Row], title: str, units: FamilyScores) -> str:
     if n < FEW:
         return (
             f"{family_prefix(title)}{counted(n, 'clip')} with a score are too few to say how "
-            f"closely {called} "
-            f"correlates with human ratings ({FEW} or more are needed)."
+            f"closely {called} correlates with human ratings ({FEW} or more are needed)."
         )
     ends = "no interval"
     if best["srcc_low"] is not None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from analysis.report.content import (
     column,
     columns_of,
     pick_fields,
+    row_from,
     table_row,
     together,
     warned_once,
@@ -83,6 +84,34 @@ CEILING = (
 )
 
 
+@dataclass(frozen=True)
+class MaterialInput:
+    """Material with the words of its stimuli, and what keys of its tables and figures end in."""
+
+    material: Material
+    options: Options
+    words: Mapping[str, float]
+    suffix: str
+
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self.options.level
+
+    @property
+    def mean(self) -> str:
+        """What a mean is called."""
+        return self.material.mean
+
+    def table(self, row: type, key: str, title: str, rows: Sequence[Any], **more: Any) -> Table:
+        """A table of rows, about nothing: it spans the tasks of a study.
+
+        ``more`` see `Table.from_rows`.
+        """
+        more = {"level": self.level, **more}
+        return Table.from_rows(row, f"{key}{self.suffix}", title, rows, **more)
+
+
 @table_row
 class CorrelateRow:
     """Pearson's r of paragraph MOS with what its sentences are, over paragraphs."""
@@ -106,49 +135,35 @@ class WithinRow(CorrelateRow):
     ceiling: float | None = column("r possible with this noise", "number", 2)
 
 
-def paragraphs(
-    material: Material,
-    suffix: str,
-    level: float,
-    words: Mapping[str, float],
-    reference: str = "",
-) -> Content:
+def paragraphs(each: MaterialInput) -> Content:
     """Correlations and regressions of paragraphs that were rated whole and line by line."""
+    material, reference = each.material, each.options.reference
     if not (material.rows_of(PARAGRAPH).any() and material.rows_of(ISOLATION).any()):
         return Content()
-    every = [one for one in paragraph_scores(material, words) if one.left_out or len(one.whole)]
+    scores = paragraph_scores(material, each.words)
+    every = [one for one in scores if one.left_out or len(one.whole)]
     usable = [one for one in every if len(one.whole) >= FEWEST]
     usable.sort(key=lambda one: material.real(one.speaker, reference))  # as the paper: T first
     warnings = _paragraph_warnings(material, every)
     if not usable:
         return Content(warnings=warnings)
-    mean = material.mean
     synthetic = [one for one in usable if not material.real(one.speaker, reference)]
     within = [
         WithinRow(
-            **_cells(one.speaker, WITHIN, each, mean),
+            **_cells(one.speaker, WITHIN, found, each.mean),
             ceiling=one.ceiling() if i == 0 else None,
         )
         for one in usable
-        for i, each in enumerate(within_correlates(one, level))
+        for i, found in enumerate(within_correlates(one, each.level))
     ]
-    pooled, trap = _pool_speakers(synthetic, level, mean)
-    named = [one.speaker for one in synthetic] if len(synthetic) <= MOST_OPEN else []
-    predicted = predictions(usable, synthetic, suffix, level, mean)
+    pooled, trap = _pool_speakers(synthetic, each)
+    named = synthetic if len(synthetic) <= MOST_OPEN else []
+    answers = [text for one in named for text in _paragraph_answer(within, one, each.mean)]
+    predicted = predictions(usable, synthetic, each)
     return Content(
-        sentences=[
-            text
-            for one in usable
-            if one.speaker in named
-            for text in _paragraph_answer(within, one, mean)
-        ]
-        + trap
-        + list(predicted.sentences),
-        figures=[_paragraph_figure(usable, suffix, mean)],
-        tables=[
-            *_paragraph_tables([*within, *pooled], usable, suffix, level, mean),
-            *predicted.tables,
-        ],
+        sentences=[*answers, *trap, *predicted.sentences],
+        figures=[_paragraph_figure(usable, each)],
+        tables=[*_paragraph_tables([*within, *pooled], usable, each), *predicted.tables],
         warnings=warnings,
         methods=[PARAGRAPH_METHOD, *predicted.methods],
     )
@@ -217,11 +232,7 @@ class PlaceWeightRow:
 
 
 def predictions(
-    usable: Sequence[ParagraphScores],
-    synthetic: Sequence[ParagraphScores],
-    suffix: str,
-    level: float,
-    mean: str,
+    usable: Sequence[ParagraphScores], synthetic: Sequence[ParagraphScores], each: MaterialInput
 ) -> Content:
     """How well sentences predict their paragraph, and what sentences weigh by their place."""
     groups: dict[str, Sequence[ParagraphScores]] = {one.speaker: [one] for one in usable}
@@ -231,46 +242,37 @@ def predictions(
     errors: list[PredictionRow] = []
     weights: list[PlaceWeightRow] = []
     for speaker, group in groups.items():
-        made = predict_paragraphs(group, level)
+        made = predict_paragraphs(group, each.level)
         if not made:
             continue
-        errors += [_prediction_row(speaker, each) for each in made]
+        errors += [_prediction_row(speaker, one) for one in made]
         weights += [
             PlaceWeightRow(speaker, w.term, TERMS[w.term], w.value, w.low, w.high)
             for w in made[-1].weights
         ]
         if list(group) == list(synthetic):
-            sentences.append(_prediction_answer(made, mean, group))
+            sentences.append(_prediction_answer(made, each.mean, group))
     if not errors:
         return Content()
-    key, title = f"prediction{suffix}", f"Paragraph {mean} predicted from sentence {mean}"
-    table = Table.from_rows(
-        PredictionRow, key, title, errors, level=level, note=PREDICTION_NOTE, group="speaker"
-    )
-    key, title = (
-        f"prediction_weights{suffix}",
-        f"Weights of sentences by place, for paragraph {mean}",
-    )
-    note = WEIGHTS_NOTE.format(mean=mean)
-    places = Table.from_rows(
-        PlaceWeightRow, key, title, weights, level=level, note=note, group="speaker"
-    )
+    title = f"Paragraph {each.mean} predicted from sentence {each.mean}"
+    shown = {"note": PREDICTION_NOTE, "group": "speaker"}
+    table = each.table(PredictionRow, "prediction", title, errors, **shown)
+    title = f"Weights of sentences by place, for paragraph {each.mean}"
+    shown["note"] = WEIGHTS_NOTE.format(mean=each.mean)
+    places = each.table(PlaceWeightRow, "prediction_weights", title, weights, **shown)
     return Content(sentences, tables=[table, places], methods=[PREDICTION_METHOD])
 
 
 def _prediction_row(speaker: str, made: Prediction) -> PredictionRow:
     gap = made.versus_plain
-    return PredictionRow(
+    return row_from(
+        PredictionRow,
+        made,
         speaker=speaker,
-        model=made.model,
         name=PREDICTED_FROM[made.model],
-        mae=made.mae,
-        rmse=made.rmse,
-        r2=made.r2,
         value=gap.value if gap else None,
         low=gap.low if gap else None,
         high=gap.high if gap else None,
-        n_paragraphs=made.n_paragraphs,
     )
 
 
@@ -293,22 +295,22 @@ def _prediction_answer(
 
 
 def _pool_speakers(
-    synthetic: Sequence[ParagraphScores], level: float, mean: str
+    synthetic: Sequence[ParagraphScores], each: MaterialInput
 ) -> tuple[list[CorrelateRow], list[str]]:
     """Correlations over all synthetic speakers, and the warning about the trap that they are."""
     if len(synthetic) < 2:
         return [], []
-    centred = pooled_correlates(synthetic, level, centred=True)
-    pooled = pooled_correlates(synthetic, level)
+    centred = pooled_correlates(synthetic, each.level, centred=True)
+    pooled = pooled_correlates(synthetic, each.level)
     rows = [
-        CorrelateRow(**_cells(ALL_SYNTHETIC, kind, each, mean))
+        CorrelateRow(**_cells(ALL_SYNTHETIC, kind, found, each.mean))
         for kind, correlates in ((CENTRED, centred), (POOLED, pooled))
-        for each in correlates
+        for found in correlates
     ]
     within, between = centred[0].r, pooled[0].r
     if within is None or between is None:
         return rows, []
-    return rows, [TRAP.format(mean=mean, pooled=between, within=within)]
+    return rows, [TRAP.format(mean=each.mean, pooled=between, within=within)]
 
 
 def _cells(speaker: str, kind: str, each: Correlate, mean: str) -> dict[str, Any]:
@@ -316,7 +318,7 @@ def _cells(speaker: str, kind: str, each: Correlate, mean: str) -> dict[str, Any
     return {"speaker": speaker, "kind": kind, "name": name, **vars(each)}
 
 
-def _paragraph_figure(usable: Sequence[ParagraphScores], suffix: str, mean: str) -> Figure:
+def _paragraph_figure(usable: Sequence[ParagraphScores], each: MaterialInput) -> Figure:
     rows = [
         {"name": paragraph, "x": x, "y": y, "group": one.speaker}
         for one in usable
@@ -325,33 +327,25 @@ def _paragraph_figure(usable: Sequence[ParagraphScores], suffix: str, mean: str)
         )
     ]
     return Figure(
-        f"paragraphs{suffix}",
+        f"paragraphs{each.suffix}",
         "Whole paragraphs against the mean of their sentences",
         "scatter",
         rows,
-        x=f"mean sentence {mean}",
-        y=f"paragraph {mean}",
+        x=f"mean sentence {each.mean}",
+        y=f"paragraph {each.mean}",
     )
 
 
 def _paragraph_tables(
-    rows: Sequence[CorrelateRow],
-    usable: Sequence[ParagraphScores],
-    suffix: str,
-    level: float,
-    mean: str,
+    rows: Sequence[CorrelateRow], usable: Sequence[ParagraphScores], each: MaterialInput
 ) -> list[Table]:
     notes = "; ".join(dict.fromkeys(row.note for row in rows if row.note))
     note = TRIED + (f" {notes[:1].upper()}{notes[1:]}." if notes else "")
     folded = len(usable) > MOST_OPEN
-    tables = [table1(rows, usable, suffix, mean), *table2(usable, suffix, mean)]
+    tables = [table1(rows, usable, each), *table2(usable, each)]
     tables = [replace(table, folded=folded) for table in tables if table.rows]
-    key, title = f"correlates{suffix}", f"Paragraph {mean} with what its sentences are: intervals"
-    columns = columns_of(WithinRow, level=level)
-    tables.append(
-        Table.from_rows(WithinRow, key, title, rows, columns=columns, note=note, folded=True)
-    )
-    return tables
+    title = f"Paragraph {each.mean} with what its sentences are: intervals"
+    return [*tables, each.table(WithinRow, "correlates", title, rows, note=note, folded=True)]
 
 
 def _paragraph_answer(rows: Sequence[WithinRow], one: ParagraphScores, called: str) -> list[str]:
@@ -361,9 +355,8 @@ def _paragraph_answer(rows: Sequence[WithinRow], one: ParagraphScores, called: s
         return []
     ends = interval_text(mean.low, mean.high, None, 2)
     sentences = [
-        f"Of {in_words(one.speaker)}, paragraph {called} goes with mean sentence {called} by "
-        f"r = {mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the "
-        "variance)."
+        f"Of {in_words(one.speaker)}, paragraph {called} goes with mean sentence {called} by r = "
+        f"{mean.r:.2f} {ends} over {mean.n} paragraphs ({mean.r**2 * 100:.0f} % of the variance)."
     ]
     if mean.ceiling is not None and mean.ceiling < 1:
         sentences.append(
@@ -401,9 +394,8 @@ def _paragraph_warnings(material: Material, every: Sequence[ParagraphScores]) ->
     few = [one.speaker for one in every if FEWEST <= len(one.whole) < MOST_TRIED]
     if few:
         warnings.append(
-            f"Under {MOST_TRIED} paragraphs of {', '.join(map(in_words, few))}: one or two of "
-            "them may decide a "
-            "correlation, and eight are tried."
+            f"Under {MOST_TRIED} paragraphs of {', '.join(map(in_words, few))}: one or two of them "
+            "may decide a correlation, and eight are tried."
         )
     return warnings
 
@@ -426,19 +418,6 @@ OVER = (
     "the table of correlates below."
 )
 FITS = "R², F and p of each model are in its heading; s1 is the first sentence."
-
-
-class SpeakerCorrelation(Protocol):
-    """A correlation of one speaker's paragraphs."""
-
-    @property
-    def speaker(self) -> str: ...
-    @property
-    def correlate(self) -> str: ...
-    @property
-    def r(self) -> float | None: ...
-    @property
-    def p(self) -> float | None: ...
 
 
 @table_row
@@ -481,7 +460,7 @@ def p_in_words(p: float | None) -> str:
 
 
 def table1(
-    rows: Sequence[SpeakerCorrelation], usable: Sequence[ParagraphScores], suffix: str, mean: str
+    rows: Sequence[CorrelateRow], usable: Sequence[ParagraphScores], each: MaterialInput
 ) -> Table:
     """Table 1: a correlate a column, r and p a row, each speaker under its own heading."""
     cells = []
@@ -495,11 +474,11 @@ def table1(
         cells += [{"speaker": one.speaker, "correlate": "r", **r}]
         cells += [{"speaker": one.speaker, "correlate": "p", **p}]
     columns = [Column("correlate", "Correlate")]
-    columns += [Column(name, _heading(name, mean)) for name in CORRELATES]
+    columns += [Column(name, _heading(name, each.mean)) for name in CORRELATES]
     sizes = [f"{len(one.whole)} paragraphs of {one.speaker}" for one in usable]
-    title = f"Table 1 of {PAPER}: correlations of sentence {mean} with paragraph {mean}"
+    title = f"Table 1 of {PAPER}: correlations of sentence {each.mean} with paragraph {each.mean}"
     note = OVER.format(paragraphs=", ".join(sizes))
-    return Table(f"table1{suffix}", title, columns, cells, note, group="speaker")
+    return Table(f"table1{each.suffix}", title, columns, cells, note, group="speaker")
 
 
 def _heading(correlate: str, mean: str) -> str:
@@ -507,23 +486,22 @@ def _heading(correlate: str, mean: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def table2(usable: Sequence[ParagraphScores], suffix: str, mean: str) -> list[Table]:
+def table2(usable: Sequence[ParagraphScores], each: MaterialInput) -> list[Table]:
     """Table 2, a model under its heading, as the paper; and how well each of them fits."""
     fits: list[FitRow] = []
     slopes: list[SlopeRow] = []
     for one in usable:
-        for fit in (each for each in by_position([one]) if each.n):
+        for fit in (found for found in by_position([one]) if found.n):
             place = one.speaker, fit.sentences, fit.n
             r2 = fit.r2, fit.adjusted_r2
             fits.append(FitRow(*place, *r2, fit.f, fit.df1, fit.df2, fit.p, fit.note))
             model = _model(one.speaker, fit)
             slopes += [SlopeRow(model, *place, s.term, s.value, s.se, s.t, s.p) for s in fit.slopes]
     shown = [c for c in columns_of(FitRow) if c.key != "note" or any(fit.note for fit in fits)]
-    title = f"Table 2 of {PAPER}: paragraph {mean} from sentence {mean} by position"
-    key = f"positions{suffix}"
-    tables = [Table.from_rows(SlopeRow, key, title, slopes, note=FITS, group="model")]
-    key, title = f"position_fits{suffix}", f"How well sentence positions explain paragraph {mean}"
-    return [*tables, Table.from_rows(FitRow, key, title, fits, columns=shown)]
+    title = f"Table 2 of {PAPER}: paragraph {each.mean} from sentence {each.mean} by position"
+    table = each.table(SlopeRow, "positions", title, slopes, note=FITS, group="model")
+    title = f"How well sentence positions explain paragraph {each.mean}"
+    return [table, each.table(FitRow, "position_fits", title, fits, columns=shown)]
 
 
 def _model(speaker: str, fit: Regression) -> str:
@@ -545,9 +523,8 @@ IN_WORDS = {
     CONTEXT: "sentences after a context",
 }
 QUESTIONS = (
-    f"These scores answer different questions ({{}}), as in {cite_author('clark2019')}, usually "
-    "by different raters. A difference between settings therefore mixes setting, question and "
-    "raters."
+    f"These scores answer different questions ({{}}), as in {cite_author('clark2019')}, usually by "
+    "different raters. A difference between settings therefore mixes setting, question and raters."
 )
 CONDITION_METHOD = (
     f"Conditions as in {cite_author('clark2019')}: mean opinion scores with two-way clustered "
@@ -608,19 +585,19 @@ CONDITIONS_SHOWN = (
 )
 
 
-def conditions(material: Material, suffix: str, level: float) -> Content:
+def conditions(each: MaterialInput) -> Content:
     """The plot of all conditions, and their table."""
-    cells = cells_of(material)
-    rows = _rows(cells, level)
-    figures = [_condition_figure(rows, suffix, material)]
-    places = _by_place(material, level)
+    material = each.material
+    rows = _rows(cells_of(material), each.level)
+    figures = [_condition_figure(rows, each)]
+    places = _by_place(material, each.level)
     turns = set(material.length.values()) == {TURNS}  # then they are conditions already
     if not turns and 1 <= len({row.group for row in places}) <= MOST_LINES:
-        figures.append(_place_figure(places, suffix))
+        figures.append(_place_figure(places, each.suffix))
     return Content(
         sentences=[_condition_answer(rows)],
         figures=figures,
-        tables=_condition_tables(rows, places, suffix, level, material.mean),
+        tables=_condition_tables(rows, places, each),
         warnings=_condition_warnings(material, rows),
         methods=[CONDITION_METHOD],
     )
@@ -655,7 +632,9 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
         naive_low, naive_high = naive_interval(y, level) or (None, None)
         (low, high), note = bounds[code]
         rows.append(
-            ConditionRow(
+            row_from(
+                ConditionRow,
+                form,
                 name=name,
                 value=float(cells.sums.value[code]),
                 low=low,
@@ -663,9 +642,6 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
                 naive_low=naive_low,
                 naive_high=naive_high,
                 sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
-                setting=form.setting,
-                speaker=form.speaker,
-                before=form.before,
                 n_ratings=len(y),
                 n_raters=int(cells.sums.n_raters[code]),
                 n_stimuli=len(np.unique(cells.material.item[mine])),
@@ -707,10 +683,10 @@ def _by_place(material: Material, level: float) -> list[PlaceRow]:
     return rows
 
 
-def _condition_figure(rows: Sequence[ConditionRow], suffix: str, material: Material) -> Figure:
-    estimand = estimand_of(min(material.estimands, key=len))
+def _condition_figure(rows: Sequence[ConditionRow], each: MaterialInput) -> Figure:
+    estimand = estimand_of(min(each.material.estimands, key=len))
     return Figure(
-        f"long_form_conditions{suffix}",
+        f"long_form_conditions{each.suffix}",
         f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
         pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
@@ -734,19 +710,15 @@ def _place_figure(rows: Sequence[PlaceRow], suffix: str) -> Figure:
 
 
 def _condition_tables(
-    rows: Sequence[ConditionRow],
-    places: Sequence[PlaceRow],
-    suffix: str,
-    level: float,
-    mean: str,
+    rows: Sequence[ConditionRow], places: Sequence[PlaceRow], each: MaterialInput
 ) -> list[Table]:
-    key, title = f"long_form_conditions{suffix}", "Conditions, from high to low"
-    columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=level, mean=mean)
+    key, title = "long_form_conditions", "Conditions, from high to low"
+    columns = columns_of(ConditionRow, *CONDITIONS_SHOWN, level=each.level, mean=each.mean)
     note = beware(row.note for row in rows)
-    tables = [Table.from_rows(ConditionRow, key, title, rows, columns=columns, note=note)]
-    key, title = f"long_form_places{suffix}", "Single lines by their place"
-    columns = columns_of(PlaceRow, level=level, mean=mean)
-    tables.append(Table.from_rows(PlaceRow, key, title, places, columns=columns, folded=True))
+    tables = [each.table(ConditionRow, key, title, rows, columns=columns, note=note)]
+    key, title = "long_form_places", "Single lines by their place"
+    columns = columns_of(PlaceRow, level=each.level, mean=each.mean)
+    tables.append(each.table(PlaceRow, key, title, places, columns=columns, folded=True))
     return [table for table in tables if table.rows]
 
 
@@ -807,14 +779,14 @@ class TestRow:
     note: str
 
 
-def condition_tests(material: Material, suffix: str, level: float) -> Content:
+def condition_tests(each: MaterialInput) -> Content:
     """The table of all pairs, and how many of them each kind of test calls different."""
-    tests = _tests(cells_of(material), level)
+    tests = _tests(cells_of(each.material), each.level)
     if not tests:
         return Content()
-    key, title, many = f"long_form_tests{suffix}", "Tests between conditions", len(tests) > 15
-    table = Table.from_rows(TestRow, key, title, tests, level=level, note=NAIVE, folded=many)
-    return Content([_counts_of_clear(tests, level)], tables=[table])
+    key, title, many = "long_form_tests", "Tests between conditions", len(tests) > 15
+    table = each.table(TestRow, key, title, tests, note=NAIVE, folded=many)
+    return Content([_counts_of_clear(tests, each.level)], tables=[table])
 
 
 def _tests(cells: Cells, level: float) -> list[TestRow]:
@@ -834,18 +806,14 @@ def _tests(cells: Cells, level: float) -> list[TestRow]:
 def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> TestRow:
     ratings = student_t(_ratings(cells, a), _ratings(cells, b), level)
     stimuli = student_t(stimulus_means(cells, a), stimulus_means(cells, b), level, STIMULI)
-    return TestRow(
+    return row_from(
+        TestRow,
+        decision,
         name=f"{cells.names[a]} − {cells.names[b]}",
         condition=cells.names[a],
         versus=cells.names[b],
-        value=decision.value,
-        low=decision.low,
-        high=decision.high,
-        p=decision.p,
-        claimed=decision.claimed,
         alone_low=decision.low_alone,
         alone_high=decision.high_alone,
-        p_alone=decision.p_alone,
         same_setting=cells.forms[a].setting == cells.forms[b].setting,
         student_t=ratings.statistic,
         student_df=ratings.df,
@@ -853,7 +821,6 @@ def _test(cells: Cells, a: int, b: int, decision: Decision, level: float) -> Tes
         stimuli_t=stimuli.statistic,
         stimuli_df=stimuli.df,
         stimuli_p=stimuli.p,
-        note=decision.note,
     )
 
 
@@ -911,7 +878,9 @@ class LongForm(Part):
         for place, material in enumerate(every):
             inputs.progress(place / len(every), about_of(material))
             suffix = f"_{place + 1}" if len(every) > 1 else ""
-            contents.append(_of_material(material, inputs.options, words, suffix))
+            each = MaterialInput(material, inputs.options, words, suffix)
+            made = [conditions(each), condition_tests(each), contexts(each), paragraphs(each)]
+            contents.append(warned_once(together(made)))
         if len(every) > 1:
             counts = Counter(text for content in contents for text in content.warnings)
             common = {text for text, count in counts.items() if count > 1}
@@ -936,19 +905,6 @@ def about_of(material: Material) -> str:
     name = name_of(estimand)
     parts = [name, material.study, material.criterion, material.key]
     return " · ".join(part for part in parts if part)
-
-
-def _of_material(
-    material: Material, options: Options, words: dict[str, float], suffix: str
-) -> Content:
-    """``about`` of its figures and tables stays empty: they span the tasks of a study."""
-    contents = [
-        conditions(material, suffix, options.level),
-        condition_tests(material, suffix, options.level),
-        contexts(material, suffix, options.level),
-        paragraphs(material, suffix, options.level, words, options.reference),
-    ]
-    return warned_once(together(contents))
 
 
 MOST_DRAWN = 30
@@ -991,51 +947,45 @@ class ContextRow:
     note: str
 
 
-def contexts(material: Material, suffix: str, level: float) -> Content:
+def contexts(each: MaterialInput) -> Content:
     """Every two contexts of the same lines; nothing where no line was rated in two."""
-    effects = [effect for effect in context_effects(material, level) if effect.n_lines]
+    found = context_effects(each.material, each.level)
+    effects = [effect for effect in found if effect.n_lines]
     if not effects:
         return Content()
     rows = [_row(effect) for effect in effects]
     drawn = pick_fields(rows, ("name", "value", "low", "high"))
     if len({row.speaker for row in rows}) > 1:
         drawn = [{**cells, "group": row.speaker} for cells, row in zip(drawn, rows, strict=True)]
-    key, title = f"context_effects{suffix}", "The same lines after different contexts"
+    key, title = "context_effects", "The same lines after different contexts"
     x = "points gained by the first over the second"
-    figure = Figure(key, title, "intervals", drawn, x=x, at=(0.0,))
+    figure = Figure(f"{key}{each.suffix}", title, "intervals", drawn, x=x, at=(0.0,))
     note = f"{NOTE} {beware(row.note for row in rows)}".strip()
     title = "Context effects: the same lines after different contexts"
     return Content(
-        sentences=[_context_answer(effects, level)],
+        sentences=[_context_answer(effects, each.level)],
         figures=[figure] if len(rows) <= MOST_DRAWN else [],
-        tables=[Table.from_rows(ContextRow, key, title, rows, level=level, note=note)],
+        tables=[each.table(ContextRow, key, title, rows, note=note)],
         methods=[CONTEXT_METHOD],
     )
 
 
 def _row(effect: ContextEffect) -> ContextRow:
-    return ContextRow(
+    return row_from(
+        ContextRow,
+        effect,
         name=f"{effect.form.name} − {effect.versus.name}",
         condition=effect.form.name,
         versus=effect.versus.name,
         speaker=effect.form.speaker,
         contexts=f"{effect.form.before} − {effect.versus.before}",
-        value=effect.value,
         low=effect.low_all,
         high=effect.high_all,
         p=effect.p_adjusted,
         alone_low=effect.low,
         alone_high=effect.high,
         p_alone=effect.p,
-        paired_t=effect.paired_t,
-        paired_df=effect.paired_df,
-        paired_p=effect.paired_p,
-        n_lines=effect.n_lines,
-        n_ratings=effect.n_ratings,
-        n_raters=effect.n_raters,
-        n_paragraphs=effect.n_paragraphs,
         same_question=ISOLATION not in (effect.form.setting, effect.versus.setting),
-        note=effect.note,
     )
 
 

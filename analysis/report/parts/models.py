@@ -15,7 +15,7 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.large_tables import LARGE
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
@@ -150,10 +150,7 @@ def family_effects(inputs: PartInput) -> Iterable[tuple[Modelled, Effects]]:
     models = ((each, model_effects(each, most)) for each in modelled(inputs.ratings))
     if len(inputs.ratings) > LARGE:
         return models
-    if _SIZED not in inputs.shared:
-        inputs.shared[_SIZED] = list(models)
-    sizes_known: list[tuple[Modelled, Effects]] = inputs.shared[_SIZED]
-    return sizes_known
+    return inputs.once("mixed models: families and effects", lambda: list(models))
 
 
 def _most(options: Options) -> float:
@@ -161,7 +158,6 @@ def _most(options: Options) -> float:
 
 
 MODELS = "models"  # the part that shows them
-_SIZED = "mixed models: families and effects"
 
 
 def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
@@ -471,7 +467,6 @@ def contrast_table(
     pairs: Pairs | None,
     comparison: Comparison | None,
     about: str,
-    decimals: int = 3,
 ) -> Table:
     """All differences, the higher condition first: REML's test beside the posterior's."""
     contrasts = pairs or comparison
@@ -491,16 +486,16 @@ def contrast_table(
     columns = [Column("condition", "Higher"), Column("versus", "Lower")]
     if pairs is not None:
         columns += [
-            Column("difference", "Difference", "number", decimals, sign=True),
-            Column("difference", _level(pairs.level, "interval"), "interval", decimals),
+            Column("difference", "Difference", "number", sign=True),
+            Column("difference", _level(pairs.level, "interval"), "interval"),
             Column("p", "p", "p"),
             Column("p_holm", "p (Holm)", "p"),
         ]
     if comparison is not None:
         if pairs is None:
-            columns.append(Column("bayes", "Difference", "number", decimals, sign=True))
+            columns.append(Column("bayes", "Difference", "number", sign=True))
         columns += [
-            Column("bayes", _level(comparison.difference.level, "HDI"), "interval", decimals),
+            Column("bayes", _level(comparison.difference.level, "HDI"), "interval"),
             Column("p_superior", "P(higher)", "percent", 3),
             Column("p_equivalent", f"P(within ±{comparison.rope:g})", "percent", 3),
         ]
@@ -622,15 +617,14 @@ class Models(Part):
 
     def make(self, inputs: PartInput) -> Content:
         """Fit each family; what a family's ratings do not allow is said among the warnings."""
-        shown = _ModelTables()
         n_families = max(1, sum(1 for _ in families(inputs.ratings)))
-        place = -1
+        contents = []
         for place, (each, effects) in enumerate(family_effects(inputs)):
             inputs.progress(place / n_families, f"mixed model of {each.title}")
-            shown.add(fits_of(each, effects, inputs.options), inputs)
-        if place < 0:
+            contents.append(_fitted(fits_of(each, effects, inputs.options), inputs))
+        if not contents:
             raise ValueError(NOTHING)
-        return shown.shown()
+        return together(contents)
 
 
 def modelled_or_refused(inputs: PartInput) -> list[Modelled]:
@@ -641,91 +635,53 @@ def modelled_or_refused(inputs: PartInput) -> list[Modelled]:
     return families
 
 
-class _ModelTables:
-    """What the families give, in lists."""
+def _fitted(fits: Fits, inputs: PartInput) -> Content:
+    """One family's figures and tables, or the reasons why there are none."""
+    each, title = fits.modelled, fits.modelled.title
+    prefix, stem = family_prefix(title), f"models-{each.number}"
+    warnings = [f"{prefix}{note}." for note in fits.notes]
+    if fits.reml is None and fits.posterior is None:
+        return Content(warnings=warnings)
+    if isinstance(fits.comparison, Refusal):
+        warnings.append(f"{prefix}no posterior is shown, because {fits.comparison}.")
+    tables = []
+    if fits.reml is not None or fits.compared is not None:
+        plain = clustered_of(inputs.report, title)
+        tables = [means_table(f"{stem}-means", fits, plain)]
+        tables.append(variation_table(f"{stem}-variation", fits))
+    figures: list[Figure] = []
+    if fits.ranks is not None:
+        heading = f"Probability of each rank, {family_span(title)}"
+        figures = rank_heatmap(f"{stem}-ranks", heading, each.names, fits.ranks, title)
+    tables += _ranking_tables(stem, fits)
+    for breakdown in _crossings(each, inputs.options):
+        try:
+            model = cell_model(each, breakdown, inputs.options.level)
+        except NotEstimable as error:
+            warnings.append(f"{prefix}no model by {' and '.join(breakdown.by)}: {error}.")
+            continue
+        key = f"{stem}-by-{'-'.join(breakdown.by)}"
+        tables.append(cell_table(key, title, model, estimand_of(each.family.estimand).decimals))
+    warnings += [f"{prefix}{TOO_NARROW}."] * bool(fits.too_large)
+    sentences = best_sentence(prefix, each.names, fits.ranks, fits.among)
+    sentences += variation_sentence(fits)
+    return Content(sentences, figures, tables, warnings, list(_methods(fits)))
 
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-        self.figures: list[Figure] = []
-        self.tables: list[Table] = []
-        self.warnings: list[str] = []
-        self.fitted: list[Fits] = []
 
-    def add(self, fits: Fits, inputs: PartInput) -> None:
-        """One family's figures and tables, or the reasons why there are none."""
-        each, title = fits.modelled, fits.modelled.title
-        self.warnings += [f"{family_prefix(title)}{note}." for note in fits.notes]
-        if fits.reml is None and fits.posterior is None:
-            return
-        self.fitted.append(fits)
-        stem = f"models-{each.number}"
-        self.sentences += best_sentence(family_prefix(title), each.names, fits.ranks, fits.among)
-        if isinstance(fits.comparison, Refusal):
-            self.warnings.append(
-                f"{family_prefix(title)}no posterior is shown, because {fits.comparison}."
-            )
-        self.sentences += variation_sentence(fits)
-        if fits.reml is not None or fits.compared is not None:
-            plain = clustered_of(inputs.report, title)
-            self.tables += [means_table(f"{stem}-means", fits, plain)]
-            self.tables += [variation_table(f"{stem}-variation", fits)]
-        self._add_ranking(stem, fits)
-        self._add_cells(stem, each, inputs.options)
-        if fits.too_large:
-            self.warnings.append(f"{family_prefix(title)}{TOO_NARROW}.")
-
-    def _add_ranking(self, stem: str, fits: Fits) -> None:
-        each, names, title = fits.modelled, fits.modelled.names, fits.modelled.title
-        compared, ranks = fits.compared, fits.ranks
-        if len(names) > 1 and (fits.pairs is not None or compared is not None):
-            self.tables.append(
-                contrast_table(
-                    f"{stem}-contrasts",
-                    f"Differences by the mixed model, {family_span(title)}",
-                    names,
-                    fits.falling,
-                    fits.pairs,
-                    compared,
-                    title,
-                )
-            )
-        if ranks is not None:
-            heading = f"Probability of each rank, {family_span(title)}"
-            self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranks, title)
-            key = f"{stem}-ranks"
-            self.tables.append(
-                rank_table(key, heading, names, ranks, title, fits.among, BY_THE_ANSWER)
-            )
-        if fits.posterior is not None:
-            heading = f"Convergence of the draws, {family_span(title)}"
-            refused = isinstance(fits.comparison, Refusal)
-            key = f"{stem}-diagnostics"
-            diagnostics = diagnostics_table(
-                key, heading, each.names, fits.posterior, title, not refused
-            )
-            self.tables.append(diagnostics)
-
-    def _add_cells(self, stem: str, each: Modelled, options: Options) -> None:
-        for breakdown in _crossings(each, options):
-            try:
-                model = cell_model(each, breakdown, options.level)
-            except NotEstimable as error:
-                name = " and ".join(breakdown.by)
-                self.warnings.append(f"{family_prefix(each.title)}no model by {name}: {error}.")
-                continue
-            key = f"{stem}-by-{'-'.join(breakdown.by)}"
-            decimals = estimand_of(each.family.estimand).decimals
-            self.tables.append(cell_table(key, each.title, model, decimals))
-
-    def shown(self) -> Content:
-        """All families together."""
-        return Content(
-            sentences=self.sentences,
-            figures=self.figures,
-            tables=self.tables,
-            warnings=self.warnings,
-            methods=list(_methods(self.fitted)),
-        )
+def _ranking_tables(stem: str, fits: Fits) -> Iterator[Table]:
+    """Differences, ranks and diagnostics, as far as there are any."""
+    names, title = fits.modelled.names, fits.modelled.title
+    if len(names) > 1 and (fits.pairs is not None or fits.compared is not None):
+        heading = f"Differences by the mixed model, {family_span(title)}"
+        pairs, key = (fits.pairs, fits.compared), f"{stem}-contrasts"
+        yield contrast_table(key, heading, names, fits.falling, *pairs, title)
+    if fits.ranks is not None:
+        heading, key = f"Probability of each rank, {family_span(title)}", f"{stem}-ranks"
+        yield rank_table(key, heading, names, fits.ranks, title, fits.among, BY_THE_ANSWER)
+    if fits.posterior is not None:
+        heading, key = f"Convergence of the draws, {family_span(title)}", f"{stem}-diagnostics"
+        shown = not isinstance(fits.comparison, Refusal)
+        yield diagnostics_table(key, heading, names, fits.posterior, title, shown)
 
 
 def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
@@ -739,22 +695,21 @@ def _crossings(each: Modelled, options: Options) -> Iterator[Breakdown]:
             yield breakdown
 
 
-def _methods(fitted: list[Fits]) -> Iterator[str]:
-    for fits in fitted:
-        if fits.reml is not None:
-            effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
-            how = BY_MOMENTS if BY_MOMENTS in fits.reml.notes else "by REML"
-            yield (
-                f"{family_prefix(fits.modelled.title)}a linear mixed model with a mean per "
-                "condition and random "
-                f"effects of {listed(effects[:-1]) or 'nothing'} was fitted {how}; t intervals "
-                "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
-                "all pairs by Holm's method."
-            )
-        if fits.compared is not None:
-            yield _posterior_methods(fits)
-        if fits.ranks is not None:
-            yield f"{family_prefix(fits.modelled.title)}{BY_THE_ANSWER}"
+def _methods(fits: Fits) -> Iterator[str]:
+    prefix = family_prefix(fits.modelled.title)
+    if fits.reml is not None:
+        effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
+        how = BY_MOMENTS if BY_MOMENTS in fits.reml.notes else "by REML"
+        yield (
+            f"{prefix}a linear mixed model with a mean per condition and random effects of "
+            f"{listed(effects[:-1]) or 'nothing'} was fitted {how}; t intervals and tests use "
+            "Satterthwaite's degrees of freedom, and p values are adjusted over all pairs by "
+            "Holm's method."
+        )
+    if fits.compared is not None:
+        yield _posterior_methods(fits)
+    if fits.ranks is not None:
+        yield f"{prefix}{BY_THE_ANSWER}"
 
 
 def _posterior_methods(fits: Fits) -> str:
@@ -765,9 +720,8 @@ def _posterior_methods(fits: Fits) -> str:
     how = fits.posterior.approximation
     return (
         f"{family_prefix(fits.modelled.title)}the posterior is that of the Bayesian form of that "
-        "model with effects "
-        f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
-        "out in closed form, "
+        f"model with effects of {listed(effects)}{more} ({fits.posterior.prior}); means and "
+        "effects were integrated out in closed form, "
         + (f"the likelihood was interpolated {how}, " if how else "")
         + f"and draws ({drawn_words(fits.posterior)}) were taken by independence Metropolis "
         "(all R-hat below 1.01, all effective sample sizes above 400, Pareto k at most 0.7)."
@@ -835,14 +789,8 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
         note += f" {ALONE}."
     if drawn is not None and "spread" in drawn:
         note += f" {SPREAD}"
-    return Table(
-        key,
-        f"Means by the mixed model, {family_span(fits.modelled.title)}",
-        columns,
-        rows,
-        note,
-        fits.modelled.title,
-    )
+    heading = f"Means by the mixed model, {family_span(fits.modelled.title)}"
+    return Table(key, heading, columns, rows, note, fits.modelled.title)
 
 
 def clustered_of(report: Mapping[str, Any], title: str) -> dict[str, Mapping[str, Any]]:
@@ -879,16 +827,9 @@ def variation_table(key: str, fits: Fits) -> Table:
     if drawn:
         columns.append(Column("bayes", "Posterior mean", "number"))
         columns.append(Column("bayes", "Posterior HDI", "interval"))
-    notes = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
-    note = " ".join(notes)
-    return Table(
-        key,
-        f"What varies, {family_span(fits.modelled.title)}",
-        columns,
-        rows,
-        note,
-        fits.modelled.title,
-    )
+    note = " ".join(f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ()))
+    heading = f"What varies, {family_span(fits.modelled.title)}"
+    return Table(key, heading, columns, rows, note, fits.modelled.title)
 
 
 def cell_table(key: str, title: str, model: CellModel, decimals: int) -> Table:

@@ -15,9 +15,11 @@ from analysis.report.content import (
     Content,
     Table,
     column,
+    row_from,
     table_row,
     together,
     warned_once,
+    with_titles,
 )
 from analysis.report.part import Part, PartInput
 from analysis.report.ranking import Ranking, key_of, rankings
@@ -139,18 +141,14 @@ class _FamilyTests:
 
     def of_several(self, suffix: str) -> Content:
         """The content with the family in words, titles and keys."""
-        content, title = self.content(), self.ranking.title
+        title = self.ranking.title
+        content = with_titles(
+            self.content(), lambda each: f"{each.title}{family_span(title, ' · {}')}"
+        )
         return replace(
             content,
             sentences=[f"{family_prefix(title)}{text}" for text in content.sentences],
-            tables=[
-                replace(
-                    table,
-                    key=f"{table.key}-{suffix}",
-                    title=f"{table.title}{family_span(title, ' · {}')}",
-                )
-                for table in content.tables
-            ],
+            tables=[replace(each, key=f"{each.key}-{suffix}") for each in content.tables],
         )
 
     def content(self) -> Content:
@@ -380,16 +378,13 @@ def groups_table(groups: Sequence[GroupTest]) -> Table:
 def post_hoc_tables(groups: Sequence[GroupTest]) -> Iterator[Table]:
     """The pairs after those tests that have any."""
     rows = [
-        PostHocRow(
-            test=after.test,
+        row_from(
+            PostHocRow,
+            after,
             unit=group.result.unit,
             condition=group.names[after.first],
             versus=group.names[after.second],
             difference=after.estimate,
-            statistic=after.statistic,
-            p=after.p,
-            p_adjusted=after.p_adjusted,
-            adjustment=after.adjustment,
         )
         for group in groups
         for after in group.post_hoc

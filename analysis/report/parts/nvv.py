@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -21,6 +22,7 @@ from analysis.report.content import (
     Table,
     column,
     columns_of,
+    row_from,
     table_row,
     together,
 )
@@ -56,23 +58,19 @@ Tasks = Mapping[str, Sequence[Family]]
 
 def means_table(tasks: Tasks, inputs: PartInput) -> Content:
     """Tasks as groups, in each the languages, in each the systems, all in the study's order."""
-    criteria = list(
-        dict.fromkeys(name_of(each) for task_families in tasks.values() for each in task_families)
-    )
-    if not criteria:
+    every = list(chain.from_iterable(tasks.values()))
+    if not every:
         return Content()
+    criteria = list(dict.fromkeys(map(name_of, every)))
     rows: list[Row] = []
-    compare = system_column(
-        pd.concat([each.table for task_families in tasks.values() for each in task_families])
-    )
+    compare = system_column(pd.concat([each.table for each in every]))
     for task, task_families in tasks.items():
         for language in languages_of(task_families, inputs):
             mine = list(_mean_rows(task, language, task_families, compare, inputs))
             rows += [
                 _word_row(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)
             ]
-    columns = [Column(compare, "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
+    columns = _text_columns(criteria, compare)
     title = f"Table 4 of {PAPER}: MOS by system and language"
     return Content(
         tables=[Table("table4", title, columns, rows, _MEANS_NOTE + LEGEND, group="task")]
@@ -110,11 +108,21 @@ def _means(table: Any, compare: str, inputs: PartInput) -> dict[str, tuple[Estim
 def _word_row(row: Row, criteria: Sequence[str]) -> Row:
     for name in criteria:
         if name in row:
-            half = row[f"{name}_half"]
-            text = f"{row[name]:.2f}" + (f" ± {half:.2f}" if half is not None else "")
-            row[f"{name}_text"] = text.replace(" ", "\u00a0")  # one line
+            row[f"{name}_text"] = _with_spread(row[name], row[f"{name}_half"], PRINTED)
             row[f"{name}_text_mark"] = row.get(f"{name}_mark", "")
     return row
+
+
+def _with_spread(value: float, spread: float | None, decimals: int) -> str:
+    """The value with its spread after ±, if it has one, never broken over two lines."""
+    text = f"{value:.{decimals}f}"
+    return text if spread is None else f"{text}\u00a0±\u00a0{spread:.{decimals}f}"
+
+
+def _text_columns(criteria: Sequence[str], compare: str = "condition") -> list[Column]:
+    """The columns of a paper's table: system, language, and each criterion in words."""
+    columns = [Column(compare, "System"), Column("language", "Language")]
+    return columns + [Column(f"{name}_text", heading_of(name)) for name in criteria]
 
 
 def _half(row: Estimate) -> float | None:
@@ -240,19 +248,14 @@ def objective(
     taken = _choose_scores(labels)
     runs = _by_run(scores, taken, verified, systems)
     rows: list[Row] = []
-    languages = inputs.ordered("language", {language for _, language in runs})
-    order = inputs.ordered("condition", systems.group)
-    for group in dict.fromkeys(systems.group.values()):
-        for language in languages:
-            there = (n for n in order if systems.group[n] == group and (n, language) in runs)
-            cells = [
-                {systems.heads: group, "condition": name, "language": language}
-                | {UNRANKED: name in systems.plain}
-                | _summarise_runs(runs[name, language])
-                | _coverage(known.get(name), systems.empty(name))
-                for name in sorted(there, key=lambda name: name in systems.plain)
-            ]
-            rows += _mark_best(cells)
+    for places in by_group(runs, systems, inputs):
+        cells = [
+            place
+            | _summarise_runs(runs[place["condition"], place["language"]])
+            | _coverage(known.get(place["condition"]), systems.empty(place["condition"]))
+            for place in sorted(places, key=lambda place: place[UNRANKED])
+        ]
+        rows += _mark_best(cells, DECIMALS, LOWEST)
     if not rows:
         return Content()
     settings = [f"{key}: {label}" for key, label in taken.items() if key != label]
@@ -262,6 +265,22 @@ def objective(
         _without(scores, runs, taken, verified),
     ]
     return Content(tables=[_table(rows, systems.heads, "".join(notes))])
+
+
+def by_group(
+    there: Collection[tuple[str, str]], systems: Systems, inputs: PartInput
+) -> Iterator[list[Row]]:
+    """The first cells of the rows of each group and language, in the study's order."""
+    languages = inputs.ordered("language", {language for _, language in there})
+    order = inputs.ordered("condition", {name for name, _ in there})
+    for group in dict.fromkeys(systems.group.values()):
+        for language in languages:
+            yield [
+                {systems.heads: group, "condition": name, "language": language}
+                | {UNRANKED: name in systems.plain}
+                for name in order
+                if systems.group.get(name) == group and (name, language) in there
+            ]
 
 
 def _table(rows: Sequence[Row], group: str, note_of_settings: str) -> Table:
@@ -407,8 +426,7 @@ def _summarise_runs(runs: Runs) -> Row:
         row[name] = float(values.mean())
         sd = float(values.std()) if len(values) > 1 else None
         row[f"{name}_sd"], row[f"{name}_runs"] = sd, len(values)
-        text = f"{row[name]:.{decimals}f}" + (f" ± {sd:.{decimals}f}" if sd is not None else "")
-        row[f"{name}_text"] = text.replace(" ", "\u00a0")
+        row[f"{name}_text"] = _with_spread(row[name], sd, decimals)
     return row
 
 
@@ -448,13 +466,14 @@ def _without(
     return f"Left out, as they have no value: {'; '.join(lacking_texts)}. " if lacking_texts else ""
 
 
-def _mark_best(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _mark_best(
+    rows: list[Row], decimals_of: Mapping[str, int], lowest: Collection[str] = ()
+) -> Iterator[Row]:
     """The rows of one group and language with the best and second best of each column."""
-    marked: list[dict[str, Any]] = list(rows)
-    for name, decimals in DECIMALS.items():
-        marked = with_best(marked, [name], decimals=decimals, lowest=LOWEST)
-    for row in marked:
-        yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in DECIMALS}
+    for name, decimals in decimals_of.items():
+        rows = with_best(rows, [name], decimals=decimals, lowest=lowest)
+    for row in rows:
+        yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in decimals_of}
 
 
 ATTRIBUTE = "nvv_types"  # of a condition: "laugh; sigh; cough"
@@ -559,9 +578,7 @@ class Nvv(Part):
         scored, pairs = families_by_task(inputs)
         if not scored and not pairs:
             raise ValueError(NOTHING)
-        _check_studies(
-            [*pairs, *(each for task_families in scored.values() for each in task_families)]
-        )
+        _check_studies([*pairs, *chain.from_iterable(scored.values())])
         tasks = {
             task: by_criterion(scored[task], inputs) for task in inputs.ordered("task", scored)
         }
@@ -647,14 +664,11 @@ def judge_tables(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Co
         return Content([NOT_THERE])
     systems = systems_of(tasks, pairs, scores)
     clips = _by_clip(mine[mine["condition"].astype(str).isin(systems.group)])
-    names = dict.fromkeys(
-        name_of(each) for task_families in tasks.values() for each in task_families
-    )
+    names = dict.fromkeys(map(name_of, chain.from_iterable(tasks.values())))
     there = set(clips["criterion"])
     criteria = [name for name in names if name in there] + sorted(there - set(names))
     rows = list(_rows(clips, systems, criteria, inputs))
-    columns = [Column("condition", "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
+    columns = _text_columns(criteria)
     title = f"Table 5 of {PAPER}: judges’ scores by system and language"
     tables = [Table("table5", title, columns, rows, _JUDGE_NOTE + LEGEND, group=systems.heads)]
     differences = [
@@ -700,20 +714,11 @@ def _rows(
     clips: pd.DataFrame, systems: Systems, criteria: Sequence[str], inputs: PartInput
 ) -> Iterator[Row]:
     """Groups in their order, in each the languages, in each the systems with their marks."""
-    own = dict(iter(clips.groupby(["condition", "language"], sort=False)))
-    languages = inputs.ordered("language", clips["language"].unique())
-    order = inputs.ordered("condition", clips["condition"].unique())
-    for group in dict.fromkeys(systems.group.values()):
-        for language in languages:
-            cells = [
-                {systems.heads: group, "condition": name, "language": language}
-                | {UNRANKED: name in systems.plain}
-                | _cells(own[name, language])
-                for name in order
-                if systems.group[name] == group and (name, language) in own
-            ]
-            for row in with_best(cells, criteria, decimals=PRINTED):
-                yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in criteria}
+    by_system = clips.groupby(["condition", "language"], sort=False)
+    own = {(str(name), str(language)): rows for (name, language), rows in by_system}
+    for places in by_group(own, systems, inputs):
+        cells = [place | _cells(own[place["condition"], place["language"]]) for place in places]
+        yield from _mark_best(cells, dict.fromkeys(criteria, PRINTED))
 
 
 def _cells(table: pd.DataFrame) -> Row:
@@ -721,11 +726,11 @@ def _cells(table: pd.DataFrame) -> Row:
     row: Row = {}
     for name, values in table.groupby("criterion")["value"]:
         mean, n = float(values.mean()), len(values)
-        text, half = f"{mean:.{PRINTED}f}", None
+        half = None
         if n > 1:
             low, high = t_interval(mean, float(values.std() / n**0.5), n - 1, 0.95)
             half = (high - low) / 2
-            text += f"\u00a0±\u00a0{half:.{PRINTED}f}"
+        text = _with_spread(mean, half, PRINTED)
         row |= {f"{name}": mean, f"{name}_half": half, f"{name}_n": n, f"{name}_text": text}
     return row
 
@@ -768,8 +773,7 @@ _UNTOLD = (
 def heatmaps(tasks: Tasks, known: Mapping[str, Inventory], inputs: PartInput) -> Content:
     """A panel for each language, criterion about vocalisations (or any), and task."""
     figures = []
-    every = [family for task_families in tasks.values() for family in task_families]
-    for language in languages_of(every, inputs):
+    for language in languages_of(list(chain.from_iterable(tasks.values())), inputs):
         for task, task_families in tasks.items():
             about_vocalisations = [each for each in task_families if ABOUT in name_of(each).lower()]
             for family in about_vocalisations or task_families:
@@ -899,14 +903,13 @@ def _against(family: Family, language: str, inputs: PartInput) -> list[CmosRow]:
     """CMOS of each condition against another one, in one language."""
     table = family.table[family.table["language"] == language]
     return [
-        CmosRow(
+        row_from(
+            CmosRow,
+            row,
             language=language,
-            condition=row.condition,
             versus=row.group.get("versus_condition", ""),
             criterion=name_of(family),
             cmos=row.value,
-            low=row.low,
-            high=row.high,
             ratings=row.n_ratings,
             raters=row.n_raters,
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import (
     by_expected_rank,
@@ -69,18 +69,7 @@ class Ordinal(Part):
                 parts.append(
                     Content(warnings=[f"{family_prefix(each.title)}no ordinal model: {error}."])
                 )
-        return join_contents(parts)
-
-
-def join_contents(parts: list[Content]) -> Content:
-    """Several families' shows as one."""
-    return Content(
-        sentences=[x for part in parts for x in part.sentences],
-        figures=[x for part in parts for x in part.figures],
-        tables=[x for part in parts for x in part.tables],
-        warnings=[x for part in parts for x in part.warnings],
-        methods=[x for part in parts for x in part.methods],
-    )
+        return together(parts)
 
 
 @dataclass(frozen=True)
@@ -286,9 +275,8 @@ class _OrdinalFits:
             return
         apart = float(np.abs(drawn["score"].mean - self.gaussian.mean).max())
         yield (
-            f"{family_prefix(self.title)}means by the ordinal and by the Gaussian model differ "
-            "by at most "
-            f"{apart:.3f} in score."
+            f"{family_prefix(self.title)}means by the ordinal and by the Gaussian model differ by "
+            f"at most {apart:.3f} in score."
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -308,9 +296,8 @@ class _OrdinalFits:
         kind = "logistic" if len(self.scores) == 2 else "cumulative logit"
         return (
             f"{family_prefix(self.title)}a Bayesian {kind} mixed model with rater and rater × "
-            "condition effects "
-            f"({self.posterior.prior}); effects were integrated out by quadrature and draws "
-            f"({drawn_words(self.posterior)}) taken by independence Metropolis (all R-hat "
-            "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "
-            "averages over raters drawn anew, on the scale of the scores."
+            f"condition effects ({self.posterior.prior}); effects were integrated out by "
+            f"quadrature and draws ({drawn_words(self.posterior)}) taken by independence "
+            "Metropolis (all R-hat below 1.01, effective sample sizes above 400, Pareto k at most "
+            "0.7). Means are averages over raters drawn anew, on the scale of the scores."
         )

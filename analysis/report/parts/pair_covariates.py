@@ -16,7 +16,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.covariate_columns import Covariates, covariate_columns
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.metric_scores import newest_scores, titles
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import Ability, AbilityFit
@@ -190,13 +190,14 @@ def _texts(inputs: PartInput) -> Covariates:
     They have the clips of the table alone: the most frequent word, with which others are
     compared, is then the same for a study and for its exported ratings.
     """
-    key = ("pair_covariates", "clips")
-    if key not in inputs.shared:
-        sides = (inputs.table[side].unique() for side in ("stimulus", "versus_stimulus"))
-        inputs.shared[key] = {str(clip) for side in sides for clip in side}
+    sides = ("stimulus", "versus_stimulus")
+    rated_clips = inputs.once(
+        ("pair_covariates", "clips"),
+        lambda: {str(clip) for side in sides for clip in inputs.table[side].unique()},
+    )
     texts = {"voice": _voices(inputs.ratings), **inputs.covariates}
     rated = {
-        name: {clip: own[clip] for clip in own if own[clip] and clip in inputs.shared[key]}
+        name: {clip: own[clip] for clip in own if own[clip] and clip in rated_clips}
         for name, own in texts.items()
         if name in inputs.options.covariates
     }
@@ -217,20 +218,21 @@ def _voices(ratings: pd.DataFrame) -> dict[str, str]:
 
 def _values_by_metric(inputs: PartInput) -> dict[str, _Known]:
     """The newest scores of each output of a metric, length included."""
-    if inputs.scores is None or not len(inputs.scores):
+    scores = inputs.scores
+    if scores is None or not len(scores):
         return {}
-    key = ("pair_covariates", "values")
-    if key not in inputs.shared:
-        newest, called = newest_scores(inputs.scores), titles(inputs.scores)
-        inputs.shared[key] = {
-            str(metric): _Known(
-                dict(zip(own["stimulus"].astype(str), own["value"].tolist(), strict=True)),
-                called.get(str(metric)) or str(metric),
-            )
-            for metric, own in newest.groupby("metric", sort=True)
-        }
-    known: dict[str, _Known] = inputs.shared[key]
-    return known
+    return inputs.once(("pair_covariates", "values"), lambda: _newest_values(scores))
+
+
+def _newest_values(scores: pd.DataFrame) -> dict[str, _Known]:
+    called = titles(scores)
+    return {
+        str(metric): _Known(
+            dict(zip(own["stimulus"].astype(str), own["value"].tolist(), strict=True)),
+            called.get(str(metric)) or str(metric),
+        )
+        for metric, own in newest_scores(scores).groupby("metric", sort=True)
+    }
 
 
 def _differences(use: pd.DataFrame, values: Mapping[str, float]) -> Floats:
@@ -248,24 +250,10 @@ def _content(
     side: bool,
 ) -> Content:
     effects = [_effect_row(one, titles_of[one.name]) for one in model.effects]
-    strengths = Table.from_rows(
-        AdjustedRow,
-        f"adjusted_strengths{each.suffix}",
-        "Strengths without and with covariates",
-        _strength_rows(model, each.level),
-        level=each.level,
-        note=STRENGTHS_NOTE,
-        about=each.title,
-    )
-    table = Table.from_rows(
-        EffectRow,
-        f"covariate_effects{each.suffix}",
-        "What covariates do to a preference",
-        effects,
-        level=each.level,
-        note=EFFECTS_NOTE,
-        about=each.title,
-    )
+    rows, title = _strength_rows(model, each.level), "Strengths without and with covariates"
+    strengths = each.table(AdjustedRow, "adjusted_strengths", title, rows, note=STRENGTHS_NOTE)
+    title = "What covariates do to a preference"
+    table = each.table(EffectRow, "covariate_effects", title, effects, note=EFFECTS_NOTE)
     prefix = family_prefix(each.title) if each.n_families > 1 else ""
     return Content(
         sentences=[
@@ -310,18 +298,7 @@ def _effect_row(one: CovariateEffect, title: str) -> EffectRow:
     unit = UNITS.get(one.name.rpartition("_")[2], "1")
     if one.name == SIDE or INSTEAD in one.name:
         unit = "second place" if one.name == SIDE else "this value"
-    return EffectRow(
-        name=title,
-        unit=unit,
-        value=one.value,
-        low=one.low,
-        high=one.high,
-        points=one.points,
-        points_low=one.points_low,
-        points_high=one.points_high,
-        p=one.p,
-        sd=one.sd,
-    )
+    return row_from(EffectRow, one, name=title, unit=unit)
 
 
 def _effects_sentence(rows: Iterable[EffectRow], each: FamilyInput) -> str:

@@ -70,9 +70,8 @@ MOST_PREFERENCES_DRAWN = 30
 LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
 PREFERENCE_METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
-    f"over raters and items {cite('cameron2011', 'korn1998')}. "
-    f"Intervals and p hold for all pairs at once {cite('sidak1967')}: a preference is claimed "
-    "where the interval excludes a draw."
+    f"over raters and items {cite('cameron2011', 'korn1998')}. Intervals and p hold for all pairs "
+    f"at once {cite('sidak1967')}: a preference is claimed where the interval excludes a draw."
 )
 LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (

@@ -11,7 +11,7 @@ from analysis.citations import cite
 from analysis.formatting import listed
 from analysis.name_spans import family_prefix
 from analysis.ratings.metric_scores import Metric, metrics_of
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.metric_data import means_of_clips
 from analysis.statistics.planning.precision import FEWEST_CLIPS
@@ -75,16 +75,8 @@ class PredictionPowered(FamilyPart):
         rows = list(_rows(each))
         if not rows:
             return Content()
-        table = Table.from_rows(
-            AssistedRow,
-            f"prediction_powered{each.suffix}",
-            "Means and differences with the help of metrics",
-            rows,
-            level=each.level,
-            note=NOTE,
-            about=each.title,
-            group="metric",
-        )
+        key, title = "prediction_powered", "Means and differences with the help of metrics"
+        table = each.table(AssistedRow, key, title, rows, note=NOTE, group="metric")
         text = f"{family_prefix(each.title)}{_sentence(rows)}"
         return Content(sentences=[text], tables=[table], methods=[METHOD])
 
@@ -107,20 +99,8 @@ def _rows(each: FamilyInput) -> Iterator[AssistedRow]:
 
 def _row(metric: str, one: Assisted) -> AssistedRow:
     name = f"{one.condition} − {one.versus}" if one.versus else one.condition
-    return AssistedRow(
-        metric=metric,
-        name=name,
-        classical=one.classical,
-        classical_low=one.classical_low,
-        classical_high=one.classical_high,
-        value=one.value,
-        low=one.low,
-        high=one.high,
-        saved=one.saved,
-        weight=", ".join(f"{weight:.3g}" for weight in one.weight) if one.saved else "",
-        rated=one.rated,
-        others=one.others,
-    )
+    weight = ", ".join(f"{weight:.3g}" for weight in one.weight) if one.saved else ""
+    return row_from(AssistedRow, one, metric=metric, name=name, weight=weight)
 
 
 def _sentence(rows: list[AssistedRow]) -> str:
@@ -146,10 +126,7 @@ def _values(inputs: PartInput, metric: Metric) -> Mapping[str, float]:
 def _unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:
     """The metric's values of clips that nobody rated, by condition; once for all families."""
     key = ("prediction_powered", metric.metric, metric.version)
-    if key not in inputs.shared:
-        inputs.shared[key] = _find_unrated(inputs, metric)
-    values: dict[str, Floats] = inputs.shared[key]
-    return values
+    return inputs.once(key, lambda: _find_unrated(inputs, metric))
 
 
 def _find_unrated(inputs: PartInput, metric: Metric) -> dict[str, Floats]:

@@ -13,10 +13,9 @@ from analysis.citations import cite
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, coded_column, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.strengths import (
-    StrengthFit,
     fit_strengths,
     order_sentence,
     strength_figures,
@@ -24,6 +23,7 @@ from analysis.report.strengths import (
 )
 from analysis.report.win_matrix import win_matrix
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.linking.linked_strengths import pairs_in_unit
 from analysis.statistics.pairs.ability_fit import AbilityFit
 from analysis.statistics.pairs.best_worst import (
     BestWorstChoices,
@@ -32,7 +32,7 @@ from analysis.statistics.pairs.best_worst import (
 )
 from analysis.statistics.pairs.comparison_graph import connection
 from analysis.statistics.pairs.means_of_pairs import means_against
-from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
+from analysis.statistics.pairs.pair_ratings import PairRatings
 from analysis.statistics.pairs.plackett_luce import Rankings, plackett_luce
 from analysis.statistics.pairs.screens import choices_in, pairs_in, rankings_in, screen_names
 
@@ -117,14 +117,7 @@ def _screens(use: pd.DataFrame, best_and_worst: bool) -> _Screens:
     pairs = pd.DataFrame(list(pairs_in(use, best_and_worst)))
     if not len(pairs):
         raise Undefined("no screens with two systems or more yet")
-    compared = pair_ratings(
-        pairs["system"].tolist(),
-        pairs["versus"].tolist(),
-        pairs["score"].tolist(),
-        pairs["order"].tolist(),
-        pairs["rater"].tolist(),
-        pairs["item"].tolist(),
-    )
+    compared = pairs_in_unit(pairs)
     if best_and_worst:
         choices, _ = choices_in(use)
         return _Screens(compared, partial(_choice_models, choices))
@@ -169,7 +162,7 @@ def _content(screens: _Screens, each: FamilyInput, counts: Sequence[Table], main
         ],
         tables=[*counts, *strength_tables(fits, shown, each, METHODS)],
         warnings=warnings,
-        methods=[_method(shown[0])] if shown else [],
+        methods=[f"Strengths by {METHODS[main]}, {CLUSTERS}"] if shown else [],
     )
 
 
@@ -180,24 +173,17 @@ def _counts(use: pd.DataFrame, each: FamilyInput) -> Table:
     rater, item = coded_column(use["rater"])[0], coded_column(use["item"])[0]
     means = means_against(score, system, rater, item, ends=(-1.0, 1.0), level=each.level)
     rows = [
-        CountRow(
+        row_from(
+            CountRow,
+            mean,
             name=name,
             shown=int((system == code).sum()),
             best=int((score[system == code] == 1).sum()),
             worst=int((score[system == code] == -1).sum()),
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            note=mean.note,
         )
         for code, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
     rows.sort(key=lambda row: (-row.value, row.name))
-    key, title = f"best_worst_counts{each.suffix}", "Best and worst choices"
-    return Table.from_rows(
-        CountRow, key, title, rows, note=COUNTS_NOTE, level=each.level, about=each.title
+    return each.table(
+        CountRow, "best_worst_counts", "Best and worst choices", rows, note=COUNTS_NOTE
     )
-
-
-def _method(one: StrengthFit) -> str:
-    return f"Strengths by {METHODS[one.key]}, {CLUSTERS}"

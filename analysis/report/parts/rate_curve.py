@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,14 @@ from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
+from analysis.report.content import (
+    Content,
+    Figure,
+    column,
+    columns_of,
+    row_from,
+    table_row,
+)
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.estimator import Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
@@ -114,36 +121,20 @@ class RateCurve(FamilyPart):
             return Content()
         rows = [row for curve in found for row in _rate_rows(curve)]
         others = [row for curve in found for row in _equivalents(curve, each, means, estimand)]
-        key, about = f"rate-curve{each.suffix}", each.title
         decimals = estimand.decimals
         columns = columns_of(RateRow, level=each.level, decimals=decimals)
-        columns = tuple(_with_rate_decimals(each) for each in columns)
-        tables = [
-            Table.from_rows(
-                RateRow,
-                key,
-                "Score by bit rate",
-                rows,
-                columns=columns,
-                note=CURVE_NOTE,
-                about=about,
-            )
-        ]
+        columns = tuple(replace(c, decimals=1) if c.key == "rate" else c for c in columns)
+        title = "Score by bit rate"
+        tables = [each.table(RateRow, "rate-curve", title, rows, columns=columns, note=CURVE_NOTE)]
         if others:
+            key, title = "equivalent-rate", "Equivalent bit rate"
+            columns = columns_of(EquivalentRow, level=each.level, decimals=decimals)
             tables.append(
-                Table.from_rows(
-                    EquivalentRow,
-                    f"equivalent-rate{each.suffix}",
-                    "Equivalent bit rate",
-                    others,
-                    columns=columns_of(EquivalentRow, level=each.level, decimals=decimals),
-                    note=EQUIVALENT_NOTE,
-                    about=about,
-                )
+                each.table(EquivalentRow, key, title, others, columns=columns, note=EQUIVALENT_NOTE)
             )
         return Content(
             sentences=[*_sentences(others, each)],
-            figures=[_figure(key, about, found, each, means, estimand)],
+            figures=[_figure(found, each, means, estimand)],
             tables=tables,
             methods=[METHODS],
         )
@@ -201,20 +192,7 @@ def _fit(means: Sequence[float], weights: Sequence[float], estimand: Estimand) -
 
 def _rate_rows(curve: Curve) -> Iterator[RateRow]:
     for mean, rate, fitted in zip(curve.means, curve.rates, curve.fitted, strict=True):
-        yield RateRow(
-            system=curve.system,
-            condition=mean.condition,
-            rate=float(rate),
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            fitted=float(fitted),
-            n_ratings=mean.n_ratings,
-        )
-
-
-def _with_rate_decimals(shown: Column) -> Column:
-    return Column(shown.key, shown.heading, shown.kind, 1) if shown.key == "rate" else shown
+        yield row_from(RateRow, mean, system=curve.system, rate=float(rate), fitted=float(fitted))
 
 
 def _equivalents(
@@ -292,12 +270,7 @@ def _sentences(rows: Sequence[EquivalentRow], each: FamilyInput) -> Iterator[str
 
 
 def _figure(
-    key: str,
-    about: str,
-    curves: Sequence[Curve],
-    each: FamilyInput,
-    means: Mapping[str, Estimate],
-    estimand: Estimand,
+    curves: Sequence[Curve], each: FamilyInput, means: Mapping[str, Estimate], estimand: Estimand
 ) -> Figure:
     """The means of each curve with intervals, its monotone fit, and others that have a rate."""
     rows: list[dict[str, object]] = []
@@ -320,13 +293,13 @@ def _figure(
         for name in each.inputs.ordered("condition", set(rates) & set(means) - shown)
     ]
     return Figure(
-        key,
+        f"rate-curve{each.suffix}",
         "Score by bit rate",
         "lines",
         rows,
         x=f"Bit rate, {UNIT}",
         y=estimand.axis,
         note=CURVE_NOTE,
-        about=about,
+        about=each.title,
         decimals=estimand.decimals,
     )

@@ -9,7 +9,7 @@ from analysis.citations import cite
 from analysis.formatting import interval_text, number, p_phrase
 from analysis.name_spans import family_prefix
 from analysis.ratings.covariate_columns import is_of_raters
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, column, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.intervals import holm
 from analysis.statistics.rater_answers import (
@@ -102,15 +102,7 @@ class RaterAnswers(FamilyPart):
             for question, s in slopes
         ]
         tables = [
-            Table.from_rows(
-                kind,
-                f"{key}{each.suffix}",
-                title,
-                entries,
-                level=each.level,
-                note=note,
-                about=each.title,
-            )
+            each.table(kind, key, title, entries, note=note)
             for kind, key, title, entries, note in (
                 (AnswerRow, "rater_answers", "Scores by answer", rows, NOTE),
                 (SlopeRow, "rater_numbers", "Slopes on answers", lines, SLOPE_NOTE),
@@ -145,13 +137,10 @@ def question_words(inputs: PartInput) -> dict[str, str]:
 
 def _row(question: str, mean: AnswerMean, p: float | None) -> AnswerRow:
     effect = mean.effect
-    return AnswerRow(
+    return row_from(
+        AnswerRow,
+        mean,
         question=question,
-        answer=mean.answer,
-        raters=mean.raters,
-        value=mean.value,
-        low=mean.low,
-        high=mean.high,
         difference=effect.mean.value if effect else None,
         difference_low=effect.mean.low_alone if effect else None,
         difference_high=effect.mean.high_alone if effect else None,

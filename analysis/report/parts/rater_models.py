@@ -17,7 +17,8 @@ from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.agreement.rating_units import Rated, rated_units
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening import STRUCTURAL, Rule
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.screened import STRUCTURAL
 
 MOST_LABELS, LEAST_STEPS = 11, 5
 MOST_RATINGS = 100_000
@@ -195,15 +196,12 @@ def _rules_table(judged: RaterEstimates, each: FamilyInput) -> Iterator[Table]:
         }
         rows.append(RuleRow(rule, int(is_taken.sum()), int((~is_taken).sum()), **areas))
     if rows:
-        yield Table.from_rows(
-            RuleRow,
-            f"rater_models_rules{each.suffix}",
-            "Rules against models: how often a rater left in is the better one",
-            rows,
-            note="0.5: the model sees no difference between those taken and those left in; 1: "
-            f"every rater left in is better. Taken: over {percent(MOST_OF)} of a rater's ratings.",
-            about=each.title,
+        title = "Rules against models: how often a rater left in is the better one"
+        note = (
+            "0.5: the model sees no difference between those taken and those left in; 1: every "
+            f"rater left in is better. Taken: over {percent(MOST_OF)} of a rater's ratings."
         )
+        yield each.table(RuleRow, "rater_models_rules", title, rows, note=note)
 
 
 def _better(value: Floats, is_taken: np.ndarray) -> float:
@@ -227,8 +225,7 @@ def _raters_table(judged: RaterEstimates, each: FamilyInput) -> Table:
     ]
     rows.sort(key=lambda row: (row.informedness or 0.0, -(row.noise or 0.0), row.rater))
     title = "Each rater by the models, those most in doubt first"
-    key = f"rater_models_raters{each.suffix}"
-    return Table.from_rows(RaterRow, key, title, rows, note=NOTE, about=each.title, folded=True)
+    return each.table(RaterRow, "rater_models_raters", title, rows, note=NOTE, folded=True)
 
 
 _MEASURES = (

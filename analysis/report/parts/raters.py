@@ -16,33 +16,27 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.table import TRAINING
 from analysis.report.content import Column, Content, Figure, Table, add_family_titles, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.statistics.agreement import (
-    Agreement,
-    Pace,
-    Rated,
-    ScaleUse,
-    SelfConsistency,
-    SubjectModel,
-    VersusRest,
-    by_position,
-    carry_over,
-    coarse_steps,
-    coded,
-    pace_of_raters,
-    rated_units,
-    repeat_pairs,
-    scale_ends,
-    scale_use,
-    self_consistency,
-    sos_parameter,
-    steps_of,
-    subject_model,
-    trend,
-    versus_rest,
-)
+from analysis.statistics.agreement.agreement_result import Agreement, coded
+from analysis.statistics.agreement.answer_speed import Pace, pace_of_raters
 from analysis.statistics.agreement.kappa import rounded_half_up
-from analysis.statistics.agreement.rating_units import numbers, step_names
-from analysis.statistics.agreement.versus_rest import rest_means
+from analysis.statistics.agreement.order_effects import by_position, carry_over, trend
+from analysis.statistics.agreement.rater_bias import SubjectModel, subject_model
+from analysis.statistics.agreement.rating_units import (
+    Rated,
+    coarse_steps,
+    numbers,
+    rated_units,
+    scale_ends,
+    step_names,
+    steps_of,
+)
+from analysis.statistics.agreement.scale_use import ScaleUse, scale_use, sos_parameter
+from analysis.statistics.agreement.self_consistency import (
+    SelfConsistency,
+    repeat_pairs,
+    self_consistency,
+)
+from analysis.statistics.agreement.versus_rest import VersusRest, rest_means, versus_rest
 from analysis.statistics.intervals import holm
 
 if TYPE_CHECKING:
@@ -96,19 +90,17 @@ def raters_against_rest(each: FamilyInput) -> Content:
         neutral=rated.neutral,
     )
     if all(one.value is None for one in measures):
-        return Content(
-            [f"{family_prefix(title)}no rater can be compared with the rest: {_why(measures)}."]
-        )
+        return Content([f"No rater can be compared with the rest: {_why(measures)}."])
     model = subject_model(*ratings, level=level, rounds=ROUNDS)
     unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
     rows = merge_measures(measures, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
     note, heading = _note(categories, bool(steps), model), "Each rater against the rest"
     return Content(
-        sentences=_rest_sentences(title, known, family.n_raters),
+        sentences=_rest_sentences(known, family.n_raters),
         figures=_figures(title, rows),
         tables=[Table("versus-rest", heading, REST_COLUMNS, rows, note, about=title, folded=True)],
-        warnings=_warnings(title, known, level),
+        warnings=_warnings(known, level),
         methods=[REST_METHODS],
     )
 
@@ -144,21 +136,19 @@ def inner_range(values: Floats) -> tuple[float, float, float, str]:
     return float(low), float(middle), float(high), "80 % of raters" if many else "all raters"
 
 
-def _rest_sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
+def _rest_sentences(known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
     if not known:
         return []
     plcc = np.array([row["plcc"] for row in known])
     low, middle, high, whom = inner_range(plcc)
     text = (
-        f"{family_prefix(title)}a rater's answers correlate with the mean of the others at a "
-        "median of "
-        f"{middle:.2f} (PLCC; {whom} between {low:.2f} and {high:.2f}; "
-        f"{counted(n_raters, 'rater')})."
+        f"A rater's answers correlate with the mean of the others at a median of {middle:.2f} "
+        f"(PLCC; {whom} between {low:.2f} and {high:.2f}; {counted(n_raters, 'rater')})."
     )
     return [text.replace("-0", "−0")]
 
 
-def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> list[str]:
+def _warnings(known: Sequence[Mapping[str, Any]], level: float) -> list[str]:
     """Raters who agree with nobody, beside how many would look so by chance alone."""
     n = len(known)
     opposed = [row["rater"] for row in known if row["plcc"] <= AGAINST]
@@ -170,18 +160,15 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> l
     warnings = []
     if clear:
         warnings.append(
-            f"{family_prefix(title)}{len(clear)} of {n} raters "
-            f"{'goes' if len(clear) == 1 else 'go'} clearly "
-            "against the others (interval of PLCC "
-            f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
-            f"{listed(clear)}. Did they take the scale the wrong way round?"
+            f"{len(clear)} of {n} raters {'goes' if len(clear) == 1 else 'go'} clearly against the "
+            f"others (interval of PLCC below 0; about {n * (1 - level) / 2:.0f} would by chance if "
+            f"no rater agreed): {listed(clear)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(clear):
         warnings.append(
-            f"{family_prefix(title)}{len(opposed)} of {n} raters "
-            f"{'has' if len(opposed) == 1 else 'have'} a "
-            "PLCC at or below 0; few shared clips "
-            "make that happen to honest raters too, so look before you leave anybody out."
+            f"{len(opposed)} of {n} raters {'has' if len(opposed) == 1 else 'have'} a PLCC at or "
+            "below 0; few shared clips make that happen to honest raters too, so look before you "
+            "leave anybody out."
         )
     return warnings
 
@@ -305,8 +292,8 @@ def effects_of_order(each: FamilyInput) -> Content:
             rated.unit, rated.rater, rated.session, rated.score, rated.position, level=level
         )
         rows.append(_order_row(before, "Change per score unit that the clip before was better"))
-        sentences += _trend_in_words(title, slope)
-        warnings += _strong(title, slope, rated)
+        sentences += _trend_in_words(slope)
+        warnings += _strong(slope, rated)
         figures = _order_figure(title, rated, level)
     tables = []
     if rows:
@@ -368,23 +355,21 @@ def _order_row(effect: Agreement, words: str, times: float = 1) -> dict[str, Any
     return row
 
 
-def _trend_in_words(title: str, slope: Agreement) -> list[str]:
+def _trend_in_words(slope: Agreement) -> list[str]:
     if slope.value is None:
         return []
     change = number(slope.value * TRIALS, True, 3)
     if slope.low is None or slope.high is None:
-        return [
-            f"{family_prefix(title)}ratings change by {change} over {TRIALS} trials ({slope.note})."
-        ]
+        return [f"Ratings change by {change} over {TRIALS} trials ({slope.note})."]
     ends = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
     size = f"{change} over {TRIALS} trials {ends}"
     if slope.low <= 0 <= slope.high:
-        return [f"{family_prefix(title)}no trend of the ratings over the session is seen ({size})."]
+        return [f"No trend of the ratings over the session is seen ({size})."]
     way = "fall" if slope.value < 0 else "rise"
-    return [f"{family_prefix(title)}for the same clips, ratings {way} over the session, by {size}."]
+    return [f"For the same clips, ratings {way} over the session, by {size}."]
 
 
-def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
+def _strong(slope: Agreement, rated: Rated) -> list[str]:
     if slope.value is None or slope.low is None or slope.high is None:
         return []
     spread, length = float(np.ptp(rated.score)), float(np.nanmax(rated.position))
@@ -392,9 +377,8 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
     if slope.low <= 0 <= slope.high or least < NOTICEABLE * spread:
         return []
     return [
-        f"{family_prefix(title)}from the first to the last trial a rating moves by {least:.2f} "
-        "or more. That "
-        "biases no comparison as long as each rater hears the conditions in random order."
+        f"from the first to the last trial a rating moves by {least:.2f} or more. That biases no "
+        "comparison as long as each rater hears the conditions in random order."
     ]
 
 
@@ -538,8 +522,8 @@ def _hasty(title: str, paces: Sequence[Pace]) -> list[str]:
         return []
     return [
         f"{family_prefix(title)}{len(hasty)} of {len(paces)} raters are hasty (over "
-        f"{HASTY_SHARE:.0%} of "
-        f"answers under {QUICK_MS / 1000:g} s, or far faster than the panel): {first_of(hasty)}."
+        f"{HASTY_SHARE:.0%} of answers under {QUICK_MS / 1000:g} s, or far faster than the "
+        f"panel): {first_of(hasty)}."
     ]
 
 
@@ -614,7 +598,7 @@ def answers_to_repeats(each: FamilyInput) -> Content:
         "has no noise ceiling."
     )
     return Content(
-        sentences=[_sentence(title, by_rater[0])],
+        sentences=[_sentence(by_rater[0])],
         tables=[Table("repeats", "Repeated clips", REPEAT_COLUMNS, rows, note, title, folded=True)],
         methods=[REPEAT_METHODS],
     )
@@ -629,10 +613,9 @@ def _step(family: Family) -> float:
     return float(np.ptp(score)) / 20
 
 
-def _sentence(title: str, all_raters: SelfConsistency) -> str:
+def _sentence(all_raters: SelfConsistency) -> str:
     same = (
-        f"{family_prefix(title)}asked again, raters gave the same answer within "
-        f"{all_raters.tolerance:g} in "
+        f"Asked again, raters gave the same answer within {all_raters.tolerance:g} in "
         f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
     )
     if all_raters.noise_sd is None:
@@ -689,10 +672,10 @@ def use_of_scale(each: FamilyInput) -> Content:
         )
     columns = (*SCALE_COLUMNS, *(HALVES if halves else ()))
     return Content(
-        sentences=_use_sentences(title, uses, halves, adjusted),
+        sentences=_use_sentences(uses, halves, adjusted),
         figures=[_scale_figure(title, uses, names)],
         tables=[Table("use", "Use of the scale", columns, rows, note, about=title, folded=True)],
-        warnings=_use_warnings(title, uses),
+        warnings=_use_warnings(uses),
         methods=["Use of the scale is shown as each rater's share of ratings on each step."],
     )
 
@@ -731,36 +714,33 @@ def _scale_figure(title: str, uses: Sequence[ScaleUse], names: Sequence[str]) ->
 
 
 def _use_sentences(
-    title: str, uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
+    uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
 ) -> list[str]:
     means = np.array([use.mean for use in uses])
-    prefix = family_prefix(title)
     if np.ptp(means) <= EQUAL:  # of one rater, or of ranks
-        whose = "the rater's own mean" if len(means) == 1 else "every rater's own mean"
-        sentences = [f"{prefix}{whose} is {means[0]:.2f}."]
+        whose = "The rater's own mean" if len(means) == 1 else "Every rater's own mean"
+        sentences = [f"{whose} is {means[0]:.2f}."]
     else:
         sentences = [
-            f"{prefix}raters' own means lie between {means.min():.2f} and {means.max():.2f} "
+            f"Raters' own means lie between {means.min():.2f} and {means.max():.2f} "
             f"(SD {np.std(means, ddof=1):.2f} over {len(means)} raters)."
         ]
     if halves:
         never = sum(use.half_steps == 0 and use.n_ratings >= FEW for use in uses)
         avoid = sum(p is not None and p < 0.05 for p in adjusted)
         sentences.append(
-            f"{family_prefix(title)}{never} of {len(uses)} raters gave {FEW} ratings or more "
-            "and never a half "
-            f"step; {avoid} use half steps clearly less than the others (Holm, 5 %)."
+            f"{never} of {len(uses)} raters gave {FEW} ratings or more and never a half step; "
+            f"{avoid} use half steps clearly less than the others (Holm, 5 %)."
         )
     return [text.replace(" -", " −") for text in sentences]
 
 
-def _use_warnings(title: str, uses: Sequence[ScaleUse]) -> list[str]:
+def _use_warnings(uses: Sequence[ScaleUse]) -> list[str]:
     stuck = [use.rater for use in uses if use.sd == 0 and use.n_ratings >= FEW]
     if not stuck:
         return []
     return [
-        f"{family_prefix(title)}{counted(len(stuck), 'rater')} gave one score throughout, {FEW} "
-        "times or more: "
+        f"{counted(len(stuck), 'rater')} gave one score throughout, {FEW} times or more: "
         f"{first_of(stuck)}."
     ]
 
@@ -807,9 +787,8 @@ def spread_of_opinions(each: FamilyInput) -> Content:
         interval = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Content(
         sentences=[
-            f"{family_prefix(title)}the SOS parameter a is {fit.a.value:.3f}{interval}; the "
-            "larger it is, the "
-            "less raters are of one mind about a clip."
+            f"The SOS parameter a is {fit.a.value:.3f}{interval}; the larger it is, the less "
+            "raters are of one mind about a clip."
         ],
         figures=[_spread_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value)],
         tables=[table],
@@ -877,10 +856,11 @@ class Raters(FamilyPart):
             each.progress(step / len(STEPS))
             contents.append(make(each))
         content = together(contents)
-        texts = [text.removeprefix(family_prefix(each.title)) for text in content.sentences]
-        paragraph = " ".join(text[:1].upper() + text[1:] for text in texts)
+        prefix = family_prefix(each.title)
         return replace(
-            content, sentences=[f"{family_prefix(each.title)}{paragraph}"] if texts else []
+            content,
+            sentences=[f"{prefix}{' '.join(content.sentences)}"] if content.sentences else [],
+            warnings=[f"{prefix}{text}" for text in content.warnings],
         )
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:

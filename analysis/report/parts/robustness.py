@@ -55,7 +55,7 @@ from analysis.statistics.sensitivity import Scheme, in_force, schemes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.statistics.screening import Screened
+    from analysis.statistics.screening.screened import Screened
 
 
 RATER_MODELS = "rater_models"  # the part that asks for models of raters
@@ -112,10 +112,9 @@ def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iter
                 "means have no common footing"
             )
         yield (
-            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair "
-            "has its interval "
-            "in “Paired comparisons”; what each rule leaves out, and the results under each, is "
-            "in “Exclusions”."
+            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair has "
+            "its interval in “Paired comparisons”; what each rule leaves out, and the results "
+            "under each, is in “Exclusions”."
         )
 
 
@@ -358,7 +357,8 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
         for fate in _shown_fates(each, kind):
             difference = fate.difference
             if difference is not None:
-                name = f"{fate.variant.name}{_mark(fate.outcome)}"
+                mark = "" if fate.outcome == Outcome.STANDS else f" ({fate.outcome.value})"
+                name = f"{fate.variant.name}{mark}"
                 rows.append(_line(kind, name, difference.value, difference.low, difference.high))
     yield Figure(
         key=key_of("robustness", 2, title),
@@ -475,10 +475,6 @@ def _line(
     return {"group": group, "name": name, "value": value, "low": low, "high": high}
 
 
-def _mark(outcome: Outcome) -> str:
-    return "" if outcome == Outcome.STANDS else f" ({outcome.value})"
-
-
 def _pair(each: TrackedClaim) -> str:
     return f"{each.claim.condition} − {each.claim.versus}"
 
@@ -496,34 +492,25 @@ NOTHING_CLAIMED = "No difference is claimed"
 
 def sentences(standing: Standing) -> list[str]:
     """The answer in words; of a comparison without claims, where one would be claimed."""
-    title = standing.ranking.title
+    prefix = family_prefix(standing.ranking.title)
     if not standing.claims:
-        return [f"{family_prefix(title)}{_nothing(standing)}"]
+        return [f"{prefix}{_nothing(standing)}"]
     whole, every = standing.whole()
     among = _among(standing)
     what = f"All {len(standing.claims)} claimed differences{among} stand"
     if len(standing.claims) == 1:
         what = f"The claimed difference{among} stands"
     if whole == every:
-        return [
-            f"{family_prefix(title)}{what} in every one of {every:,} other analyses. "
-            f"{_nearest(standing)}"
-        ]
+        return [f"{prefix}{what} in every one of {every:,} other analyses. {_nearest(standing)}"]
     parts = [
-        f"{OF_KIND[kind].format(_counted_of(*standing.whole(kind)))}" for kind in standing.kinds
+        OF_KIND[kind].format("{:,} of {:,}".format(*standing.whole(kind)))
+        for kind in standing.kinds
     ]
     share = percent(whole / every)
-    text = (
-        f"{family_prefix(title)}{what} in {whole:,} of {every:,} other analyses ({share}): "
-        f"{', '.join(parts)}"
-    )
+    text = f"{what} in {whole:,} of {every:,} other analyses ({share})"
     if len(standing.claims) > 1:
-        what = f"All {len(standing.claims)} claimed differences{among} stand together"
-        text = (
-            f"{family_prefix(title)}{_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
-        )
-        text += f": {', '.join(parts)}"
-    return [f"{text}. {_nearest(standing)}"]
+        text = f"{_each(standing)}. {what} together in {whole:,} of {every:,} ({share})"
+    return [f"{prefix}{text}: {', '.join(parts)}. {_nearest(standing)}"]
 
 
 def _among(standing: Standing) -> str:
@@ -546,19 +533,24 @@ def _each(standing: Standing) -> str:
 
 def warnings(standing: Standing) -> Iterator[str]:
     """Claims that turn round somewhere, and those that a few raters or items carry."""
-    title = standing.ranking.title
+    prefix = family_prefix(standing.ranking.title)
     for each in standing.claims:
         turned = [f.variant for f in each.fates if f.outcome == Outcome.TURNED]
         if turned:
             where = listed([_where(f.kind, f.name) for f in turned], 3)
-            yield f"{family_prefix(title)}{_claim(each, standing)} turns round {where}."
+            yield f"{prefix}{_claim(each, standing)} turns round {where}."
     for what in ("raters", "items"):
-        few = [each for each in standing.claims if _few(each, what)]
-        if few:
-            shown = listed([_turning_words(each, what, standing) for each in few], 3)
-            yield (
-                f"{family_prefix(title)}few {what} carry {shown}: look at them before you claim it."
-            )
+        carried = []
+        for each in standing.claims:
+            count, total = each.raters_to_turn, each.raters
+            if what == "items":
+                count, total = each.items_to_turn, each.items
+            if count is not None and count <= max(1, FEW * total):
+                turns = f"(turned without {count} of {total} {what})"
+                carried.append(f"{_claim_words(each, standing)} {turns}")
+        if carried:
+            shown = listed(carried, 3)
+            yield f"{prefix}few {what} carry {shown}: look at them before you claim it."
 
 
 def _nothing(standing: Standing) -> str:
@@ -606,29 +598,9 @@ def _claim_words(each: TrackedClaim, standing: Standing) -> str:
     return f"{other} over {best}" if standing.ranking.low_is_best else f"{best} over {other}"
 
 
-def _few(each: TrackedClaim, what: str) -> bool:
-    count, total = _to_turn(each, what)
-    return count is not None and count <= max(1, FEW * total)
-
-
-def _to_turn(each: TrackedClaim, what: str) -> tuple[int | None, int]:
-    if what == "raters":
-        return each.raters_to_turn, each.raters
-    return each.items_to_turn, each.items
-
-
-def _turning_words(each: TrackedClaim, what: str, standing: Standing) -> str:
-    count, total = _to_turn(each, what)
-    return f"{_claim_words(each, standing)} (turned without {count} of {total} {what})"
-
-
 def _where(kind: str, name: str) -> str:
     if kind in (RATER, ITEM):
         return f"without {'rater' if kind == RATER else 'item'} {name}"
     if kind == RULES:
         return f"under {name}" if name.endswith(("rule", "rules")) else f"under {name} alone"
     return name
-
-
-def _counted_of(stands: int, every: int) -> str:
-    return f"{stands:,} of {every:,}"

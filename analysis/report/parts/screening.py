@@ -9,11 +9,27 @@ from typing import TYPE_CHECKING, Any
 from analysis.formatting import counted, listed, number
 from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.estimands import bare_title
-from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    column,
+    columns_of,
+    row_from,
+    table_row,
+)
 from analysis.report.part import Part, PartInput
 from analysis.report.review_summary import review_sentence
-from analysis.statistics.screening import Review, Rule, Screened, rule_text, versioned_text
-from analysis.statistics.screening.rule_text import as_it_is_here, other_version
+from analysis.statistics.screening.rule import Rule
+from analysis.statistics.screening.rule_text import (
+    as_it_is_here,
+    other_version,
+    rule_text,
+    versioned_text,
+)
+from analysis.statistics.screening.screened import Screened
+from analysis.statistics.screening.single_ratings import Review
 from analysis.statistics.sensitivity import (
     ALL_RULES,
     NO_RULE,
@@ -85,10 +101,20 @@ class EstimateRow:
     n_raters: int = column("Raters", "count")
 
 
-def orders_table(
-    families: Families, main: str, tried: Sequence[str], silent: Sequence[str]
-) -> Table:
+@dataclass(frozen=True)
+class ScreeningResults:
+    """What the tables and sentences are made from: rows per rule, and orders per family."""
+
+    inputs: PartInput
+    counts: Sequence[Mapping[str, Any]]
+    main: str  # the scheme in force
+    families: Families
+    tried: Sequence[str]  # schemes of `families` that are not in force
+
+
+def orders_table(judged: ScreeningResults, silent: Sequence[str]) -> Table:
     """One row per family and scheme: ratings kept, distance of the order, the biggest change."""
+    families, main = judged.families, judged.main
     rows: list[SchemeRow] = []
     for title, schemes in families.items():
         for name, order in schemes.items():
@@ -104,7 +130,7 @@ def orders_table(
                 )
             rows.append(row)
     columns = columns_of(ChangeRow)
-    notes = [NOT_IN_FORCE] * bool(set(tried) - set(silent)) + [DISTANCE]
+    notes = [NOT_IN_FORCE] * bool(set(judged.tried) - set(silent)) + [DISTANCE]
     if silent:
         notes.append(f"Not shown, because another row is the same: {', '.join(silent)}.")
     return Table.from_rows(
@@ -117,10 +143,11 @@ def orders_table(
     )
 
 
-def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Iterator[Table]:
+def estimates_tables(judged: ScreeningResults) -> Iterator[Table]:
     """One table per family: each condition's mean and rank under each scheme, side by side."""
+    families, main = judged.families, judged.main
     for nth, (title, schemes) in enumerate(families.items(), start=1):
-        shown = [name for name in schemes if name not in tried]
+        shown = [name for name in schemes if name not in judged.tried]
         places = _best_first(schemes, main, shown)
         decimals = 1 if _largest(schemes) > MANY_POINTS else 3
         rows = []
@@ -160,13 +187,11 @@ def intervals_table(families: Families, main: str) -> Iterator[Table]:
         yield Table.from_rows(EstimateRow, key, title, rows, folded=True)
 
 
-def figures(
-    families: Families, main: str, tried: Sequence[str], scales: Mapping[str, Sequence[float]]
-) -> Iterator[Figure]:
+def figures(judged: ScreeningResults) -> Iterator[Figure]:
     """Per family whose means change: each condition's interval under each scheme."""
-    drawn = 0
-    for nth, (title, schemes) in enumerate(families.items(), start=1):
-        names = [name for name in schemes if name not in tried]
+    drawn, main, scales = 0, judged.main, judged.inputs.report["scales"]
+    for nth, (title, schemes) in enumerate(judged.families.items(), start=1):
+        names = [name for name in schemes if name not in judged.tried]
         moving = [name for name in names if name != main and _moves(schemes, name, main)]
         if not moving or drawn == MOST_FIGURES:
             continue
@@ -196,10 +221,12 @@ def figures(
         )
 
 
-def order_sentences(
-    families: Families, main: str, tried: Sequence[str], report: Mapping[str, Any]
-) -> list[str]:
+def order_sentences(judged: ScreeningResults) -> list[str]:
     """Whether the order of conditions holds under every rule, and which pairs change places."""
+    report = judged.inputs.report
+    if report["data"]["ratings"] == report["data"]["ratings_kept"]:
+        return []
+    families, main, tried = judged.families, judged.main, judged.tried
     compared, sentences = 0, []
     for title, schemes in families.items():
         if main not in schemes:
@@ -312,18 +339,15 @@ def _estimate(
 ) -> EstimateRow:
     row, main_order = schemes[name].rows[place], schemes.get(main)
     base = main_order.rows.get(place) if main_order else None
-    return EstimateRow(
+    return row_from(
+        EstimateRow,
+        row,
         about=title,
         condition=_place(place),
         under=words_of(name, main),
         scheme=name,
-        value=row["value"],
-        low=row["low"],
-        high=row["high"],
         rank=schemes[name].ranks[place],
         change=None if base is None or name == main else row["value"] - base["value"],
-        n_ratings=row["n_ratings"],
-        n_raters=row["n_raters"],
     )
 
 
@@ -366,17 +390,6 @@ COMPARING = (
 )
 
 
-@dataclass(frozen=True)
-class ScreeningResults:
-    """What the tables and sentences are made from: rows per rule, and orders per family."""
-
-    inputs: PartInput
-    counts: Sequence[Mapping[str, Any]]
-    main: str  # the scheme in force
-    families: Mapping[str, Mapping[str, Order]]
-    tried: Sequence[str]  # schemes of `families` that are not in force
-
-
 class ScreeningPart(Part):
     """Every exclusion with its reason, and what the results owe to it."""
 
@@ -391,7 +404,9 @@ class ScreeningPart(Part):
 
     def make(self, inputs: PartInput) -> Content:
         """Sentences, tables of exclusions, and results under each rule; see the module."""
-        tried, rows = _not_in_force(inputs)
+        screened, not_in_force = one_rule_more(inputs)
+        tried = [name for name, _ in not_in_force]
+        rows = sensitivity(screened, inputs.options, not_in_force)
         inputs.progress(0.8, self.title)
         main = in_force(inputs.options.rules)
         every = orders([*inputs.report["screening"], *rows])
@@ -402,9 +417,9 @@ class ScreeningPart(Part):
                 _left_out(judged),
                 *decided_sentences(inputs),
                 *reviews_used(inputs),
-                *_order_words(judged),
+                *order_sentences(judged),
             ],
-            figures=list(figures(families, main, tried, inputs.report["scales"])),
+            figures=list(figures(judged)),
             tables=[
                 rules_table(inputs, judged.counts),
                 *decided_table(inputs),
@@ -419,27 +434,17 @@ class ScreeningPart(Part):
 
 def _results(judged: ScreeningResults, same: Sequence[str]) -> Iterator[Table]:
     """The tables of results, where any scheme differs from another."""
-    families, main, tried = judged.families, judged.main, judged.tried
-    if any(len(each) > 1 for each in families.values()):
-        yield orders_table(families, main, tried, same)
-        yield from estimates_tables(families, main, tried)
-        yield from intervals_table(families, main)
+    if any(len(each) > 1 for each in judged.families.values()):
+        yield orders_table(judged, same)
+        yield from estimates_tables(judged)
+        yield from intervals_table(judged.families, judged.main)
 
 
 def one_rule_more(inputs: PartInput) -> tuple[Screened, list[Scheme]]:
     """`sensitivity.one_more` of the report, once for all its parts; of many ratings nothing."""
     if len(inputs.table) > MOST_TRIED:
         return inputs.screened, []
-    if one_rule_more not in inputs.shared:
-        inputs.shared[one_rule_more] = one_more(inputs.screened, inputs.options.rules)
-    screened_and_schemes: tuple[Screened, list[Scheme]] = inputs.shared[one_rule_more]
-    return screened_and_schemes
-
-
-def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
-    """Names and estimates of rules that could be added: those in force and one more."""
-    screened, under = one_rule_more(inputs)
-    return [name for name, _ in under], sensitivity(screened, inputs.options, under)
+    return inputs.once(one_rule_more, lambda: one_more(inputs.screened, inputs.options.rules))
 
 
 def _left_out(judged: ScreeningResults) -> str:
@@ -455,13 +460,6 @@ def _left_out(judged: ScreeningResults) -> str:
     return (
         f"{excluded} of {data['ratings']} ratings ({share * 100:.1f} %) are left out: {by}{lost}."
     )
-
-
-def _order_words(judged: ScreeningResults) -> list[str]:
-    data = judged.inputs.report["data"]
-    if data["ratings"] == data["ratings_kept"]:
-        return []
-    return order_sentences(judged.families, judged.main, judged.tried, judged.inputs.report)
 
 
 def _warnings(judged: ScreeningResults) -> list[str]:
@@ -622,7 +620,11 @@ class SparedRow:
 def decided_table(inputs: PartInput) -> Iterator[Table]:
     """The study's own rules in force, and when each was decided; of a file nothing is known."""
     rows = [
-        DecidedRow(each["rule"], _decided_when(each), each["on"], each["by"], each["why"])
+        row_from(
+            DecidedRow,
+            each,
+            decided=BEFORE if each["declared"] else f"after {each['ratings']:,} ratings",
+        )
         for each in _facts(inputs).values()
     ]
     if rows:
@@ -688,10 +690,6 @@ def spared_table(inputs: PartInput) -> Iterator[Table]:
         title = f"Exclusions that were undone ({counted(len(rows), 'rater')})"
         note = "These rules leave out nothing of these raters."
         yield Table.from_rows(SparedRow, "screening_spared", title, rows, note=note)
-
-
-def _decided_when(facts: RuleFacts) -> str:
-    return BEFORE if facts["declared"] else f"after {facts['ratings']:,} ratings"
 
 
 def _facts(inputs: PartInput) -> dict[str, RuleFacts]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.citations import cite
 from analysis.formatting import counted, percent
 from analysis.name_spans import family_span
-from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.interim import FINISHED
 from analysis.report.looks import (
     END,
@@ -197,15 +197,13 @@ def _expected(stop: StopFacts, level: float) -> Iterator[str]:
 
 def _looks_table(made: list[LookFacts]) -> Table:
     rows = [
-        LookRow(
+        row_from(
+            LookRow,
+            look,
             look=look["number"],
-            on=look["on"],
             counted=f"{look['sessions']:,} of {look['planned']:,}",
-            in_progress=look["in_progress"],
             decision=look["decision_in_words"],
-            why=look["why"],
             stopped=", ".join(words_of_stopped(look)),
-            data_sha256=look["data_sha256"],
             rules=" ".join(look["rules"]),
         )
         for look in made
@@ -215,14 +213,7 @@ def _looks_table(made: list[LookFacts]) -> Table:
 
 def _verdicts_table(made: list[LookFacts]) -> Table:
     rows = [
-        VerdictRow(
-            about=family_span(family["title"]),
-            look=look["number"],
-            **{
-                name: row[name]
-                for name in ("condition", "versus", "value", "z", "bound", "futility", "verdict")
-            },
-        )
+        row_from(VerdictRow, row, about=family_span(family["title"]), look=look["number"])
         for look in made
         for family in look["families"]
         for row in family["comparisons"]
@@ -264,7 +255,7 @@ def adjusted_table(inputs: PartInput, stop: StopFacts) -> Table:
         "stop_adjusted",
         "Differences adjusted for the looks",
         rows,
-        columns=columns_of(AdjustedRow, level=inputs.options.level),
+        level=inputs.options.level,
         group="about",
         note=ADJUSTED,
     )
@@ -347,10 +338,10 @@ def _adjusted_rows(
                 level=each.level,
             )
             shown = {name: getattr(made, name) for name in shown}
-        yield AdjustedRow(
+        yield row_from(
+            AdjustedRow,
+            each,
             about=family_span(family.family.title),
-            condition=each.condition,
-            versus=each.versus,
             plain=each.value,
             verdict=verdict if verdict == SIGNIFICANT else "not significant",
             **shown,

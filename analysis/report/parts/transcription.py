@@ -12,7 +12,7 @@ from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
-from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.content import Content, Table, column, columns_of, interval_cells, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.att import means
 from config.missing_packages import remedy
@@ -255,25 +255,17 @@ def rate_rows(
     errors = _error_rates(table, typed, inputs)
     recognised = _recognised(family, typed, inputs)
     for name in inputs.ordered("condition", estimates):
-        own, rate = estimates[name], errors.get(name)
+        own = estimates[name]
         labels = table["label"][table["condition"] == name]
         yield RateRow(
             condition=name,
-            right=100 * own.value,
-            right_low=_percent(own.low),
-            right_high=_percent(own.high),
-            errors=_percent(rate.value) if rate else None,
-            errors_low=_percent(rate.low) if rate else None,
-            errors_high=_percent(rate.high) if rate else None,
-            recogniser=_percent(recognised.get(name)),
+            **interval_cells("right", own, 100),
+            **interval_cells("errors", errors.get(name), 100),
+            recogniser=None if recognised.get(name) is None else 100 * recognised[name],
             nothing=int((labels == NOTHING).sum()),
             answers=len(labels),
             phonemes_by=typed.pronounced_by if typed else "",
         )
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _error_rates(

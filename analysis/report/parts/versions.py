@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from analysis.citations import cite
 from analysis.formatting import counted, enumerated, number
 from analysis.name_spans import family_span, resolve
-from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.content import Content, Table, column, row_from, table_row
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.simultaneous import EQUAL
 from analysis.statistics.options import Options
-from analysis.statistics.screening import screen
+from analysis.statistics.screening.screened import screen
 from analysis.statistics.version_effect import LEVEL, VersionEffect, version_effects, versions_in
 
 METHODS = (
@@ -67,16 +65,19 @@ class Versions(Part):
     def make(self, inputs: PartInput) -> Content:
         effects = version_effects(inputs.ratings, dict(inputs.options.margins))
         named = enumerated(versions_in(inputs.ratings))
-        columns = columns_of(EffectRow, level=LEVEL)
         effects_table = Table.from_rows(
-            EffectRow, "versions", "Versions", map(_row, effects), columns=columns, note=NOTE
+            EffectRow, "versions", "Versions", map(_row, effects), level=LEVEL, note=NOTE
         )
         shifts_table = Table.from_rows(
             ShiftRow,
             "versions-conditions",
             "Versions, by condition",
-            [row for each in effects for row in _shifts(each)],
-            columns=columns_of(ShiftRow, level=LEVEL),
+            [
+                row_from(ShiftRow, one, about=each.title, shift_low=one.low, shift_high=one.high)
+                for each in effects
+                for one in each.shifts
+            ],
+            level=LEVEL,
             note=f"{NOTE} Each interval is for its condition alone.",
             folded=True,
         )
@@ -95,11 +96,9 @@ def refusals(table: pd.DataFrame, options: Options) -> list[str]:
     )
     if not effects:
         return ["One of them has no ratings that count yet."]
-    return (
-        []
-        if all(effect.equal for effect in effects)
-        else [resolve(said_of(effect)) for effect in effects]
-    )
+    if all(effect.equal for effect in effects):
+        return []
+    return [resolve(said_of(effect)) for effect in effects]
 
 
 def said_of(effect: VersionEffect) -> str:
@@ -119,28 +118,15 @@ def said_of(effect: VersionEffect) -> str:
 
 
 def _row(effect: VersionEffect) -> EffectRow:
-    return EffectRow(
+    return row_from(
+        EffectRow,
+        effect,
         about=effect.title,
         versions=f"{effect.earlier} and {effect.later}",
-        value=effect.value,
         effect_low=effect.low,
         effect_high=effect.high,
-        margin=effect.margin,
         said=effect.note or effect.decision,
         ratings="{:,} and {:,}".format(*effect.ratings),
         raters="{:,} and {:,}".format(*effect.raters)
         + (f", {counted(effect.raters_in_both, 'rater')} in both" if effect.raters_in_both else ""),
-        clips=effect.clips,
     )
-
-
-def _shifts(effect: VersionEffect) -> Iterator[ShiftRow]:
-    for each in effect.shifts:
-        yield ShiftRow(
-            about=effect.title,
-            condition=each.condition,
-            value=each.value,
-            shift_low=each.low,
-            shift_high=each.high,
-            clips=each.clips,
-        )

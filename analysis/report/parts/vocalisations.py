@@ -14,12 +14,13 @@ from analysis.formatting import counted, enumerated
 from analysis.ratings.breakdowns import coded_column
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.metric_scores import newest_scores
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, interval_cells, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.nvv import (
     ABOUT,
     Systems,
     by_criterion,
+    by_group,
     families_by_task,
     name_of,
     systems_of,
@@ -314,13 +315,9 @@ def _places(
 ) -> Iterator[tuple[str, str, str]]:
     """Groups, in each the languages, in each the systems that have clips."""
     there = set(clips[["condition", "language"]].itertuples(index=False, name=None))
-    conditions = inputs.ordered("condition", {condition for condition, _ in there})
-    languages = inputs.ordered("language", {language for _, language in there})
-    for group in dict.fromkeys(systems.group.values()):
-        for language in languages:
-            for condition in conditions:
-                if systems.group.get(condition) == group and (condition, language) in there:
-                    yield group, condition, language
+    for places in by_group(there, systems, inputs):
+        for place in places:
+            yield place[systems.heads], place["condition"], place["language"]
 
 
 def _rates_row(
@@ -330,16 +327,18 @@ def _rates_row(
     items = _codes(clips["item"])
     measured = clips["distance"].notna().to_numpy()
     distance = clips["distance"].to_numpy(dtype=np.float64)[measured]
-    ends: dict[str, float | None] = {}
-    for name, each in (
-        ("precision", share_of_sums(tp, tp + fp, items, level)),
-        ("recall", share_of_sums(tp, tp + fn, items, level)),
-        ("f1", share_of_sums(2 * tp, 2 * tp + fp + fn, items, level)),
-        ("ntd", mean_on_scale(distance, items[measured], most, level)),
-    ):
-        ends[name] = each.value if each else None
-        ends[f"{name}_low"], ends[f"{name}_high"] = (each.low, each.high) if each else (None, None)
-    return ControllabilityRow(*place, heard_by, len(clips), **ends)  # type: ignore[arg-type]
+    group, condition, language = place
+    return ControllabilityRow(
+        group=group,
+        condition=condition,
+        language=language,
+        heard_by=heard_by,
+        clips=len(clips),
+        **interval_cells("precision", share_of_sums(tp, tp + fp, items, level)),
+        **interval_cells("recall", share_of_sums(tp, tp + fn, items, level)),
+        **interval_cells("f1", share_of_sums(2 * tp, 2 * tp + fp + fn, items, level)),
+        **interval_cells("ntd", mean_on_scale(distance, items[measured], most, level)),
+    )
 
 
 def _codes(names: pd.Series) -> Codes:
@@ -381,8 +380,7 @@ def _presence(
         language: _judge_rates(str(language), own, level)
         for language, own in judged.groupby("language", sort=False)
     }
-    for place in _places(judged[~judged["plain"]], systems, inputs):
-        _, condition, language = place
+    for group, condition, language in _places(judged[~judged["plain"]], systems, inputs):
         own = judged[(judged["condition"] == condition) & (judged["language"] == language)]
         heard = own[PRESENT].to_numpy(dtype=np.float64)
         items = _codes(own["item"])
@@ -392,16 +390,14 @@ def _presence(
         people = _share(ears, PRESENT, level)
         rows.append(
             PresenceRow(
-                *place,
+                group=group,
+                condition=condition,
+                language=language,
                 judged=len(own),
                 judge=share.share,
-                corrected=corrected.value if corrected else None,
-                corrected_low=corrected.low if corrected else None,
-                corrected_high=corrected.high if corrected else None,
+                **interval_cells("corrected", corrected),
                 verified=len(ears) or None,
-                people=people.value if people else None,
-                people_low=people.low if people else None,
-                people_high=people.high if people else None,
+                **interval_cells("people", people),
                 note=note,
             )
         )

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from analysis.formatting import interval_text
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.metric_scores import metrics_of
-from analysis.report.content import Content, Table, column, table_row
+from analysis.report.content import Content, Table, column, interval_cells, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import family_scores
 from analysis.report.parts.against_people.metric_tables import ceilings_of, top_of
 from analysis.report.parts.criteria import SIMILARITY, Systems, breakdown, naturalness_of
-from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import AS_IS
-
-if TYPE_CHECKING:
-    import pandas as pd
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS
 
 SMOS = "smos"
 SEEN = "split"  # the column that says whether the systems knew the speaker
@@ -74,8 +69,13 @@ class VoiceCloning(Part):
         tables = [whole.table("systems", "Systems: naturalness and similarity of the speaker")]
         speaker_of = dict(inputs.facts.get("speakers", {})) if inputs.facts else {}
         if len({speaker_of.get(str(item), "") for item in inputs.ratings["item"].unique()}) > 1:
-            by_speaker = partial(_speakers, speaker_of)
-            tables += breakdown(shown, inputs, by_speaker, "speaker", "prompt speaker")
+            tables += breakdown(
+                shown,
+                inputs,
+                lambda t: t["item"].map(speaker_of).fillna(""),
+                "speaker",
+                "prompt speaker",
+            )
         if inputs.ratings.loc[inputs.ratings["estimand"] == SMOS, SEEN].nunique() > 1:
             tables += breakdown(shown, inputs, lambda t: t[SEEN], SEEN, "seen and unseen speakers")
         aligned = [row for family in judged for row in aligned_rows(family, inputs)]
@@ -99,11 +99,6 @@ class VoiceCloning(Part):
         )
 
 
-def _speakers(speaker_of: Mapping[str, str], table: pd.DataFrame) -> pd.Series:
-    """Whom the prompt of each rating (n,) is by; empty where nobody says."""
-    return table["item"].map(speaker_of).fillna("")
-
-
 def aligned_rows(family: Family, inputs: PartInput) -> Iterator[AlignedRow]:
     """Metrics of speaker similarity against SMOS, each beside its noise ceiling."""
     if not any(each.metric.partition("[")[0] in SIMILARITY for each in metrics_of(inputs.scores)):
@@ -115,23 +110,18 @@ def aligned_rows(family: Family, inputs: PartInput) -> Iterator[AlignedRow]:
             continue
         top = ceilings.for_metric(metric.name)
         for unit in (STIMULUS, CONDITION):
-            numbers = {
-                name: scores.number(metric.name, unit, name, AS_IS) for name in ("srcc", "plcc")
-            }
-            srcc, plcc = numbers["srcc"], numbers["plcc"]
+            srcc, plcc = (
+                scores.number(metric.name, unit, name, AS_IS) for name in ("srcc", "plcc")
+            )
             if srcc is None or plcc is None:
                 continue
             yield AlignedRow(
                 metric=metric.title,
                 unit={STIMULUS: "clips", CONDITION: "systems"}[unit],
                 n=srcc.n,
-                srcc=srcc.value,
-                srcc_low=srcc.low,
-                srcc_high=srcc.high,
+                **interval_cells("srcc", srcc),
                 srcc_ceiling=top_of(top, unit, "srcc")["ceiling"],
-                plcc=plcc.value,
-                plcc_low=plcc.low,
-                plcc_high=plcc.high,
+                **interval_cells("plcc", plcc),
                 plcc_ceiling=top_of(top, unit, "plcc")["ceiling"],
             )
 

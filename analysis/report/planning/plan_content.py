@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.formatting import whole_number
-from analysis.report.content import Column, Content, Figure, Table, column, table_row
+from analysis.report.content import Column, Content, Figure, Table, column, row_from, table_row
 from analysis.report.planning.planning_narrative import (
     amount,
     answer,
@@ -267,15 +267,7 @@ def stop_table(proposal: Proposal, rows: Sequence[LooksCost]) -> Table:
     size = proposal.requirements.size
     words = {"none": "none", "planned_looks": "planned looks"}
     shown = [
-        StopRow(
-            rule=words[row.rule],
-            difference=number(row.effect * size),
-            largest_raters=row.largest_raters,
-            expected_raters=row.expected_raters,
-            largest_total=row.largest_total,
-            expected_total=row.expected_total,
-            power=row.power,
-        )
+        row_from(StopRow, row, rule=words[row.rule], difference=number(row.effect * size))
         for row in rows
     ]
     note = (

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 SHOWN, EXTRA = "tables", "more"
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can hold
-Say = Callable[[float, str], None]
 
 _MORE = {
     "scores.csv": "metric scores",
@@ -101,7 +100,6 @@ def bundle(
     scores: Any,
     folder: Path,
     wanted: BundleChoice | None = None,
-    progress: Say = lambda share, words: None,
 ) -> list[Path]:
     """Write the bundle into the folder, which is made when absent; what was written.
 
@@ -109,7 +107,7 @@ def bundle(
     report's), ``scores`` metric scores, as a table likewise or as rows (None: none).
     """
     written = []
-    for name, content in bundle_files(report, table, scores, wanted, progress):
+    for name, content in bundle_files(report, table, scores, wanted):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
@@ -120,17 +118,6 @@ def bundle(
 def write_report(report: Report, folder: Path) -> list[Path]:
     """Write every file of a report into the folder, which is made when absent; what was written."""
     return bundle(report, None, None, folder)
-
-
-def bundle_zip(
-    report: Report,
-    table: pd.DataFrame | None = None,
-    scores: Any = None,
-    wanted: BundleChoice | None = None,
-    progress: Say = lambda share, words: None,
-) -> bytes:
-    """The bundle as a zip file."""
-    return zip_files(bundle_files(report, table, scores, wanted, progress))
 
 
 def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
@@ -151,7 +138,6 @@ def bundle_files(
     table: pd.DataFrame | None = None,
     scores: Any = None,
     wanted: BundleChoice | None = None,
-    progress: Say = lambda share, words: None,
 ) -> Iterator[tuple[str, bytes]]:
     """Each file's name, with its folder, and its content: of everything, the paper files too."""
     wanted, report = wanted or BundleChoice(), date_by_ratings(report)
@@ -173,7 +159,7 @@ def bundle_files(
         for name, text in _texts(report, wanted.figures):
             yield name, text.encode()
         if wanted.figures:
-            yield from _figure_files(report, drawn, files_at, progress)
+            yield from _figure_files(report, drawn, files_at)
     notes = boxes(to_draw) if wanted.figures else ""
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
@@ -185,11 +171,10 @@ def bundle_files(
 
 
 def _figure_files(
-    report: Report, drawn: Sequence[Plot], files_at: FilesAt, progress: Say
+    report: Report, drawn: Sequence[Plot], files_at: FilesAt
 ) -> Iterator[tuple[str, bytes]]:
     """Each figure of the report, in every format."""
     for place, plot in enumerate(drawn):
-        progress(place / len(drawn), f"Drawing {plot.title}")
         yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
         for kind, content in files_at(place).items():
             yield f"{FIGURES}/{plot.key}.{kind}", content

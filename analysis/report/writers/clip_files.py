@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
 
 from analysis.ratings.cells import unescape_cells
 from analysis.report.report_schema import PartRecord, Report
@@ -109,14 +108,10 @@ def mark_textgrids(report: Report) -> dict[str, str]:
 
 def textgrids_zip(report: Report) -> bytes:
     """Return all TextGrids in one zip; empty where there are none."""
-    files = mark_textgrids(report)
-    if not files:
-        return b""
-    whole = io.BytesIO()
-    with ZipFile(whole, "w", ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return whole.getvalue()
+    from analysis.report.writers.bundle import zip_files
+
+    files = {name: text.encode() for name, text in mark_textgrids(report).items()}
+    return zip_files(files.items()) if files else b""
 
 
 def part_files(report: Report) -> dict[str, str]:

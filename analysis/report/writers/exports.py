@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.name_spans import resolve
-from analysis.ratings.cells import FACTS, csv_cell
+from analysis.ratings.cells import FACTS, csv_text
 from analysis.report.content import Column, Figure, Table
-from analysis.report.report_schema import PartRecord, Report, RowsName
+from analysis.report.report_schema import FIRST_COLUMNS, PartRecord, Report, RowsName
 from analysis.statistics.estimator import OF_CONTRASTS
 
-FIRST_COLUMNS = (
-    "screening",
-    "breakdown",
-    "estimand",
-    "study",
-    "task",
-    "criterion",
-    "condition",
-    "versus",
-    "versus_condition",
-)
 ESTIMATES = "estimates"
 OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
 SCORES = (
@@ -60,11 +47,8 @@ def table_csv(report: Report, name: RowsName) -> str:
     """
     origin = report["provenance"]
     rows: Sequence[Mapping[str, Any]] = report[name]
-    last = {
-        "estimator": f"{origin['estimator']} {origin['estimator_version']}",
-        **_origin(report),
-    }
-    return _csv(_columns(rows), rows, last)
+    estimator = f"{origin['estimator']} {origin['estimator_version']}"
+    return _csv(_columns(rows), rows, {"estimator": estimator, **_origin(report)})
 
 
 def part_table_csv(report: Report, part: PartRecord, table: Table) -> str:
@@ -108,13 +92,8 @@ def _origin(report: Report) -> dict[str, Any]:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], last: Mapping[str, Any]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in (*columns, *last)])
-    for row in rows:
-        cells = [row.get(column) for column in columns]
-        writer.writerow([csv_cell(_flat(cell)) for cell in (*cells, *last.values())])
-    return buffer.getvalue()
+    cells = ([*(row.get(column) for column in columns), *last.values()] for row in rows)
+    return csv_text([[*columns, *last], *(map(_flat, row) for row in cells)])
 
 
 def _flat(value: Any) -> Any:
@@ -126,9 +105,8 @@ def _keys(column: Column) -> tuple[str, ...]:
     """The keys of the rows that a column reads."""
     if column.kind != "interval":
         return (column.key,)
-    return (
-        ("low", "high") if column.key == "interval" else (f"{column.key}_low", f"{column.key}_high")
-    )
+    start = "" if column.key == "interval" else f"{column.key}_"
+    return f"{start}low", f"{start}high"
 
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from analysis.citations import cite, works_in
 from analysis.formatting import counted, enumerated, listed, short
 from analysis.name_spans import CLOSE, OPEN, resolve, split_at_citations
 from analysis.ratings.estimands import estimand_of, family_title
-from analysis.report.condition_labels import condition_names
+from analysis.report.condition_labels import condition_names, names_by_role
 from analysis.report.conduct import GAPS
 from analysis.report.content import content_from
 from analysis.report.exclusion_words import left_out_in_a_paper
@@ -241,16 +241,10 @@ def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
 
 def _roles(report: Report) -> Iterator[str]:
     """The reference, and the anchors that are in no comparison."""
-    names = condition_names(report)
-    roles: dict[str, dict[str, None]] = {}
-    for part in _shown_parts(report, "answer"):
-        for figure in part["figures"]:
-            for row in figure["rows"]:
-                if row.get("role"):
-                    roles.setdefault(row["role"], {})[names.get(row["name"], row["name"])] = None
-    if reference := listed([*roles.get("reference", ())], _MOST_NAMES):
+    names = names_by_role(report)
+    if reference := listed(names.get("reference", []), _MOST_NAMES):
         yield f"The reference was {reference}."
-    if anchors := [*roles.get("anchor", ())]:
+    if anchors := names.get("anchor", []):
         were = "anchor was" if len(anchors) == 1 else "anchors were"
         enter = "enters" if len(anchors) == 1 else "enter"
         yield f"The {were} {listed(anchors, _MOST_NAMES)}, which {enter} no comparison."
@@ -260,7 +254,7 @@ def _estimation(report: Report) -> Iterator[str]:
     origin, rows = report["provenance"], report["estimates"] or report["shares"]
     if not rows:
         return
-    main = any(_has_interval(row) and not _for_these(row) for row in rows)
+    main = any(map(_is_for_new_raters, rows))
     scores = (
         "Scores are means over ratings" if report["estimates"] else "We report shares of answers"
     )
@@ -366,13 +360,10 @@ def _is_overall(row: EstimateRow) -> bool:
     return row.get("breakdown", _OVERALL) == _OVERALL and row["weighting"] == "ratings"
 
 
-def _has_interval(row: EstimateRow) -> bool:
-    return row["low"] is not None and not row["interval"].startswith(_NAIVE)
-
-
-def _for_these(row: EstimateRow) -> bool:
-    """Whether the interval is not for new raters and items, but for those who were there."""
-    return _THESE in row["interval"]
+def _is_for_new_raters(row: EstimateRow) -> bool:
+    """Whether an interval holds for new raters and items, not only for those who were there."""
+    interval = row["interval"]
+    return row["low"] is not None and not interval.startswith(_NAIVE) and _THESE not in interval
 
 
 def _names(names: Iterable[str]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +19,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.name_spans import family_span, resolve
-from analysis.ratings.cells import csv_cell
+from analysis.ratings.cells import csv_text
 from analysis.ratings.estimands import estimand_of, family_title, name_of
 from analysis.report.content import Figure, content_from
 from analysis.report.figures.all_figures import ANSWER, estimate_plots
@@ -365,10 +363,8 @@ def results_csv(report: Report) -> str:
     level, entries = _level(report), results(report)
     heads = ["Of what", "Condition", _estimand(entries), f"{level}, lower", f"{level}, upper"]
     heads += [_marks(entries), "Ratings", "Raters", "Items"]
-    return _csv(
-        heads,
-        ([*_numbers(e), e.mark, e.n_ratings, e.n_raters, e.n_items] for e in entries),
-    )
+    rows = ([*_numbers(e), e.mark, e.n_ratings, e.n_raters, e.n_items] for e in entries)
+    return csv_text([heads, *rows])
 
 
 def differences_csv(report: Report) -> str:
@@ -380,15 +376,7 @@ def differences_csv(report: Report) -> str:
         [*_numbers(e), e.mark or p_value(e.p), e.n_ratings, e.n_raters, e.n_items]
         for e in differences(report)
     )
-    return _csv(heads, rows)
-
-
-def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows([csv_cell("" if cell is None else cell) for cell in row] for row in rows)
-    return buffer.getvalue()
+    return csv_text([heads, *rows])
 
 
 def _numbers(entry: Entry) -> list[object]:

@@ -13,8 +13,8 @@ from analysis.report.content import Column, Table, content_from
 from analysis.report.figures.all_figures import ANSWER, falling, part_keys, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
-from analysis.report.pivot import Line, lines_of
-from analysis.report.report_schema import EstimateRow, PartRecord, Report
+from analysis.report.pivot import Line, by_family, lines_of
+from analysis.report.report_schema import PartRecord, Report
 from analysis.report.writers.captions import Families
 from analysis.statistics.estimator import OF_CONTRASTS
 
@@ -89,7 +89,7 @@ def _estimates(
         compare, _, rest = breakdown.partition(":")
         by = [name for name in rest.split(",") if name]
         kind = "-".join(["means", *([compare] if compare != "condition" else []), *by])
-        for number, (title, lines) in enumerate(_families(rows), start=1):
+        for number, (title, lines) in enumerate(by_family(lines_of(rows)).items(), start=1):
             if breakdown == OVERALL and title in answered:
                 continue
             words = f"{families.words(lines[0].row)} per {compare}"
@@ -118,7 +118,7 @@ def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Ta
 
 def _contrasts(report: Report, families: Families) -> Iterator[NamedTable]:
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
-    for number, (title, lines) in enumerate(_families(rows), start=1):
+    for number, (title, lines) in enumerate(by_family(lines_of(rows)).items(), start=1):
         key = slug(f"differences-{number}-{title}")
         what = estimand_of(lines[0].row["estimand"])
         level = f"{lines[0].row['level'] * 100:g} %"
@@ -162,14 +162,6 @@ def _shares(report: Report, families: Families) -> Iterator[NamedTable]:
         yield NamedTable(
             key, Table(key, f"Labels given for {question}", columns, list(rows.values()))
         )
-
-
-def _families(rows: Sequence[EstimateRow]) -> Iterator[tuple[str, list[Line]]]:
-    families: dict[str, list[Line]] = {}
-    for line in lines_of(rows):
-        if line.weighting == "ratings":
-            families.setdefault(family_title(line.row), []).append(line)
-    yield from families.items()
 
 
 def _places(lines: Sequence[Line]) -> list[Column]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.flat_row import FlatRow
 
 Names = Sequence[Any] | NDArray[Any]
 Scores = Sequence[float] | NDArray[Any]
@@ -22,15 +23,8 @@ class AgreementError(ValueError):
     """Arguments that cannot be ratings: unequal lengths, infinite scores, an unknown choice."""
 
 
-class Row:
-    """A result that goes into tables and files as one flat row of plain values."""
-
-    def row(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-
 @dataclass(frozen=True)
-class Agreement(Row):
+class Agreement(FlatRow):
     """One measure of agreement with its interval and counts.
 
     ``value`` is None where the measure is undefined, ``low`` and ``high`` where there is no

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
+from analysis.statistics.agreement.agreement_result import AgreementError, Names, Scores, coded
+from analysis.statistics.flat_row import FlatRow
 
 LOG_T = "t over log answer times"
 
 
 @dataclass(frozen=True)
-class Pace(Row):
+class Pace(FlatRow):
     """One rater's answer times in milliseconds.
 
     ``typical_ms`` is the geometric mean with its interval; ``quick`` the share (0..1) of answers

@@ -8,14 +8,8 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.statistics.agreement.agreement_result import (
-    ALL_EQUAL,
-    NOTHING,
-    Names,
-    Row,
-    Scores,
-    coded,
-)
+from analysis.statistics.agreement.agreement_result import ALL_EQUAL, NOTHING, Names, Scores, coded
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import percentile_interval
 
 BOOTSTRAP = "bootstrap over units, percentile"
@@ -23,7 +17,7 @@ FEWEST_UNITS = 10
 
 
 @dataclass(frozen=True)
-class Concordance(Row):
+class Concordance(FlatRow):
     """Kendall's W (0..1) with its interval and the chi-squared test of no concordance.
 
     All numbers are None where undefined; ``note`` says why.

@@ -20,11 +20,11 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
 from analysis.statistics.agreement.order_effects import swept
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import Clustered, clustered
 
 FORMS = {
@@ -40,7 +40,7 @@ SATTERTHWAITE = f"F distribution, Satterthwaite degrees {resolve(cite('shrout197
 
 
 @dataclass(frozen=True)
-class IntraclassCorrelation(Row):
+class IntraclassCorrelation(FlatRow):
     """One form of the ICC: value, interval, the F test of no difference between units, counts.
 
     ``form`` is a key of ``FORMS``. All numbers are None where undefined; ``note`` says why.

@@ -10,21 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.agreement.agreement_result import (
-    NOTHING,
-    Agreement,
-    AgreementError,
-    Bounds,
-    Scores,
-    coded,
-)
+from analysis.statistics.agreement.agreement_result import AgreementError, Bounds, Scores
 from analysis.statistics.intervals import percentile_interval
 
-WEIGHTS = ("none", "linear", "quadratic")
 FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
 BOOTSTRAP = "bootstrap over units, percentile"
 ONE_CATEGORY = "both sides hold one and the same category: kappa is undefined"
-REPLICATES = 1000
 
 
 def rounded_half_up(values: Scores, categories: Sequence[float] = FIVE) -> Codes:
@@ -45,53 +36,23 @@ def rounded_half_up(values: Scores, categories: Sequence[float] = FIVE) -> Codes
 
 
 def kappa(
-    first: Scores,
-    second: Scores,
-    *,
+    x: Floats,
+    y: Floats,
     weights: str = "quadratic",
     categories: Sequence[float] = FIVE,
     level: float = 0.95,
-    replicates: int = REPLICATES,
+    replicates: int = 1000,
     seed: int = 0,
-) -> Agreement:
-    """Kappa (at most 1) of two ratings of the same units, (n,) each, pairs with a NaN left out.
+) -> tuple[float | None, Bounds]:
+    """Kappa (at most 1) of two ratings x and y (n,) of the same units, and its bounds.
 
     ``weights`` is none (Cohen 1960), linear or quadratic (Cohen 1968, 1 - sum w O / sum w E with
-    w = |i - j| or (i - j)^2). Categories are fixed, so a constant side gives 0; undefined, with
-    the reason, without pairs or when both sides hold one and the same category. The interval
-    resamples units. Raises AgreementError on unequal lengths or unknown weights.
+    w = |i - j| or (i - j)^2). Categories are fixed, so a constant side gives 0; kappa is None when
+    both sides hold one and the same category. The interval resamples units.
     """
-    if weights not in WEIGHTS:
-        raise AgreementError(f"weights {weights!r} are none of {', '.join(WEIGHTS)}")
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len(x) != len(y):
-        raise AgreementError(f"{len(x)} values against {len(y)}: give one of each per unit")
-    both = ~(np.isnan(x) | np.isnan(y))
-    n = int(both.sum())
-    numbers = coded(
-        np.tile(np.arange(n), 2), np.repeat([0, 1], n), np.concatenate([x[both], y[both]])
-    )
-    name = {"none": "kappa", "linear": "kappa_linear", "quadratic": "qwk"}[weights]
-    if n == 0:
-        return numbers.undefined(name, level, NOTHING, BOOTSTRAP)
-    value, bounds = bare_kappa(x[both], y[both], weights, categories, level, replicates, seed)
-    if value is None:
-        return numbers.undefined(name, level, ONE_CATEGORY, BOOTSTRAP)
-    note = "" if bounds else "too few units that differ: no interval"
-    return numbers.measured(name, value, bounds, level, BOOTSTRAP, note)
-
-
-def bare_kappa(
-    x: Floats,
-    y: Floats,
-    weights: str,
-    categories: Sequence[float],
-    level: float,
-    replicates: int,
-    seed: int,
-) -> tuple[float | None, Bounds]:
-    """Kappa of x and y (n,), and its bounds; None where undefined, no bounds for no replicates."""
-    table = _table(rounded_half_up(x, categories), rounded_half_up(y, categories), len(categories))
+    k = len(categories)
+    pairs = rounded_half_up(x, categories) * k + rounded_half_up(y, categories)
+    table = np.bincount(pairs, minlength=k * k).reshape(k, k).astype(np.float64)
     value = float(kappas(table[None], weights)[0])
     if np.isnan(value):
         return None, None
@@ -109,10 +70,6 @@ def bootstrap_bounds(
     drawn = rng.multinomial(n, (table / n).reshape(-1), size=replicates)
     shaped = drawn.reshape(-1, *table.shape).astype(np.float64)
     return percentile_interval(kappas(shaped, weights), level)
-
-
-def _table(a: Codes, b: Codes, k: int) -> Floats:
-    return np.bincount(a * k + b, minlength=k * k).reshape(k, k).astype(np.float64)
 
 
 def kappas(tables: Floats, weights: str) -> Floats:

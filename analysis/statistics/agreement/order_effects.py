@@ -14,11 +14,11 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
 from analysis.statistics.agreement.versus_rest import rest_means
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import t_interval
 
 CLUSTERED = "clustered over raters, t(raters-1)"
@@ -26,7 +26,7 @@ _ROUNDS, _TOLERANCE = 500, 1e-12
 
 
 @dataclass(frozen=True)
-class PositionRow(Row):
+class PositionRow(FlatRow):
     """The mean score (or share of traps passed) at one position or block, in score units."""
 
     place: str

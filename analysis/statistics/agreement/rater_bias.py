@@ -12,10 +12,10 @@ from analysis.statistics.agreement.agreement_result import (
     NOTHING,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
+from analysis.statistics.flat_row import FlatRow
 
 METHOD = "subject model (P.910): normal for the bias, chi-squared for the inconsistency"
 LEAST_SHARE = 0.1  # no rater's noise is taken for less than this share of the panel's
@@ -26,7 +26,7 @@ AT_FLOOR = (
 
 
 @dataclass(frozen=True)
-class RaterBias(Row):
+class RaterBias(FlatRow):
     """One rater: bias (mean distance from the recovered scores) and inconsistency (noise SD).
 
     Both in score units, each with a standard error and an interval at ``level``; None where they
@@ -236,7 +236,7 @@ _OFTEN, _TO_ONE_SIDE = 0.05, 0.3
 
 
 @dataclass(frozen=True)
-class Bt500(Row):
+class Bt500(FlatRow):
     """One rater: how many of ``n_ratings`` lie far ``above`` and far ``below`` the others'."""
 
     rater: str

@@ -16,17 +16,17 @@ from analysis.statistics.agreement.agreement_result import (
     AgreementError,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import naive_interval, percentile_interval
 
 T_OVER_RATINGS = "t over the rater's ratings"
 
 
 @dataclass(frozen=True)
-class ScaleUse(Row):
+class ScaleUse(FlatRow):
     """One rater's use of the scale, in score units; shares are of the rater's ratings, 0..1.
 
     ``shares`` (K,) go with the steps asked about, ``off_scale`` is the share of other values.

@@ -10,8 +10,9 @@ from scipy import stats
 
 from analysis.arrays import Floats
 from analysis.ratings.estimands import keys_where
-from analysis.statistics.agreement.agreement_result import AgreementError, Names, Row, Scores, coded
+from analysis.statistics.agreement.agreement_result import AgreementError, Names, Scores, coded
 from analysis.statistics.correlations import correlation, fisher_interval
+from analysis.statistics.flat_row import FlatRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ ALL = "all raters"
 
 
 @dataclass(frozen=True)
-class SelfConsistency(Row):
+class SelfConsistency(FlatRow):
     """How two answers to one question agree, for one rater or all of them; scores in score units.
 
     ``agreement`` (share within the tolerance, 0..1, Wilson interval), ``correlation`` (Pearson,

@@ -13,12 +13,12 @@ from analysis.statistics.agreement.agreement_result import (
     Bounds,
     CodedRatings,
     Names,
-    Row,
     Scores,
     coded,
 )
-from analysis.statistics.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, bare_kappa
+from analysis.statistics.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, kappa
 from analysis.statistics.correlations import FISHER, correlation, fisher_interval, in_both_orders
+from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import naive_interval
 
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
@@ -30,7 +30,7 @@ NO_OTHERS = "no unit of this rater was rated by others: undefined"
 
 
 @dataclass(frozen=True)
-class VersusRest(Row):
+class VersusRest(FlatRow):
     """One rater against the mean of the others, in one measure: a row of `versus_rest`.
 
     ``value`` is None where undefined, ``low`` and ``high`` where there is no interval; ``note``
@@ -151,7 +151,7 @@ def _rows(
         note = "" if bounds else _why(value, x, y, n)
         rows.append(row(measure, value, bounds, FISHER[statistic], note))
     mixed = int(np.random.default_rng(seed).integers(2**31))
-    value, ends = bare_kappa(x, y, "quadratic", categories, level, replicates, mixed)
+    value, ends = kappa(x, y, "quadratic", categories, level, replicates, mixed)
     note = "" if ends else NO_BOUNDS
     rows.append(row("qwk", value, ends, BOOTSTRAP, ONE_CATEGORY if value is None else note))
     apart = np.abs(x - y)

@@ -23,6 +23,14 @@ def all_pairs(n: int) -> list[Pair]:
     return list(combinations(range(n), 2))
 
 
+def pair_contrasts(pairs: Sequence[Pair], n: int) -> Floats:
+    """The contrasts (m, n) of pairs (a, b) of n conditions: 1 at a, -1 at b."""
+    rows, place = np.zeros((len(pairs), n)), np.arange(len(pairs))
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    rows[place, first], rows[place, second] = 1.0, -1.0
+    return rows
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The difference ``condition`` minus ``versus`` with its interval at ``level`` and p.
@@ -72,7 +80,7 @@ def compare(
     wald: list[tuple[float, float | None, float | None]] = []  # difference, standard error, p
     for a, b in family:
         value = float(estimates[a] - estimates[b])
-        variance = max(_variance(matrix, a, b) for matrix in matrices)
+        variance = max(float(c[a, a] + c[b, b] - 2 * c[a, b]) for c in matrices)
         se = float(np.sqrt(variance)) if variance > _NO_WIDTH else None
         wald.append((value, se, None if se is None else float(2 * stats.t.sf(abs(value / se), df))))
     p_adjusted = adjust_p([p for _, _, p in wald], adjustment)
@@ -94,10 +102,6 @@ def compare(
         )
         for (a, b), (value, se, p), for_all in zip(family, wald, p_adjusted, strict=True)
     ]
-
-
-def _variance(matrix: Floats, a: int, b: int) -> float:
-    return float(matrix[a, a] + matrix[b, b] - 2 * matrix[a, b])
 
 
 REFERENCE, SYSTEMS = "against the reference", "among the systems"

@@ -27,7 +27,7 @@ from analysis.statistics.clustered_variance import (
     spread_of,
     variances_between,
 )
-from analysis.statistics.comparisons.pairwise_contrasts import Pair
+from analysis.statistics.comparisons.pairwise_contrasts import Pair, pair_contrasts
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import TWO_WAY, Clustered
 
@@ -163,10 +163,8 @@ def decide_pairs(
 
     `declared_families` makes the two families of a report.
     """
-    rows = np.zeros((len(pairs), len(names)))
-    for i, (a, b) in enumerate(pairs):
-        rows[i, a], rows[i, b] = 1.0, -1.0
     labels = [(names[a], names[b]) for a, b in pairs]
+    rows = pair_contrasts(pairs, len(names))
     return decide(rows, labels, means, level=level, seed=seed) if labels else []
 
 
@@ -351,10 +349,7 @@ def ranking_draws(
     decided = decide_pairs(pairs, names, means, level=level, seed=seed)
     for (a, b), one in zip(pairs, decided, strict=True):
         claimed[a, b] = claimed[b, a] = one.claimed
-    rows = np.zeros((len(pairs), len(names)))
-    for place, (a, b) in enumerate(pairs):
-        rows[place, a], rows[place, b] = 1.0, -1.0
-    df = float(1 / np.mean(1 / limits_of(rows, means).df))
+    df = float(1 / np.mean(1 / limits_of(pair_contrasts(pairs, len(names)), means).df))
     alpha = next((one.alpha for one in decided if one.alpha is not None), 1 - level)
     wider = float(special.stdtrit(df, alpha / 2) / special.stdtrit(df, (1 - level) / 2))
     each = variances_between(means, at)

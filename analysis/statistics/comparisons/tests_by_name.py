@@ -273,7 +273,7 @@ def rm_anova(values: ArrayLike, factors: tuple[str, ...] = ("condition",)) -> li
     if min(x.shape) < 2:
         raise Undefined("fewer than two units or levels: no repeated-measures ANOVA")
     bases = [_contrasts(levels) for levels in x.shape[1:]]
-    means = [_mean_of(levels) for levels in x.shape[1:]]
+    means = [np.full((1, levels), levels**-0.5) for levels in x.shape[1:]]
     if len(factors) == 1:
         parts = {factors[0]: bases[0]}
     else:
@@ -319,10 +319,6 @@ def _effect(name: str, z: Floats, errors: float, dust: float) -> WithinEffect:
 def _contrasts(levels: int) -> Floats:
     """Orthonormal contrasts of the levels (levels - 1, levels)."""
     return np.asarray(linalg.helmert(levels), dtype=np.float64)
-
-
-def _mean_of(levels: int) -> Floats:
-    return np.full((1, levels), levels**-0.5)
 
 
 def _sum_squares(values: Floats) -> float:

@@ -32,7 +32,7 @@ def pearson(x: Floats, h: Floats, w: Floats) -> Floats:
         (wh @ x.T) - _per(sx * sh, n),
         (w @ (x.T**2)) - _per(sx**2, n),
         (wh * h).sum(axis=1)[:, None] - _per(sh**2, n),
-        _size(x, w),
+        np.asarray(w @ (x.T**2), dtype=np.float64),
         (w * h**2).sum(axis=1)[:, None],
     )
 
@@ -121,10 +121,6 @@ def _ratio(
 
 def _per(values: Floats, n: Floats) -> Floats:
     return np.asarray(values / np.maximum(n, 1), dtype=np.float64)
-
-
-def _size(x: Floats, w: Floats) -> Floats:
-    return np.asarray(w @ (x.T**2), dtype=np.float64)
 
 
 def _order(x: Floats) -> tuple[Codes, Codes, Codes]:

@@ -218,13 +218,11 @@ def _refine_ratios(
 def _move(stencil: Stencil, values: Floats) -> Floats:
     """The Newton step to lower values, or one down the slope; no longer than 2."""
     hessian, slope = stencil.hessian(values), stencil.gradient(values)
-    curved = np.linalg.eigvalsh(hessian)[0] > 0
-    move = -np.linalg.solve(hessian, slope) if curved else -slope / _largest(hessian)
+    if np.linalg.eigvalsh(hessian)[0] > 0:
+        move = -np.linalg.solve(hessian, slope)
+    else:
+        move = -slope / max(float(np.abs(hessian).max()), _DUST)
     return floats(move * min(1.0, 2.0 / max(float(np.abs(move).max()), _DUST)))
-
-
-def _largest(matrix: Floats) -> float:
-    return max(float(np.abs(matrix).max()), _DUST)
 
 
 def _spread(logs: Floats, ratios: Floats) -> Floats:

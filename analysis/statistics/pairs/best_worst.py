@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.comparisons.pairwise_contrasts import pair_contrasts
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import AbilityFit, maximise, summarise_fit
 from analysis.statistics.pairs.conditional_logit import ConditionalLogit
@@ -67,7 +68,7 @@ def max_diff(choices: BestWorstChoices, bias_reduced: bool = False) -> AbilityFi
     k = len(choices.names)
     sets, cell = _distinct(choices.shown)
     pairs = [list(permutations(np.flatnonzero(shown).tolist(), 2)) for shown in sets]
-    x, offered = _padded([_pair_rows(own, k) for own in pairs])
+    x, offered = _padded([pair_contrasts(own, k)[:, 1:] for own in pairs])  # the first has 0
     places = [{pair: place for place, pair in enumerate(own)} for own in pairs]
     chosen = zip(cell.tolist(), choices.best.tolist(), choices.worst.tolist(), strict=True)
     outcome = np.array([places[c][best, worst] for c, best, worst in chosen], dtype=np.int64)
@@ -131,14 +132,6 @@ def _distinct(shown: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Codes]:
     """The distinct sets of systems (sets, k), and each screen's place among them (n,)."""
     sets, place = np.unique(shown, axis=0, return_inverse=True)
     return sets, place.reshape(-1).astype(np.int64)
-
-
-def _pair_rows(pairs: Sequence[tuple[int, int]], k: int) -> Floats:
-    """Features of ordered pairs (best, worst): strength of the first minus that of the second."""
-    rows = np.zeros((len(pairs), k))
-    for row, (best, worst) in enumerate(pairs):
-        rows[row, best], rows[row, worst] = 1.0, -1.0
-    return rows[:, 1:]
 
 
 def _padded(rows: Sequence[Floats]) -> tuple[Floats, NDArray[np.bool_]]:

@@ -15,7 +15,7 @@ from analysis.statistics.clustered_variance import (
     Limits,
     limits_of,
     too_few,
-    variance_and_df,
+    variances_and_df,
 )
 from analysis.statistics.comparisons.p_adjustment import adjust_p, sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS, Undefined
@@ -147,12 +147,12 @@ def measured(
     note = too_few(sums, 0)
     if note:
         return Measured(value, None, None, None, None, None, None, note)
-    variance, df = variance_and_df(sums, 0)
-    if has_no_width(variance, scores):
+    variance, df = variances_and_df(np.ones((1, 1)), sums)
+    if has_no_width(variance[0], scores):
         equal = not np.any(np.abs(contribution) > 1e-12 / n)
         note = ALL_EQUAL if equal else CANCELLED
         return Measured(value, None, None, None, None, None, None, note)
-    limits = Limits(np.array([value]), np.array([variance]), np.array([df]))
+    limits = Limits(np.array([value]), variance, df)
     return _only(limits, level, sums)
 
 

@@ -37,7 +37,7 @@ class LooksCost(FlatRow):
     power: float
 
 
-def looks_cost(proposal: Proposal, *, futility: bool = True) -> list[LooksCost]:
+def looks_cost(proposal: Proposal) -> list[LooksCost]:
     """One comparison of a plan without looks and with five, a row per rule and true difference.
 
     The information at a look is that of the design with as many ratings as there are then: items
@@ -58,7 +58,7 @@ def looks_cost(proposal: Proposal, *, futility: bool = True) -> list[LooksCost]:
         return []
     bounds = efficacy_bounds(shares, level)
     drift = need.size / errors[-1]
-    floors = (*futility_bounds(shares, bounds, drift), 0.0) if futility else (0.0,) * len(shares)
+    floors = (*futility_bounds(shares, bounds, drift), 0.0)
     rows = []
     for rule, regions, at in (
         ("none", regions_of(efficacy_bounds((1.0,), level)), [1.0]),

@@ -49,13 +49,10 @@ def simulate_ratings(
     components: Components,
     means: Sequence[float],
     rng: np.random.Generator,
-    *,
-    steps: Sequence[float] | None = None,
 ) -> tuple[Floats, Codes, Codes, Codes]:
     """Scores, condition, rater and item (n,) of one study of the design.
 
-    ``means`` (C,) are the conditions' true means. Effects and noise are normal; ``steps`` rounds
-    to the nearest step of a scale and clips to its ends (which moves the true means).
+    ``means`` (C,) are the conditions' true means. Effects and noise are normal.
     """
     if len(means) != design.conditions:
         raise PlanningError(f"{len(means)} means for {design.conditions} conditions: give one each")
@@ -70,9 +67,6 @@ def simulate_ratings(
     y += rng.normal(0, 1, t)[item] * components.item
     y += rng.normal(0, 1, (t, c))[item, condition] * components.stimulus
     y += rng.normal(0, 1, len(y)) * components.residual
-    if steps is not None:
-        scale = np.asarray(steps, dtype=np.float64)
-        y = scale[np.clip(np.searchsorted((scale[1:] + scale[:-1]) / 2, y), 0, len(scale) - 1)]
     return y, condition, rater, item
 
 

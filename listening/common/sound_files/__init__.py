@@ -21,17 +21,6 @@ from listening.common.sound_files.sound import (
     Sound,
 )
 
-__all__ = [
-    "EXTENSIONS",
-    "AudioError",
-    "LengthReport",
-    "Samples",
-    "Sound",
-    "duration_s",
-    "is_system_file",
-    "open_sound",
-]
-
 BLOCK_FRAMES = 65_536
 MOST_PARTS = 64  # in one file: each is opened
 EXTENSIONS = (  # the first of these is used where one name has several

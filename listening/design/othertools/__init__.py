@@ -3,5 +3,3 @@
 from listening.design.othertools.conversion import CannotTake, Conversion
 from listening.design.othertools.p808 import P808Files, p808_study
 from listening.design.othertools.webmushra import read_config, webmushra_study
-
-__all__ = ["CannotTake", "Conversion", "P808Files", "p808_study", "read_config", "webmushra_study"]

@@ -1,5 +1,3 @@
 """Where raters come from, one provider a file; `Provider.registry` finds them."""
 
 from listening.design.providers.provider import Mistake, Provider, Visit
-
-__all__ = ["Mistake", "Provider", "Visit"]

@@ -7,5 +7,3 @@ from listening.design.questions.question_kind import (
     part_key,
     question_kind,
 )
-
-__all__ = ["QuestionKind", "Unfit", "known_kind", "part_key", "question_kind"]

@@ -34,32 +34,6 @@ from listening.design.studyfile.stimuli_csv import items_of, read_rows, stimuli_
 from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
 
-__all__ = [
-    "CSV",
-    "TOML",
-    "AudioUse",
-    "ConditionEntry",
-    "CriterionEntry",
-    "ItemEntry",
-    "Limits",
-    "Problem",
-    "Reading",
-    "StimulusEntry",
-    "StudyFile",
-    "StudyProblems",
-    "TaskEntry",
-    "csv_text",
-    "did_you_mean",
-    "ignored_files",
-    "mistakes",
-    "read_folder",
-    "read_sent_folder",
-    "study_folder",
-    "toml_text",
-    "unpack",
-    "unpack_upload",
-]
-
 
 @dataclass(frozen=True)
 class Reading:

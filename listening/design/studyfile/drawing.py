@@ -12,6 +12,7 @@ from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEnt
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of, read_table
 from listening.methods import Method, PlannedTrial, StimulusRef, method_named
+from listening.methods.method import Options
 from listening.methods.paired import BETWEEN, Paired, rule_in_words
 
 ITEMS, CLIPS, PAIRS = "items", "clips", "pairs"
@@ -142,9 +143,7 @@ def _trials(
     return trials_if_any(task.method, refs, task.options)
 
 
-def trials_if_any(
-    method: str, refs: list[StimulusRef], options: Mapping[str, Any]
-) -> list[PlannedTrial]:
+def trials_if_any(method: str, refs: list[StimulusRef], options: Options) -> list[PlannedTrial]:
     """What a method makes of clips; nothing where it cannot yet: reading the study says why."""
     try:
         return list(method_named(method).trials(refs, options))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from dataclasses import field as slot
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.annotated_handlers import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -129,7 +129,6 @@ LANGUAGE = Read(
     {"maxLength": 16, "pattern": f"^({values.LANGUAGE.pattern})?$"},
 )
 OPTIONS = Read(values.table)
-FLAG = Field()
 DAY = Read(values.day)
 NESTED = Read(values.raw_table)
 NESTED_LIST = Read(values.raw_tables)
@@ -137,7 +136,6 @@ SOME_NESTED = Read(partial(values.raw_tables, required=True), {"minItems": 1})
 AMOUNT = Field(ge=0, le=1_000_000)
 SOME_NAMES = Read(partial(values.listed, longest=20, required=True), {"minItems": 1})
 WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
-KEPT = Read(values.plain)
 RETURN_URL = Read(partial(values.return_url, longest=1000), {"maxLength": 1000})
 LOOKS = Read(
     partial(values.looks, fewest=FEWEST_LOOKS, most=MOST_LOOKS),
@@ -180,6 +178,12 @@ def _without_point(value: float) -> float:
     return int(value) if value.is_integer() else value
 
 
+Value = TypeVar("Value")
+Described = Annotated[Value, Read(values.plain)]  # read by the check or method that it is for
+Text = Annotated[str, text_of()]
+EthicsText = Annotated[str, text_of(2000)]
+Code = Annotated[str, CODE]
+ReturnUrl = Annotated[str, RETURN_URL]
 ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
 POINT = AfterValidator(_without_point)
 
@@ -188,20 +192,33 @@ POINT = AfterValidator(_without_point)
 
 
 def declare(
-    kind: Kind | None, label: str, help: str = "", default: Any = ..., usual: str = ""
+    label: str, help: str = "", default: Any = ..., usual: str = "", *, kind: Kind | None = None
 ) -> Any:
-    """A field: what it is, its label, its help, its default, and that default in words.
+    """A field: its label, its help, its default, that default in words, and what it is.
 
-    The kind of a table is that of what it holds beside the fields of the schema.
+    Without a kind it has that of its table. The kind of a field that holds a table is that of what
+    this holds beside the fields of the schema.
     """
-    own: dict[str, Any] = {"kind": kind, "usual": usual}
+    own: dict[str, Any] = {"usual": usual} | ({"kind": kind} if kind else {})
     return Field(default=default, title=label, description=help or None, json_schema_extra=own)
+
+
+def own(field: FieldInfo) -> dict[str, Any]:
+    """The kind of a field, and its default in words."""
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 class Table(BaseModel):
     """A table of study.toml; names that it does not declare are mistakes."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    def __init_subclass__(cls, kind: Kind | None = None) -> None:
+        """Give the fields that name no kind that of the table."""
+        for field in vars(cls).values():
+            if isinstance(field, FieldInfo):
+                own(field).setdefault("kind", kind)
 
 
 CHECK = Read(slug_of(40).read, {"enum": sorted(SoundCheck.registry)})
@@ -210,175 +227,135 @@ CHECK = Read(slug_of(40).read, {"enum": sorted(SoundCheck.registry)})
 # --- [study] --------------------------------------------------------------------------------------
 
 
-class Texts(Table):
-    welcome: Annotated[str, text_of()] = declare(
-        WORDING, "Welcome", "the first page; `{minutes}` is replaced by how long it takes", None
+class Texts(Table, kind=WORDING):
+    welcome: Text = declare(
+        "Welcome", "the first page; `{minutes}` is replaced by how long it takes", None
     )
-    consent: Annotated[str, text_of()] = declare(
-        WORDING, "Consent", "what raters agree to; `{minutes}` works here, too", None
-    )
+    consent: Text = declare("Consent", "what raters agree to; `{minutes}` works here, too", None)
     consent_version: Annotated[str, text_of(40)] = declare(
-        WORDING, "Version of the consent", "kept with each session", None
+        "Version of the consent", "kept with each session", None
     )
-    end: Annotated[str, text_of()] = declare(
-        WORDING, "At the end", "shown at the end of a complete session", None
+    end: Text = declare("At the end", "shown at the end of a complete session", None)
+    contact: Text = declare("Whom raters write to", "whom to write to", None)
+    debrief: Text = declare(
+        "What the study was about, shown last", "what the study was about, shown below `end`", None
     )
-    contact: Annotated[str, text_of()] = declare(
-        WORDING, "Whom raters write to", "whom to write to", None
-    )
-    debrief: Annotated[str, text_of()] = declare(
-        WORDING,
-        "What the study was about, shown last",
-        "what the study was about, shown below `end`",
-        None,
-    )
-    synthetic_voices: Annotated[str, text_of()] = declare(
-        WORDING,
+    synthetic_voices: Text = declare(
         "That voices were synthetic, said at the end",
         "says at the end that voices were synthetic, to all who heard clips. "
         f'`"{STANDARD_SENTENCE}"` is a ready sentence in the rater\'s language',
         None,
     )
-    comment_prompt: Annotated[str, text_of()] = declare(
-        WORDING,
+    comment_prompt: Text = declare(
         "Question above the box for comments (empty: no box)",
         "asks for a comment at the end; without it none is asked",
         None,
     )
 
 
-class Codes(Table):
+class Codes(Table, kind=RECORD):
     """A code for each outcome."""
 
-    complete: Annotated[str, CODE] = declare(
-        RECORD, "Code of who finished", "of a complete session", None, "generated"
+    complete: Code = declare("Code of who finished", "of a complete session", None, "generated")
+    screened_out: Code = declare(
+        "Code for screened-out raters", "after a check or an answer", None, "generated"
     )
-    screened_out: Annotated[str, CODE] = declare(
-        RECORD, "Code for screened-out raters", "after a check or an answer", None, "generated"
+    partial: Code = declare(
+        "Code of who stopped", "of a session that ended early", None, "generated"
     )
-    partial: Annotated[str, CODE] = declare(
-        RECORD, "Code of who stopped", "of a session that ended early", None, "generated"
+    needs_review: Code = declare(
+        "Code of who failed traps", "of a complete session to look at", None, "generated"
     )
-    needs_review: Annotated[str, CODE] = declare(
-        RECORD, "Code of who failed traps", "of a complete session to look at", None, "generated"
-    )
-    no_consent: Annotated[str, CODE] = declare(
-        RECORD, "Code of who declined", "of who declines on the first page", None, "generated"
+    no_consent: Code = declare(
+        "Code of who declined", "of who declines on the first page", None, "generated"
     )
 
 
-class Publication(Table):
+class Publication(Table, kind=RECORD):
     audio_licence: Annotated[str, LICENCE] = declare(
-        RECORD,
         "Licence of the clips",
         "the licence of the clips and their texts; without it they are left out",
         "",
         "none",
     )
     ratings_licence: Annotated[str, LICENCE] = declare(
-        RECORD,
         "Licence of the ratings",
         'the licence of the ratings, by its short name at spdx.org/licenses, like `"CC-BY-4.0"`',
         "",
         "none",
     )
-    consent_covers_ratings: Annotated[bool, FLAG] = declare(
-        RECORD,
+    consent_covers_ratings: bool = declare(
         "Consent covers ratings",
         "the consent text says that ratings are published under random codes",
         False,
     )
-    consent_covers_words: Annotated[bool, FLAG] = declare(
-        RECORD,
+    consent_covers_words: bool = declare(
         "Consent covers words",
         "it also covers what raters write: reasons, and answers in words",
         False,
     )
 
 
-class Ethics(Table):
-    controller: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["controller"], "the data controller", ""
+class Ethics(Table, kind=RECORD):
+    controller: EthicsText = declare(ETHICS["controller"], "the data controller", "")
+    purpose: EthicsText = declare(ETHICS["purpose"], "what it is for", "")
+    risks: EthicsText = declare(ETHICS["risks"], "risks of taking part", "")
+    payment: EthicsText = declare(ETHICS["payment"], "what raters get", "")
+    data: EthicsText = declare(ETHICS["data"], "what else is kept", "")
+    kept: EthicsText = declare(ETHICS["kept"], "for how long, and where", "")
+    shared: EthicsText = declare(ETHICS["shared"], "who else gets it", "")
+    withdrawal: EthicsText = declare(
+        ETHICS["withdrawal"], "how to withdraw, besides stopping at any moment", ""
     )
-    purpose: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["purpose"], "what it is for", ""
-    )
-    risks: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["risks"], "risks of taking part", ""
-    )
-    payment: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["payment"], "what raters get", ""
-    )
-    data: Annotated[str, text_of(2000)] = declare(RECORD, ETHICS["data"], "what else is kept", "")
-    kept: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["kept"], "for how long, and where", ""
-    )
-    shared: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["shared"], "who else gets it", ""
-    )
-    withdrawal: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["withdrawal"], "how to withdraw, besides stopping at any moment", ""
-    )
-    approval: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["approval"], "board and number of the approval", ""
-    )
-    complaints: Annotated[str, text_of(2000)] = declare(
-        RECORD, ETHICS["complaints"], "whom to complain to", ""
-    )
-    age: Annotated[str, text_of(2000)] = declare(RECORD, ETHICS["age"], "the least age", "", "18")
+    approval: EthicsText = declare(ETHICS["approval"], "board and number of the approval", "")
+    complaints: EthicsText = declare(ETHICS["complaints"], "whom to complain to", "")
+    age: EthicsText = declare(ETHICS["age"], "the least age", "", "18")
 
 
-class Payment(Table):
+class Payment(Table, kind=RECORD):
     by: Annotated[str, one_of("prolific", "us", "nobody")] = declare(
-        RECORD, "Raters are paid", 'who pays raters: `"prolific"`, `"us"` or `"nobody"`', "prolific"
+        "Raters are paid", 'who pays raters: `"prolific"`, `"us"` or `"nobody"`', "prolific"
     )
-    per_hour: Annotated[float, AMOUNT, POINT] = declare(RECORD, "Pay per hour", "an amount", None)
+    per_hour: Annotated[float, AMOUNT, POINT] = declare("Pay per hour", "an amount", None)
     per_session: Annotated[float, AMOUNT, POINT] = declare(
-        RECORD, "Pay per session", "an amount, where you do not pay by the hour", None
+        "Pay per session", "an amount, where you do not pay by the hour", None
     )
     per_clip: Annotated[float, AMOUNT, POINT] = declare(
-        RECORD,
         "Pay per clip",
         "an amount for each clip that is answered, traps too; a pair or a screen counts once",
         None,
     )
     currency: Annotated[str, CURRENCY] = declare(
-        RECORD, "Currency", 'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`', "GBP"
+        "Currency", 'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`', "GBP"
     )
 
 
-class Check(Table):
+class Check(Table, kind=MEASURED):
     """Its settings are read by the check itself: here they are only described."""
 
     model_config = ConfigDict(extra="allow")
 
     key: Annotated[str, CHECK] = declare(
-        MEASURED,
         "Check",
         "which check, each once: `volume`, `huggins`, `antiphase`, `stereo`, `digits_in_noise`, "
         "`environment`",
     )
-    title: Annotated[str, KEPT] = declare(
-        WORDING, "Title", "your heading above the check", None, "its own"
+    title: Described[str] = declare(
+        "Title", "your heading above the check", None, "its own", kind=WORDING
     )
-    text: Annotated[str, KEPT] = declare(
-        WORDING, "Text", "your words above the check", None, "its own"
+    text: Described[str] = declare(
+        "Text", "your words above the check", None, "its own", kind=WORDING
     )
-    trials: Annotated[int, KEPT] = declare(
-        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the check's"
+    trials: Described[int] = declare(
+        "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the check's"
     )
-    pass_at_least: Annotated[int, KEPT] = declare(
-        MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
+    pass_at_least: Described[int] = declare(
+        "Right at least", "how many must be right", None, "the usual share of the trials"
     )
-    attempts: Annotated[int, KEPT] = declare(
-        MEASURED,
-        "Attempts",
-        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
-        None,
-        "the check's",
+    attempts: Described[int] = declare(
+        "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the check's"
     )
-    on_fail: Annotated[str, KEPT] = declare(
-        MEASURED,
+    on_fail: Described[str] = declare(
         "After the last attempt",
         'after the last failed attempt: `"screen_out"` ends the session with the code '
         '`screened_out` and gives its slots to others; `"continue"` goes on and records the '
@@ -386,37 +363,32 @@ class Check(Table):
         None,
         "the check's",
     )
-    feedback: Annotated[bool, KEPT] = declare(
-        MEASURED,
+    feedback: Described[bool] = declare(
         "Feedback",
         "before the next attempt, tell the rater what to change, never what was right; `false`:"
         " only that it was not enough",
         None,
         "`true`",
     )
-    language: Annotated[str, KEPT] = declare(
-        MEASURED,
+    language: Described[str] = declare(
         "Language of the digits",
         'of the spoken digits: `"en"` or `"zh"`',
         None,
         'the study\'s, else `"en"`',
     )
-    snr_db: Annotated[float, KEPT] = declare(
-        MEASURED,
+    snr_db: Described[float] = declare(
         "Speech to noise, dB",
         "digits in noise: speech to noise, -20 to 20 dB; lower is harder",
         None,
         "`-2`",
     )
-    better_db: Annotated[float, KEPT] = declare(
-        MEASURED,
+    better_db: Described[float] = declare(
         "Better sound, dB",
         "environment: speech to noise of the better sound, 0 to 70 dB",
         None,
         "`50`",
     )
-    worse_db: Annotated[float, KEPT] = declare(
-        MEASURED,
+    worse_db: Described[float] = declare(
         "Worse sound, dB",
         "environment: speech to noise of the worse sound, 0 to 70 dB",
         None,
@@ -424,132 +396,129 @@ class Check(Table):
     )
 
 
-class TextWords(Table):
-    welcome: Annotated[str, text_of()] = declare(WORDING, "Welcome", "", "")
-    consent: Annotated[str, text_of()] = declare(WORDING, "Consent", "", "")
-    end: Annotated[str, text_of()] = declare(WORDING, "At the end", "", "")
-    contact: Annotated[str, text_of()] = declare(WORDING, "Whom raters write to", "", "")
-    debrief: Annotated[str, text_of()] = declare(WORDING, "What the study was about", "", "")
-    synthetic_voices: Annotated[str, text_of()] = declare(
-        WORDING, "That voices were synthetic", "", ""
-    )
-    comment_prompt: Annotated[str, text_of()] = declare(WORDING, "Question for comments", "", "")
+class TextWords(Table, kind=WORDING):
+    welcome: Text = declare("Welcome", "", "")
+    consent: Text = declare("Consent", "", "")
+    end: Text = declare("At the end", "", "")
+    contact: Text = declare("Whom raters write to", "", "")
+    debrief: Text = declare("What the study was about", "", "")
+    synthetic_voices: Text = declare("That voices were synthetic", "", "")
+    comment_prompt: Text = declare("Question for comments", "", "")
 
 
-class CheckWords(Table):
-    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
-    text: Annotated[str, text_of(5000)] = declare(WORDING, "Text", "", "")
+class CheckWords(Table, kind=WORDING):
+    title: Annotated[str, text_of(200)] = declare("Title", "", "")
+    text: Annotated[str, text_of(5000)] = declare("Text", "", "")
 
 
-class QuestionWords(Table):
-    question: Annotated[str, text_of(500)] = declare(ASKED, "Question", "", "")
-    help: Annotated[str, text_of(1000)] = declare(ASKED, "Small words below it", "", "")
-    options: Annotated[dict[str, str], words_of(300)] = declare(ASKED, "Answers", "by value", {})
+class QuestionWords(Table, kind=ASKED):
+    question: Annotated[str, text_of(500)] = declare("Question", "", "")
+    help: Annotated[str, text_of(1000)] = declare("Small words below it", "", "")
+    options: Annotated[dict[str, str], words_of(300)] = declare("Answers", "by value", {})
 
 
-class QuestionnaireWords(Table):
-    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
-    text: Annotated[str, text_of()] = declare(WORDING, "Text", "", "")
+class QuestionnaireWords(Table, kind=WORDING):
+    title: Annotated[str, text_of(200)] = declare("Title", "", "")
+    text: Text = declare("Text", "", "")
     questions: Annotated[dict[str, QuestionWords], NESTED] = declare(
-        ASKED, "Questions", "by key", {}
+        "Questions", "by key", {}, kind=ASKED
     )
 
 
-class StudyWords(Table):
+class StudyWords(Table, kind=WORDING):
     """What a study says in one more language."""
 
-    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
-    texts: Annotated[TextWords, NESTED] = declare(WORDING, "Texts", "", {})
-    checks: Annotated[dict[str, CheckWords], NESTED] = declare(WORDING, "Checks", "by key", {})
+    title: Annotated[str, text_of(200)] = declare("Title", "", "")
+    texts: Annotated[TextWords, NESTED] = declare("Texts", "", {})
+    checks: Annotated[dict[str, CheckWords], NESTED] = declare("Checks", "by key", {})
     questionnaires: Annotated[dict[str, QuestionnaireWords], NESTED] = declare(
-        WORDING, "Questionnaires", "by key", {}
+        "Questionnaires", "by key", {}
     )
 
 
 class Study(Table):
     key: Annotated[str, slug_of(80)] = declare(
-        RECORD,
         "Key",
         "the study's name in files and commands: letters a-z, digits, `-`, `_`; at most 80",
+        kind=RECORD,
     )
     title: Annotated[str, text_of(200, required=True)] = declare(
-        WORDING, "Title", "what raters see; at most 200 characters"
+        "Title", "what raters see; at most 200 characters", kind=WORDING
     )
     language: Annotated[str, LANGUAGE] = declare(
-        MEASURED,
         "Language of the pages and the speech",
         'language tag of the pages and of the speech, like `"de"` or `"zh-Hans"`',
         "en",
+        kind=MEASURED,
     )
     seed: Annotated[int, Field(ge=-(2**62), le=2**62)] = declare(
-        PLAN, "Seed", "a whole number; the same seed plans the same blocks", 0
+        "Seed", "a whole number; the same seed plans the same blocks", 0, kind=PLAN
     )
     task_plan: Annotated[str, one_of("one", "all")] = declare(
-        PLAN,
         "A rater gets",
         '`"all"`: a rater gets every task that still has open blocks, in the order of the file;'
         ' `"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` '
         'blocks; with `"all"`, later raters get only the tasks that still need more of them',
         "all",
+        kind=PLAN,
     )
     sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = declare(
-        PLAN, "Sittings per person at most", "how often a rater may come", 1
+        "Sittings per person at most", "how often a rater may come", 1, kind=PLAN
     )
     lease_minutes: Annotated[float, Field(ge=1, le=7 * 24 * 60), POINT] = declare(
-        PLAN,
         "Minutes away until others get the rest",
         "a rater who is away longer loses the rest of the block to others; 1 to 10080",
         30,
+        kind=PLAN,
     )
     break_every: Annotated[int, Field(ge=0, le=1000)] = declare(
-        PLAN,
         "A break is offered after so many screens",
         "after so many clips the page offers a break; `0`: never",
         0,
+        kind=PLAN,
     )
     loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = declare(
-        MEASURED,
         "One loudness for all, in LUFS",
         "bring every clip that raters hear to this loudness (BS.1770), such as `-23`. Each gain"
         " is recorded, and limited so that nothing clips. A mono clip plays at both ears, so it"
         " counts 3.01 LU more than its file measures",
         None,
+        kind=MEASURED,
     )
     sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = declare(
-        MEASURED,
         "One sampling rate for all, in Hz",
         "bring every clip that raters hear to this sampling rate, such as `48000`, so that no "
         "file betrays its system by its rate",
         None,
+        kind=MEASURED,
     )
     low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = declare(
-        MEASURED,
         "Low frequencies of clips",
         "remove low frequencies from every clip that raters hear, because inaudible hum tells a"
         " script which clips are recordings. `50`, for speech, removes what is below 45 Hz and "
         "keeps all from 60 Hz; `20`, for music and other sounds with bass, removes what is "
         "below 15 Hz and keeps all from 20 Hz",
         USUAL_LOW_CUT_HZ,
+        kind=MEASURED,
     )
     erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = declare(
-        RECORD,
         "Days after the end until personal data is erased",
         "so many days after the study closes, [erase what names its "
         "raters](researcher-guide.md#erase-what-names-raters); ratings stay",
         None,
+        kind=RECORD,
     )
     erase_on: Annotated[date, DAY] = declare(
-        RECORD,
         "Day when personal data is erased",
         "instead of days: a day, such as `2027-06-30`, from 00:00 UTC on, if the study is "
         "closed by then",
         None,
+        kind=RECORD,
     )
-    erase_reasons: Annotated[bool, FLAG] = declare(
-        RECORD, "Erase the reasons, too", "the reasons for ratings go, too", False
+    erase_reasons: bool = declare(
+        "Erase the reasons, too", "the reasons for ratings go, too", False, kind=RECORD
     )
     ends: Annotated[str, one_of("alike", "as_is")] = declare(
-        MEASURED,
         "Ends of clips",
         "cut the silence or noise before and after the sound of every clip that raters hear "
         "(more than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that no"
@@ -560,9 +529,9 @@ class Study(Table):
         '`"alike"`; `"as_is"` where the study asks for faint sounds: a question with the option '
         "`absent`, a key that begins with `nvv` or a word such as breath or laugh (English or "
         "Chinese), or a condition with the attribute `nvv_types`",
+        kind=MEASURED,
     )
     hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = declare(
-        PLAN,
         "Hypotheses",
         "what you expect: up to 30 sentences, each of up to 1,000 characters. Part of the "
         "frozen definition and of the preregistration; raters never see them. The page "
@@ -570,49 +539,47 @@ class Study(Table):
         " after the opening",
         (),
         "none",
+        kind=PLAN,
     )
     covariates: Annotated[list[str], texts_of(80)] = declare(
-        PLAN,
         "Covariates",
         "of clips, in the model of comparisons, reports and leaderboards: `side` (heard "
         "second), `length_s` and `loudness_lufs` (score the clips with these metrics), `voice`,"
         " or a column of your own in stimuli.csv with numbers or up to 8 different words",
         (),
         "none",
+        kind=PLAN,
     )
-    texts: Annotated[Texts, NESTED] = declare(WORDING, "Texts", "", {})
+    texts: Annotated[Texts, NESTED] = declare("Texts", "", {}, kind=WORDING)
     translations: Annotated[dict[str, StudyWords], NESTED] = declare(
-        None, "Further languages", "by language tag: what the study says in it", {}
+        "Further languages", "by language tag: what the study says in it", {}
     )
-    completion_codes: Annotated[Codes, NESTED] = declare(RECORD, "Completion codes", "", {})
-    publication: Annotated[Publication, NESTED] = declare(RECORD, "Publication", "", {})
-    ethics: Annotated[Ethics, NESTED] = declare(RECORD, "Ethics", "", {})
-    payment: Annotated[Payment, NESTED] = declare(RECORD, "Raters are paid", "", {})
+    completion_codes: Annotated[Codes, NESTED] = declare("Completion codes", "", {}, kind=RECORD)
+    publication: Annotated[Publication, NESTED] = declare("Publication", "", {}, kind=RECORD)
+    ethics: Annotated[Ethics, NESTED] = declare("Ethics", "", {}, kind=RECORD)
+    payment: Annotated[Payment, NESTED] = declare("Raters are paid", "", {}, kind=RECORD)
     checks: Annotated[list[Check], NESTED_LIST] = declare(
-        MEASURED, "Checks before the study", "", ()
+        "Checks before the study", "", (), kind=MEASURED
     )
 
 
 # --- [[conditions]], [[settings]] and [[sources]] -------------------------------------------------
 
 
-class Condition(Table):
+class Condition(Table, kind=PLAN):
     key: Annotated[str, name_of(80)] = declare(
-        PLAN, "Condition", "any script, at most 80 characters, on one line, without ` ~ `"
+        "Condition", "any script, at most 80 characters, on one line, without ` ~ `"
     )
     label: Annotated[str, text_of(120)] = declare(
-        RECORD,
         "Label",
         "its name on the study's page; results and exports use the key",
         "",
         "the key",
+        kind=RECORD,
     )
-    system: Annotated[str, text_of(80)] = declare(
-        PLAN, "System", "results can be grouped by it", ""
-    )
-    voice: Annotated[str, text_of(80)] = declare(PLAN, "Voice", "results can be grouped by it", "")
+    system: Annotated[str, text_of(80)] = declare("System", "results can be grouped by it", "")
+    voice: Annotated[str, text_of(80)] = declare("Voice", "results can be grouped by it", "")
     role: Annotated[str, one_of("test", "reference", "anchor", "trap", "prompt")] = declare(
-        PLAN,
         "Role",
         '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` (known '
         'to be poor), `"trap"` (for traps only), `"prompt"` (a recording of the target speaker '
@@ -620,7 +587,6 @@ class Condition(Table):
         "test",
     )
     attributes: Annotated[dict[str, Any], words_of(2000)] = declare(
-        PLAN,
         "Attributes",
         'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; exports have it. '
         "`bitrate_kbps` makes [a curve](estimators.md#rate_curve)",
@@ -629,9 +595,8 @@ class Condition(Table):
     )
 
 
-class Setting(Table):
+class Setting(Table, kind=MEASURED):
     key: Annotated[str, slug_of(40, required=False)] = declare(
-        MEASURED,
         "Name",
         "stands before the names, as in `news R1T1`; needed when two settings make a condition "
         "of the same name",
@@ -639,41 +604,33 @@ class Setting(Table):
         "none",
     )
     real: Annotated[str, text_of(80)] = declare(
-        MEASURED,
-        "Real speech",
-        "R: the key of the condition with real speech",
-        "",
-        "none",
+        "Real speech", "R: the key of the condition with real speech", "", "none"
     )
     synthetic: Annotated[str | list[str], read_by(values.one_or_several, 80)] = declare(
-        MEASURED, "Synthetic speech", "T: the key of a condition, or a list of them", [], "none"
+        "Synthetic speech", "T: the key of a condition, or a list of them", [], "none"
     )
     conditions: Annotated[list[str], SOME_NAMES] = declare(
-        MEASURED, "Conditions", 'names, such as `["Ri", "Ti", "R1R1", "R1T1", "T1T1"]`'
+        "Conditions", 'names, such as `["Ri", "Ti", "R1R1", "R1T1", "T1T1"]`'
     )
     lines: Annotated[str, one_of("rows", "turns")] = declare(
-        MEASURED,
         "Lines",
         '`"rows"`: one file per line; `"turns"`: whole conversations, whose turns stand in the '
         "column `turns` and are cut out with all that overlaps them",
         "rows",
     )
     channels: Annotated[str, one_of("both", "mono")] = declare(
-        MEASURED,
         "Channels",
         'of conversations: `"both"`, as recorded, one speaker at each ear; `"mono"`, the mean '
         "of both, for raters with one loudspeaker",
         "both",
     )
     windows: Annotated[str, one_of("all", "first", "last")] = declare(
-        MEASURED,
         "Windows",
         'which pairs of context and stimulus a paragraph gives: `"all"`, only the `"first"`, as'
         ' in the paper, or only the `"last"`. Isolation always takes every line',
         "all",
     )
     first_lines: Annotated[int, Field(ge=1, le=99)] = declare(
-        MEASURED,
         "First lines",
         "use only so many first lines of each paragraph, for every condition; `2` with "
         "dialogues, as in the paper. The import counts the lines left out",
@@ -681,27 +638,20 @@ class Setting(Table):
         "all",
     )
     gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = declare(
-        MEASURED,
         "Seconds between lines",
         f"seconds of silence between two lines; at most {LONGEST_GAP_S}",
         0.3,
     )
     context_gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = declare(
-        MEASURED,
         "Seconds after the context",
         "seconds of silence between context and stimulus",
         None,
         "as `gap_s`",
     )
     dimensions: Annotated[list[str], read_by(values.listed, 80)] = declare(
-        MEASURED,
-        "Dimensions",
-        "only paragraphs all of whose lines have one of these dimensions",
-        [],
-        "all",
+        "Dimensions", "only paragraphs all of whose lines have one of these dimensions", [], "all"
     )
-    allow_missing: Annotated[bool, FLAG] = declare(
-        MEASURED,
+    allow_missing: bool = declare(
         "Lines may be missing",
         "leave out and count what a missing line needs; otherwise a gap in the positions, or a "
         "line that a condition lacks, is a mistake",
@@ -709,35 +659,28 @@ class Setting(Table):
     )
 
 
-class ReturnUrls(Table):
+class ReturnUrls(Table, kind=RECORD):
     """Where a rater goes at each end."""
 
-    complete: Annotated[str, RETURN_URL] = declare(RECORD, "Address after the end", "", None)
-    screened_out: Annotated[str, RETURN_URL] = declare(
-        RECORD, "Address when screened out", "", None
-    )
-    partial: Annotated[str, RETURN_URL] = declare(RECORD, "Address after stopping", "", None)
-    needs_review: Annotated[str, RETURN_URL] = declare(
-        RECORD, "Address after failed traps", "", None, "that of `complete`"
-    )
-    no_consent: Annotated[str, RETURN_URL] = declare(RECORD, "Address after declining", "", None)
-    quota_full: Annotated[str, RETURN_URL] = declare(RECORD, "Address at a full quota", "", None)
+    complete: ReturnUrl = declare("Address after the end", "", None)
+    screened_out: ReturnUrl = declare("Address when screened out", "", None)
+    partial: ReturnUrl = declare("Address after stopping", "", None)
+    needs_review: ReturnUrl = declare("Address after failed traps", "", None, "that of `complete`")
+    no_consent: ReturnUrl = declare("Address after declining", "", None)
+    quota_full: ReturnUrl = declare("Address at a full quota", "", None)
 
 
-class SourceCodes(Codes):
+class SourceCodes(Codes, kind=RECORD):
     """A code for each outcome, and for raters who find no place."""
 
-    quota_full: Annotated[str, CODE] = declare(
-        RECORD, "Code at a full quota", "for raters who find no place", None
-    )
+    quota_full: Code = declare("Code at a full quota", "for raters who find no place", None)
 
 
-class Source(Table):
+class Source(Table, kind=RECORD):
     key: Annotated[str, slug_of(40)] = declare(
-        RECORD, "Source", "its name in the address (`?source=lab`) and in `sessions.csv`"
+        "Source", "its name in the address (`?source=lab`) and in `sessions.csv`"
     )
     kind: Annotated[str, one_of(*Provider.registry)] = declare(
-        RECORD,
         "Kind",
         '`"link"` (the plain link), `"prolific"`, `"panel"` (people that you know by ids of '
         'your own), `"clickworker"`, `"connect"` (CloudResearch), `"microworkers"`, `"mturk"`, '
@@ -745,10 +688,9 @@ class Source(Table):
         "link",
     )
     title: Annotated[str, text_of(120)] = declare(
-        RECORD, "Title", "for you; raters do not see it", "", "that of the kind"
+        "Title", "for you; raters do not see it", "", "that of the kind"
     )
     quota: Annotated[int, Field(ge=0, le=1_000_000)] = declare(
-        RECORD,
         "Quota",
         "how many sessions it may have, finished and in progress. *Recruiting* changes it while"
         " the study runs. Raters who come back are always admitted",
@@ -756,7 +698,6 @@ class Source(Table):
         "none",
     )
     participant: Annotated[str, read_by(values.parameter, 60)] = declare(
-        RECORD,
         "Parameter of the participant",
         "the address parameter that names the person: `participant` (panel, other), `workerId`,"
         " `participantId`, `worker`, `user_id`, `id` (Sona). Without it nobody can begin",
@@ -764,7 +705,6 @@ class Source(Table):
         "by kind",
     )
     submission: Annotated[str, read_by(values.parameter, 60)] = declare(
-        RECORD,
         "Parameter of the submission",
         "the parameter that names this submission and that only its participant knows: "
         "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them go on in "
@@ -773,7 +713,6 @@ class Source(Table):
         "by kind",
     )
     project: Annotated[str, read_by(values.parameter, 60)] = declare(
-        RECORD,
         "Parameter of the project",
         "the parameter that names the project at the provider: `hitId` (MTurk), `projectId` "
         "(Connect), `campaign` (Microworkers)",
@@ -781,7 +720,6 @@ class Source(Table):
         "by kind",
     )
     signature: Annotated[str, read_by(values.parameter, 60)] = declare(
-        RECORD,
         "Parameter of the signature",
         "the parameter that holds a signature of the ids ([signed "
         "addresses](other-providers.md#signed-addresses)), made with a secret that you enter under "
@@ -789,15 +727,13 @@ class Source(Table):
         "",
         "not signed",
     )
-    invited_only: Annotated[bool, FLAG] = declare(
-        RECORD,
+    invited_only: bool = declare(
         "By invitation only",
         "a panel that only invited people enter: *Recruitment sources*, *Invitations* gives "
         "each a link to one session, by mail or as a list",
         False,
     )
-    own_ids: Annotated[bool, FLAG] = declare(
-        RECORD,
+    own_ids: bool = declare(
         "Your own ids",
         "the ids are yours: the same id is the same rater in all your sources and studies. "
         "Otherwise a rater who comes by another source is another rater; ids of MTurk, Connect,"
@@ -805,15 +741,13 @@ class Source(Table):
         False,
         "`false`, panel: always",
     )
-    once_per_browser: Annotated[bool, FLAG] = declare(
-        RECORD,
+    once_per_browser: bool = declare(
         "Once per browser",
         "a browser in which one rater started does not let another id start, also from another "
         "provider. Not where people share a computer, as in a lab",
         False,
     )
     return_urls: Annotated[ReturnUrls, NESTED] = declare(
-        RECORD,
         "Return addresses",
         "where a rater goes at each of these ends; `{participant}`, `{submission}`, "
         "`{project}`, `{code}` and `{signature}` are filled in. `needs_review` uses that of "
@@ -822,7 +756,6 @@ class Source(Table):
         "none",
     )
     codes: Annotated[SourceCodes, NESTED] = declare(
-        RECORD,
         "Completion codes",
         "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
         "`screened_out`, `no_consent`, `quota_full`. A session's own code cannot be passed on; "
@@ -832,55 +765,52 @@ class Source(Table):
     )
 
 
-class AnalysisRule(Table):
+class AnalysisRule(Table, kind=PLAN):
     rule: Annotated[str, text_of(LONGEST_RULE, required=True)] = declare(
-        PLAN,
         "Rule",
         "a rule with what you change of its numbers; [all rules](estimators.md#screening). Its "
         "version is added where it is not written",
     )
     why: Annotated[str, text_of(300)] = declare(
-        PLAN, "Why", "for the preregistration and the report", "", "none"
+        "Why", "for the preregistration and the report", "", "none"
     )
 
 
 # --- [[questionnaires]] ---------------------------------------------------------------------------
 
 
-class Option(Table):
-    value: Annotated[str | int | bool, KEPT] = declare(PLAN, "Value", "what is stored")
-    text: Annotated[str, KEPT] = declare(ASKED, "Answer", "what raters read")
+class Option(Table, kind=PLAN):
+    value: Described[str | int | bool] = declare("Value", "what is stored")
+    text: Described[str] = declare("Answer", "what raters read", kind=ASKED)
 
 
-class ShowIf(Table):
+class ShowIf(Table, kind=PLAN):
     question: Annotated[str, slug_of(40)] = declare(
-        PLAN, "Question", "the key of an earlier question of the questionnaire"
+        "Question", "the key of an earlier question of the questionnaire"
     )
     answers: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
-        PLAN, "Answers", "the answers that lead here"
+        "Answers", "the answers that lead here"
     )
 
 
-class Question(Table):
+class Question(Table, kind=PLAN):
     """One that changes a ready-made question repeats only its key: editors ask for no more."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["key"]})
 
-    key: Annotated[str, slug_of(40)] = declare(PLAN, "Key", "its name in the exported answers")
+    key: Annotated[str, slug_of(40)] = declare("Key", "its name in the exported answers")
     question: Annotated[str, text_of(500, required=True)] = declare(
-        ASKED, "Question", "at most 500 characters"
+        "Question", "at most 500 characters", kind=ASKED
     )
     help: Annotated[str, text_of(1000)] = declare(
-        ASKED, "Small words below it", "a sentence below it", ""
+        "Small words below it", "a sentence below it", "", kind=ASKED
     )
     kind: Annotated[str, one_of(*QuestionKind.registry)] = declare(
-        PLAN,
         "Kind",
         '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"slider"`, '
         '`"number"`, `"text"`, or `"birth_date"`, of which Earnest keeps only the age in years',
     )
     options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = declare(
-        PLAN,
         "Answers",
         'texts, or `{ value = "loss", text = "I hear less well" }` to keep a short value. For a '
         "`scale` or `slider`: words for some of its points, such as "
@@ -888,42 +818,36 @@ class Question(Table):
         [],
         "required for `one` and `many`",
     )
-    required: Annotated[bool, FLAG] = declare(PLAN, "Required", "must it be answered?", True)
-    prefer_not: Annotated[bool, FLAG] = declare(
-        PLAN,
+    required: bool = declare("Required", "must it be answered?", True)
+    prefer_not: bool = declare(
         "May be declined",
         "adds “I prefer not to say”, kept as `prefer_not`; use it for personal questions",
         False,
     )
-    other: Annotated[bool, FLAG] = declare(
-        PLAN,
+    other: bool = declare(
         "Other",
         "of `one` and `many`: adds “Other”, kept as `other`, and a line to say which, kept as "
         "`KEY_other`",
         False,
     )
     low: Annotated[float, WIDE, POINT] = declare(
-        PLAN,
         "Lowest",
         "lower limit of a `number`; first point of a `scale` or `slider`, a whole number",
         None,
     )
     high: Annotated[float, WIDE, POINT] = declare(
-        PLAN,
         "Highest",
         "upper limit of a `number`; last point of a `scale` (at most 11 points) or `slider`, a "
         "whole number",
         None,
     )
     longest: Annotated[int, Field(ge=1, le=5_000)] = declare(
-        PLAN,
         "Characters at most",
         "characters of a `text`, at most 5,000; up to 120 it has one line",
         None,
         "`500`",
     )
     show_if: Annotated[ShowIf, NESTED] = declare(
-        PLAN,
         "Shown if",
         "asked only when an earlier question of the same questionnaire has one of these answers: "
         '`{ question = "…", answers = ["…"] }`',
@@ -931,7 +855,6 @@ class Question(Table):
         "always",
     )
     screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
-        PLAN,
         "Screened out by",
         "answers that end the session as screened out; only `before`. The page does not betray "
         "them",
@@ -939,7 +862,6 @@ class Question(Table):
         "none",
     )
     screen_out_unless: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
-        PLAN,
         "Screened out unless",
         "answers of which a rater must give at least one; everybody else is screened out. "
         '`"{language}"` is the language of the rater\'s pages: [raters of one '
@@ -948,8 +870,7 @@ class Question(Table):
         "none",
     )
 
-    covariate: Annotated[bool, FLAG] = declare(
-        PLAN,
+    covariate: bool = declare(
         "Covariate",
         "compares scores between the answers [in the report](estimators.md#rater_answers), and "
         "adds them to ratings.csv; for one answer per rater: no `text`, no `many`, only "
@@ -958,37 +879,32 @@ class Question(Table):
     )
 
 
-class Questionnaire(Table):
-    key: Annotated[str, slug_of(40)] = declare(
-        PLAN, "Key", "letters a-z, digits, `-`, `_`; at most 40"
-    )
+class Questionnaire(Table, kind=PLAN):
+    key: Annotated[str, slug_of(40)] = declare("Key", "letters a-z, digits, `-`, `_`; at most 40")
     when: Annotated[str, one_of("before", "after", *BETWEEN)] = declare(
-        PLAN,
         "When",
         '`"before"` the trials or `"after"` them; `"after_task"` or `"between_blocks"`: [see '
         "below](#between-tasks-and-blocks)",
         "before",
     )
     task: Annotated[str | list[str], read_by(values.task_keys, 80)] = declare(
-        PLAN,
         "Tasks",
         "of `after_task` and `between_blocks`: the key of a task, or a list of them",
         [],
         "all",
     )
     every: Annotated[int, Field(ge=1, le=1000)] = declare(
-        PLAN, "Every", "of `between_blocks`: after every so many blocks", None, "`1`"
+        "Every", "of `between_blocks`: after every so many blocks", None, "`1`"
     )
     title: Annotated[str, text_of(200)] = declare(
-        WORDING,
         "Title",
         "heading above the questions",
         "",
         "of the ready-made questions, or “A few questions”",
+        kind=WORDING,
     )
-    text: Annotated[str, text_of()] = declare(WORDING, "Text", "words above the questions", "")
+    text: Text = declare("Text", "words above the questions", "", kind=WORDING)
     use: Annotated[ReadySet | list[ReadySet], Read(values.ready_sets)] = declare(
-        PLAN,
         "Ready-made questions",
         'one ready-made set or a list: `"demographics"` (`gender`, `age`, `native_speaker`, '
         '`first_language`), `"hearing"` (`hearing`), `"device"` (`listening_device`, `place`), '
@@ -997,22 +913,21 @@ class Questionnaire(Table):
         "none",
     )
     questions: Annotated[list[Question], NESTED_LIST] = declare(
-        PLAN, "Questions", "[below](#questionnaires)", (), "none"
+        "Questions", "[below](#questionnaires)", (), "none"
     )
 
 
 # --- [[tasks]] ------------------------------------------------------------------------------------
 
 
-class Draw(Table):
+class Draw(Table, kind=PLAN):
     number: Annotated[int, Field(ge=1, le=200_000)] = declare(
-        PLAN, "Number", "how many of each group", None, "this or `share`"
+        "Number", "how many of each group", None, "this or `share`"
     )
     share: Annotated[float, Field(ge=0, le=1), POINT] = declare(
-        PLAN, "Share", "which share of each group (rounded up)", None, "this or `number`"
+        "Share", "which share of each group (rounded up)", None, "this or `number`"
     )
     of: Annotated[str, one_of("items", "clips", "pairs")] = declare(
-        PLAN,
         "Of",
         '`"items"`: sentences, with the clips of all systems, so that systems are compared on '
         'the same ones; `"clips"`: single clips; `"pairs"`: single pairs of a comparison '
@@ -1021,7 +936,6 @@ class Draw(Table):
         "items",
     )
     per: Annotated[list[str], texts_of(20)] = declare(
-        PLAN,
         "Per",
         'groups: `dimension`, `language`, `split`, `speaker`; for `"clips"` and `"pairs"` also '
         "`condition`, `system`, `voice`; of a pair those of its rated clip, the first of the "
@@ -1030,77 +944,75 @@ class Draw(Table):
         "all as one",
     )
     seed: Annotated[int, Field(ge=0, le=LARGE)] = declare(
-        PLAN, "Seed", "a whole number", None, "the study's"
+        "Seed", "a whole number", None, "the study's"
     )
 
 
-class Example(Table):
-    stimulus: Annotated[str, name_of(120)] = declare(MEASURED, "Clip", "a row's id")
-    caption: Annotated[str, text_of(500)] = declare(WORDING, "Caption", "text next to the clip", "")
+class Example(Table, kind=MEASURED):
+    stimulus: Annotated[str, name_of(120)] = declare("Clip", "a row's id")
+    caption: Annotated[str, text_of(500)] = declare(
+        "Caption", "text next to the clip", "", kind=WORDING
+    )
 
 
-class Training(Table):
-    stimulus: Annotated[str, name_of(120)] = declare(MEASURED, "Clip", "a row's id")
+class Training(Table, kind=MEASURED):
+    stimulus: Annotated[str, name_of(120)] = declare("Clip", "a row's id")
     expected: Annotated[list[str], LABELS] = declare(
-        MEASURED,
         "Right answers",
         "labels that are right; without them the page only shows your words",
         (),
         "none",
     )
     right: Annotated[str, text_of(500)] = declare(
-        WORDING, "After a right answer", "what the rater reads after a right answer", ""
+        "After a right answer", "what the rater reads after a right answer", "", kind=WORDING
     )
     wrong: Annotated[str, text_of(500)] = declare(
-        WORDING, "After a wrong answer", "what the rater reads after a wrong answer", ""
+        "After a wrong answer", "what the rater reads after a wrong answer", "", kind=WORDING
     )
 
 
-class Justification(Table):
-    required: Annotated[bool, FLAG] = declare(MEASURED, "Required", "must a reason be given?", True)
+class Justification(Table, kind=MEASURED):
+    required: bool = declare("Required", "must a reason be given?", True)
     min_chars: Annotated[int, Field(ge=0, le=2000)] = declare(
-        MEASURED, "Characters at least", "characters that a reason has at least", 10
+        "Characters at least", "characters that a reason has at least", 10
     )
     prompt: Annotated[str, text_of(300)] = declare(
-        ASKED, "Question for the reason", "the question for the reason", "", "our own"
+        "Question for the reason", "the question for the reason", "", "our own", kind=ASKED
     )
     good: Annotated[list[str], texts_of(1000)] = declare(
-        WORDING, "Good examples", "examples of good reasons", (), "none"
+        "Good examples", "examples of good reasons", (), "none", kind=WORDING
     )
     poor: Annotated[list[str], texts_of(1000)] = declare(
-        WORDING, "Poor examples", "examples of poor reasons", (), "none"
+        "Poor examples", "examples of poor reasons", (), "none", kind=WORDING
     )
 
 
-class TrapKind(Table):
+class TrapKind(Table, kind=MEASURED):
     kind: Annotated[str, name_of(40)] = declare(
-        MEASURED, "Kind of trap", "a name that the column `trap` uses"
+        "Kind of trap", "a name that the column `trap` uses"
     )
     count: Annotated[int, Field(ge=1, le=100)] = declare(
-        MEASURED, "Traps in a set", "traps of this kind in a set", 1
+        "Traps in a set", "traps of this kind in a set", 1
     )
     expected: Annotated[list[str], LABELS] = declare(
-        MEASURED,
         "Labels that pass",
         "labels that pass; the column `expected` of a row overrides it (several: `4|5`)",
         (),
         "the row's",
     )
     pass_at_least: Annotated[int, Field(ge=1, le=100)] = declare(
-        MEASURED, "Pass at least", "how many of them must pass", None, "all"
+        "Pass at least", "how many of them must pass", None, "all"
     )
     tolerance: Annotated[float, Field(ge=0, le=100), POINT] = declare(
-        MEASURED,
         "Tolerance",
         "for gold clips: an answer this near to an expected one passes too",
         None,
         "`0`",
     )
     criterion: Annotated[str, text_of(80)] = declare(
-        MEASURED, "Criterion", "the criterion whose answer is judged", None, "the first"
+        "Criterion", "the criterion whose answer is judged", None, "the first"
     )
-    text: Annotated[bool, FLAG] = declare(
-        MEASURED,
+    text: bool = declare(
         "Written instruction",
         "a written instruction: show the text of the trap's item. Set `show_text` too, or the "
         "text gives the trap away",
@@ -1109,19 +1021,15 @@ class TrapKind(Table):
     )
 
 
-class Traps(Table):
+class Traps(Table, kind=MEASURED):
     placement: Annotated[str, one_of("outside", "inside")] = declare(
-        MEASURED,
         "Traps come",
         '`"outside"`: a set has `per` rated clips and the traps in addition; `"inside"`: the '
         "traps are among the `per`. `block_size` must hold whole sets of rated clips",
         "outside",
     )
-    per: Annotated[int, Field(ge=1, le=1000)] = declare(
-        MEASURED, "Clips of one set", "clips of one set", 10
-    )
+    per: Annotated[int, Field(ge=1, le=1000)] = declare("Clips of one set", "clips of one set", 10)
     voids: Annotated[str, one_of("set", "session")] = declare(
-        MEASURED,
         "A failed set voids",
         'what a failed set invalidates: that `"set"`, or all sets of this task in the rater\'s '
         '`"session"`, as in appendix B.2 of the Audio Turing Test; `"session"` needs '
@@ -1129,228 +1037,199 @@ class Traps(Table):
         "set",
     )
     kinds: Annotated[list[TrapKind], SOME_NESTED] = declare(
-        MEASURED, "Kinds of traps", "each a table `[[tasks.traps.kinds]]`, below"
+        "Kinds of traps", "each a table `[[tasks.traps.kinds]]`, below"
     )
 
 
-class Options(Table):
+class Options(Table, kind=MEASURED):
     """Options of the methods, which read them themselves: here they are only described."""
 
     model_config = ConfigDict(extra="allow")
 
-    points: Annotated[int, KEPT] = declare(
-        MEASURED,
-        "Highest point",
-        "the scale's highest point, 2 to 100; above 11 as a slider",
-        None,
-        "`5`",
+    points: Described[int] = declare(
+        "Highest point", "the scale's highest point, 2 to 100; above 11 as a slider", None, "`5`"
     )
-    clips: Annotated[int, KEPT] = declare(
-        MEASURED, "Clips on a screen", "clips on a screen of `best_worst`, 3 to 12", None, "`4`"
+    clips: Described[int] = declare(
+        "Clips on a screen", "clips on a screen of `best_worst`, 3 to 12", None, "`4`"
     )
-    step: Annotated[float, KEPT] = declare(
-        MEASURED, "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"
+    step: Described[float] = declare(
+        "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"
     )
-    reach: Annotated[int, KEPT] = declare(
-        MEASURED, "The scale reaches", "1, 2 or 3 on both sides of 0", None, "the method's"
+    reach: Described[int] = declare(
+        "The scale reaches", "1, 2 or 3 on both sides of 0", None, "the method's"
     )
     part: Annotated[str, one_of("signal", "background", "overall")] = declare(
-        MEASURED, "Part", "what a criterion of `p835` asks about", None, "`overall`"
+        "Part", "what a criterion of `p835` asks about", None, "`overall`"
     )
     names: Annotated[dict[str, str], words_of(300)] = declare(
-        MEASURED, "Words at answers", "words by label", None, "the method's"
+        "Words at answers", "words by label", None, "the method's"
     )
-    absent: Annotated[str, KEPT] = declare(
-        MEASURED, "Answer apart from the scale", "words of an answer 0, “not there”", None, "none"
+    absent: Described[str] = declare(
+        "Answer apart from the scale", "words of an answer 0, “not there”", None, "none"
     )
-    order: Annotated[list[str] | str, KEPT] = declare(
-        MEASURED,
+    order: Described[list[str] | str] = declare(
         "Order of the answers",
         'labels in the order of the buttons; of `closed_response` `"shuffled"` or `"fixed"`',
         None,
     )
-    versus: Annotated[str, KEPT] = declare(
-        MEASURED, "Compare", "the condition that all others are compared with", None, "every pair"
+    versus: Described[str] = declare(
+        "Compare", "the condition that all others are compared with", None, "every pair"
     )
-    pairs: Annotated[list[list[str]] | str, KEPT] = declare(
-        MEASURED,
+    pairs: Described[list[list[str]] | str] = declare(
         "Compare",
         'pairs of conditions, or the rule that draws them: `"random"`, `"swiss"` or `"adaptive"`',
         None,
         "every pair",
     )
-    uniform_share: Annotated[float, KEPT] = declare(
-        MEASURED,
+    uniform_share: Described[float] = declare(
         "Even share",
         "share of the probability that is even over all pairs, above 0 and up to 1",
         None,
         "`0.2`",
     )
-    reference: Annotated[str, KEPT] = declare(
-        MEASURED,
-        "Reference",
-        "the condition that is the reference, or the prompt",
-        None,
-        "that of this role",
+    reference: Described[str] = declare(
+        "Reference", "the condition that is the reference, or the prompt", None, "that of this role"
     )
-    null_pairs: Annotated[bool, KEPT] = declare(
-        MEASURED, "Null pairs", "adds the reference against itself", False
+    null_pairs: Described[bool] = declare("Null pairs", "adds the reference against itself", False)
+    tie: Described[bool | str] = declare(
+        "“No difference” may be answered", "a third answer, or its words", False
     )
-    tie: Annotated[bool | str, KEPT] = declare(
-        MEASURED, "“No difference” may be answered", "a third answer, or its words", False
-    )
-    heard: Annotated[float, KEPT] = declare(
-        MEASURED,
+    heard: Described[float] = declare(
         "Share of a clip that must be heard",
         "the share of each clip that must be heard before its answer, above 0 and up to 1",
         None,
         "the method's",
     )
-    restart: Annotated[bool, KEPT] = declare(
-        MEASURED, "Clips restart", "a clip starts at its beginning when it is pressed", False
+    restart: Described[bool] = declare(
+        "Clips restart", "a clip starts at its beginning when it is pressed", False
     )
-    reference_first: Annotated[bool, KEPT] = declare(
-        MEASURED, "Reference first", "the rated clips open once the reference was heard", False
+    reference_first: Described[bool] = declare(
+        "Reference first", "the rated clips open once the reference was heard", False
     )
-    open_reference: Annotated[bool, KEPT] = declare(
-        MEASURED,
+    open_reference: Described[bool] = declare(
         "Open reference",
         "raters hear a clip that is called the reference; `false`: nothing on the page is",
         True,
     )
-    hidden_reference: Annotated[bool, KEPT] = declare(
-        MEASURED, "Hidden reference", "the reference is among the rated clips, too", True
+    hidden_reference: Described[bool] = declare(
+        "Hidden reference", "the reference is among the rated clips, too", True
     )
     waveform: Annotated[str, one_of("none", "reference")] = declare(
-        MEASURED, "Waveform", "whose waveform the time line shows", None, "`none`"
+        "Waveform", "whose waveform the time line shows", None, "`none`"
     )
-    choices: Annotated[list[Any], KEPT] = declare(
-        MEASURED, "Answers", "labels, or tables of label, text and score", None
+    choices: Described[list[Any]] = declare(
+        "Answers", "labels, or tables of label, text and score", None
     )
-    many: Annotated[bool, KEPT] = declare(
-        MEASURED, "Several answers", "several of the choices may be taken", False
+    many: Described[bool] = declare("Several answers", "several of the choices may be taken", False)
+    slider: Described[list[float]] = declare(
+        "Slider", "its lowest value, its highest and its step", None
     )
-    slider: Annotated[list[float], KEPT] = declare(
-        MEASURED, "Slider", "its lowest value, its highest and its step", None
+    text: Described[bool] = declare("Free text", "the answer is a text", False)
+    longest: Described[int] = declare(
+        "Longest text", "characters that a text may have", None, "`500`"
     )
-    text: Annotated[bool, KEPT] = declare(MEASURED, "Free text", "the answer is a text", False)
-    longest: Annotated[int, KEPT] = declare(
-        MEASURED, "Longest text", "characters that a text may have", None, "`500`"
-    )
-    plays: Annotated[int, KEPT] = declare(
-        MEASURED, "Plays of a clip", "how often a rater may play a clip, 1 to 20", None, "`1`"
+    plays: Described[int] = declare(
+        "Plays of a clip", "how often a rater may play a clip, 1 to 20", None, "`1`"
     )
     unit: Annotated[str, one_of("words", "phonemes")] = declare(
-        MEASURED, "Unit", "what is counted right: words, or phonemes", None, "`words`"
+        "Unit", "what is counted right: words, or phonemes", None, "`words`"
     )
-    dialect: Annotated[str, KEPT] = declare(
-        MEASURED,
+    dialect: Described[str] = declare(
         "Dialect",
         "language tag of the dialect whose phonemes are compared, such as `en-gb`",
         None,
         "that of the language",
     )
     typos: Annotated[str, one_of("none", "one_letter")] = declare(
-        MEASURED,
         "Typos",
         "`one_letter`: a word of 5 or more letters counts as right with one letter wrong",
         None,
         "`none`",
     )
-    homophones: Annotated[list[str], KEPT] = declare(
-        MEASURED,
+    homophones: Described[list[str]] = declare(
         "Homophones",
         'groups of words that count as the same word, such as `["their there"]`',
         None,
         "none",
     )
-    mark: Annotated[str, KEPT] = declare(
-        MEASURED,
+    mark: Described[str] = declare(
         "Where errors are marked",
         "with `marking`: `words` of the text, or spans of the `waveform`",
         None,
         "`words`",
     )
-    kinds: Annotated[list[str] | dict[str, str], KEPT] = declare(
-        MEASURED,
+    kinds: Described[list[str] | dict[str, str]] = declare(
         "Kinds of errors",
         "with `marking`: up to 9 kinds of errors, a list of names or a table of names and words",
         None,
         "the method's seven",
     )
-    rubric: Annotated[str, KEPT] = declare(
-        MEASURED, "Rubric", "a judge's rubric that raters read, too", None, "none"
+    rubric: Described[str] = declare(
+        "Rubric", "a judge's rubric that raters read, too", None, "none"
     )
 
 
-class Criterion(Table):
+class Criterion(Table, kind=MEASURED):
     key: Annotated[str, slug_of(80)] = declare(
-        MEASURED, "Criterion", "letters a-z, digits, `-`, `_`; at most 80"
+        "Criterion", "letters a-z, digits, `-`, `_`; at most 80"
     )
     question: Annotated[str, text_of(300)] = declare(
-        ASKED, "Question", "what raters are asked", "", "the method's own"
+        "Question", "what raters are asked", "", "the method's own", kind=ASKED
     )
-    help_text: Annotated[str, text_of()] = declare(
-        ASKED, "Small words below it", "small words below the question", ""
+    help_text: Text = declare(
+        "Small words below it", "small words below the question", "", kind=ASKED
     )
     options: Annotated[Options, OPTIONS] = declare(
-        MEASURED, "Scale", "options of its own scale, over those of the task", {}, "the task's"
+        "Scale", "options of its own scale, over those of the task", {}, "the task's"
     )
 
 
-class ReasonWords(Table):
-    prompt: Annotated[str, text_of(300)] = declare(ASKED, "Question for the reason", "", "")
-    good: Annotated[list[str], texts_of(1000)] = declare(WORDING, "Good examples", "", ())
-    poor: Annotated[list[str], texts_of(1000)] = declare(WORDING, "Poor examples", "", ())
+class ReasonWords(Table, kind=WORDING):
+    prompt: Annotated[str, text_of(300)] = declare("Question for the reason", "", "", kind=ASKED)
+    good: Annotated[list[str], texts_of(1000)] = declare("Good examples", "", ())
+    poor: Annotated[list[str], texts_of(1000)] = declare("Poor examples", "", ())
 
 
-class CriterionWords(Table):
-    question: Annotated[str, text_of(300)] = declare(ASKED, "Question", "", "")
-    help_text: Annotated[str, text_of()] = declare(ASKED, "Small words below it", "", "")
-    names: Annotated[dict[str, str], words_of(300)] = declare(
-        ASKED, "Words at answers", "by label", {}
-    )
+class CriterionWords(Table, kind=ASKED):
+    question: Annotated[str, text_of(300)] = declare("Question", "", "")
+    help_text: Text = declare("Small words below it", "", "")
+    names: Annotated[dict[str, str], words_of(300)] = declare("Words at answers", "by label", {})
 
 
-class TrainingWords(Table):
-    right: Annotated[str, text_of(500)] = declare(WORDING, "After a right answer", "", "")
-    wrong: Annotated[str, text_of(500)] = declare(WORDING, "After a wrong answer", "", "")
+class TrainingWords(Table, kind=WORDING):
+    right: Annotated[str, text_of(500)] = declare("After a right answer", "", "")
+    wrong: Annotated[str, text_of(500)] = declare("After a wrong answer", "", "")
 
 
-class TaskWords(Table):
+class TaskWords(Table, kind=WORDING):
     """What a task says in one more language."""
 
-    title: Annotated[str, text_of(200)] = declare(WORDING, "Heading", "", "")
-    instructions: Annotated[str, text_of()] = declare(ASKED, "Instructions", "", "")
-    justification: Annotated[ReasonWords, NESTED] = declare(WORDING, "Reasons", "", {})
+    title: Annotated[str, text_of(200)] = declare("Heading", "", "")
+    instructions: Text = declare("Instructions", "", "", kind=ASKED)
+    justification: Annotated[ReasonWords, NESTED] = declare("Reasons", "", {})
     criteria: Annotated[dict[str, CriterionWords], NESTED] = declare(
-        ASKED, "Criteria", "by key", {}
+        "Criteria", "by key", {}, kind=ASKED
     )
     captions: Annotated[dict[str, str], words_of(500)] = declare(
-        WORDING, "Captions of examples", "by stimulus", {}
+        "Captions of examples", "by stimulus", {}
     )
-    training: Annotated[dict[str, TrainingWords], NESTED] = declare(
-        WORDING, "Training", "by stimulus", {}
-    )
+    training: Annotated[dict[str, TrainingWords], NESTED] = declare("Training", "by stimulus", {})
 
 
-class Task(Table):
+class Task(Table, kind=PLAN):
     key: Annotated[str, slug_of(80)] = declare(
-        MEASURED, "Key", "letters a-z, digits, `-`, `_`; at most 80"
+        "Key", "letters a-z, digits, `-`, `_`; at most 80", kind=MEASURED
     )
     method: Annotated[str, METHOD] = declare(
-        MEASURED,
-        "Method",
-        'the key of one of the [methods](methods.md), such as `"mos"`',
+        "Method", 'the key of one of the [methods](methods.md), such as `"mos"`', kind=MEASURED
     )
     block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
-        PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"
+        "Screens in a block, traps apart", "rated trials that a rater takes together"
     )
     ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = declare(
-        PLAN, "Ratings per stimulus", "every stimulus ends with exactly this number"
+        "Ratings per stimulus", "every stimulus ends with exactly this number"
     )
     min_raters: Annotated[int, Field(ge=1, le=SMALL)] = declare(
-        PLAN,
         "Raters per condition at least",
         "how many raters each condition needs; the study's page, the results and the paper "
         "files name the conditions with fewer. Clark et al. (2019) had 35 or more",
@@ -1358,20 +1237,19 @@ class Task(Table):
         "none",
     )
     title: Annotated[str, text_of(200)] = declare(
-        WORDING, "Heading", "shown before the first trial", ""
+        "Heading", "shown before the first trial", "", kind=WORDING
     )
-    instructions: Annotated[str, text_of()] = declare(
-        ASKED, "Instructions", "shown before the first trial, below the title", ""
+    instructions: Text = declare(
+        "Instructions", "shown before the first trial, below the title", "", kind=ASKED
     )
     options: Annotated[Options, OPTIONS] = declare(
-        MEASURED,
         "Options",
         "a table `[tasks.options]`: what the method lets you choose ([methods](methods.md))",
         {},
         "none",
+        kind=MEASURED,
     )
     conditions: Annotated[list[str], texts_of(80)] = declare(
-        PLAN,
         "Conditions",
         "the conditions that are rated, those made by [settings](#settings) among them; by "
         "default all of stimuli.csv but traps",
@@ -1379,66 +1257,60 @@ class Task(Table):
         "all",
     )
     dimensions: Annotated[list[str], texts_of(80)] = declare(
-        PLAN, "Dimensions", "only items of these dimensions", (), "all"
+        "Dimensions", "only items of these dimensions", (), "all"
     )
     draw: Annotated[Draw, NESTED] = declare(
-        PLAN,
         "Draw",
         "a table `[tasks.draw]`: rate a random part of the material, [below](#a-draw)",
         {},
         "none",
     )
     blocks_per_session: Annotated[int, Field(ge=1, le=1000)] = declare(
-        PLAN, "Blocks in one sitting", "blocks in one sitting", 1
+        "Blocks in one sitting", "blocks in one sitting", 1
     )
     blocks_per_rater: Annotated[int, Field(ge=1, le=SMALL)] = declare(
-        PLAN,
-        "Blocks of one person at most",
-        "blocks that one rater may take in total",
-        None,
-        "as many",
+        "Blocks of one person at most", "blocks that one rater may take in total", None, "as many"
     )
-    repeat_items: Annotated[bool, FLAG] = declare(
-        PLAN,
+    repeat_items: bool = declare(
         "Items may repeat",
         "may a rater hear the same item from several conditions? Needed when blocks have more "
         "trials than there are items",
         False,
     )
-    allow_missing: Annotated[bool, FLAG] = declare(
-        PLAN,
+    allow_missing: bool = declare(
         "Clips may be missing",
         "may an item lack a condition? With `true`, blocks are shorter where a clip is missing,"
         " and the checks at import and launch name the missing clips; otherwise they are a "
         "mistake",
         False,
     )
-    show_text: Annotated[bool, FLAG] = declare(
-        MEASURED, "Show the words of the sentence", "show the item's text next to the clip", False
+    show_text: bool = declare(
+        "Show the words of the sentence",
+        "show the item's text next to the clip",
+        False,
+        kind=MEASURED,
     )
-    show_caption: Annotated[bool, FLAG] = declare(
-        MEASURED,
+    show_caption: bool = declare(
         "Show the caption",
         "show the clip's caption (column `caption`), under the heading “Description of the "
         "voice”; in a pair, that of the rated clip",
         False,
+        kind=MEASURED,
     )
-    autoplay: Annotated[bool, FLAG] = declare(
-        MEASURED,
+    autoplay: bool = declare(
         "Clips play by themselves",
         "from the second clip on, a clip plays by itself; browsers want a press for the first. "
         "Not for methods with all clips on one screen",
         False,
+        kind=MEASURED,
     )
-    reopen_invalid: Annotated[bool, FLAG] = declare(
-        PLAN,
+    reopen_invalid: bool = declare(
         "Reopen invalid blocks",
         "hand a block out again when its traps failed, so that only sets that passed count "
         "towards the target",
         False,
     )
     repeats: Annotated[int, Field(ge=0, le=1000)] = declare(
-        PLAN,
         "Repeated trials at the end",
         "so many trials of a session come again at the end of the task. They never count as "
         "ratings; they show how well raters agree with themselves. At most as many as there are"
@@ -1446,45 +1318,42 @@ class Task(Table):
         0,
     )
     examples: Annotated[list[Example], NESTED_LIST] = declare(
-        MEASURED, "Examples", "clips on the page of instructions", (), "none"
+        "Examples", "clips on the page of instructions", (), "none", kind=MEASURED
     )
     training: Annotated[list[Training], NESTED_LIST] = declare(
-        MEASURED, "Training", "practice trials before the first real one", (), "none"
+        "Training", "practice trials before the first real one", (), "none", kind=MEASURED
     )
     justification: Annotated[Justification, NESTED] = declare(
-        MEASURED,
         "A reason for each answer",
         "asks for the reason of each answer",
         None,
         "none, except in `att`",
+        kind=MEASURED,
     )
     traps: Annotated[Traps, NESTED] = declare(
-        MEASURED, "Traps", "mixes in clips with a known answer", None
+        "Traps", "mixes in clips with a known answer", None, kind=MEASURED
     )
     criteria: Annotated[list[Criterion], NESTED_LIST] = declare(
-        MEASURED, "Question", "the questions of one screen", (), "the method's own"
+        "Question", "the questions of one screen", (), "the method's own", kind=MEASURED
     )
     translations: Annotated[dict[str, TaskWords], NESTED] = declare(
-        WORDING, "Further languages", "by language tag: what the task says in it", {}, "none"
+        "Further languages", "by language tag: what the task says in it", {}, "none", kind=WORDING
     )
 
 
-class Stop(Table):
+class Stop(Table, kind=PLAN):
     rule: Annotated[str, one_of(*RULES)] = declare(
-        PLAN,
         "Stop rule",
         '`"planned_looks"`: the comparisons are tested at planned numbers of raters; '
         '`"half_width"`: the intervals are narrow enough; `"budget"`: the money is spent',
     )
     act: Annotated[str, one_of(*ACTS)] = declare(
-        PLAN,
         "When it applies",
         '`"close"`: the study closes by itself, and with `planned_looks` a system that is decided '
         'receives no more raters before; `"ask"`: you decide on both on the study\'s page',
         "close",
     )
     looks: Annotated[int | list[float], LOOKS] = declare(
-        PLAN,
         "Looks",
         "with `planned_looks`: how many, the last with all raters, or a list of shares of the "
         "planned sessions, such as `[0.4, 0.7, 1.0]`; with `half_width`: how often the width is "
@@ -1493,21 +1362,18 @@ class Stop(Table):
         "`5`; with `half_width` `10`",
     )
     difference: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
-        PLAN,
         "Smallest difference that matters",
         "with `planned_looks`, in scores: a comparison is futile when a difference of this size "
         "would hardly be found any more",
         None,
         "the difference that all raters find with a power of 80 %",
     )
-    futility: Annotated[bool, FLAG] = declare(
-        PLAN,
+    futility: bool = declare(
         "Stop for futility",
         "with `planned_looks`: stop, too, when all comparisons that are not significant are futile",
         True,
     )
     compare: Annotated[str, one_of(*COMPARED)] = declare(
-        PLAN,
         "Comparisons",
         'with `planned_looks`, of clips rated one by one: `"reference"`, each system with the '
         'reference; `"systems"`, the systems with each other',
@@ -1515,17 +1381,15 @@ class Stop(Table):
         '`"reference"` where there is one, else `"systems"`',
     )
     criteria: Annotated[list[str], texts_of(80)] = declare(
-        PLAN, "Criteria", "the keys of the criteria that decide", (), "all"
+        "Criteria", "the keys of the criteria that decide", (), "all"
     )
     target: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
-        PLAN,
         "Target half-width",
         "with `half_width`, in scores: the 95% interval of every condition's mean is at most "
         "± this (of comparisons: of every pair's mean)",
         None,
     )
     amount: Annotated[float, Field(ge=SMALLEST_NUMBER, le=WIDEST_NUMBER), POINT] = declare(
-        PLAN,
         "Budget",
         "with `budget`, in the currency of [study.payment]: what finished sessions and those in "
         "progress cost is at most this",
@@ -1536,18 +1400,18 @@ class Stop(Table):
 class StudyToml(Table):
     """study.toml."""
 
-    study: Annotated[Study, NESTED] = declare(None, "Study")
-    conditions: Annotated[list[Condition], NESTED_LIST] = declare(PLAN, "Systems", "", ())
-    settings: Annotated[list[Setting], NESTED_LIST] = declare(MEASURED, "Systems", "", ())
-    sources: Annotated[list[Source], NESTED_LIST] = declare(RECORD, "Sources", "", ())
+    study: Annotated[Study, NESTED] = declare("Study")
+    conditions: Annotated[list[Condition], NESTED_LIST] = declare("Systems", "", (), kind=PLAN)
+    settings: Annotated[list[Setting], NESTED_LIST] = declare("Systems", "", (), kind=MEASURED)
+    sources: Annotated[list[Source], NESTED_LIST] = declare("Sources", "", (), kind=RECORD)
     analysis_rules: Annotated[list[AnalysisRule], NESTED_LIST] = declare(
-        PLAN, "Analysis rules", "", ()
+        "Analysis rules", "", (), kind=PLAN
     )
-    stop: Annotated[Stop, NESTED] = declare(PLAN, "Stop rule", "", {})
+    stop: Annotated[Stop, NESTED] = declare("Stop rule", "", {}, kind=PLAN)
     questionnaires: Annotated[list[Questionnaire], NESTED_LIST] = declare(
-        PLAN, "Questionnaires", "", ()
+        "Questionnaires", "", (), kind=PLAN
     )
-    tasks: Annotated[list[Task], SOME_NESTED] = declare(None, "Tasks")
+    tasks: Annotated[list[Task], SOME_NESTED] = declare("Tasks")
 
 
 # --- What comes of it -----------------------------------------------------------------------------
@@ -1593,12 +1457,6 @@ def field_at(way: Iterable[str]) -> FieldInfo | None:
         if by_key:
             next(steps, None)
     return field
-
-
-def own(field: FieldInfo) -> dict[str, Any]:
-    """The kind of a field, and its default in words."""
-    extra = field.json_schema_extra
-    return extra if isinstance(extra, dict) else {}
 
 
 def kinds(table: type[Table], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Kind]]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from listening import studies
-from listening.management.commands.open_study import study_named
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Archive a study: hide it from the list. Nothing else changes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
+        super().add_arguments(parser)
         parser.add_argument("--undo", action="store_true", help="Show the study in the list again.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        study, back = study_named(options["study"]), options["undo"]
-        try:
-            studies.archive_study(study, archived=not back)
-        except studies.StudyError as error:
-            raise CommandError(str(error)) from None
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
+        back = options["undo"]
+        studies.archive_study(study, archived=not back)
         where = "is in the list" if back else "is archived: list_studies --archived shows it"
         self.stdout.write(f"“{study.key}” {where}.")

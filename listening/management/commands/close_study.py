@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from listening import studies
-from listening.management.commands.open_study import study_named
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 from listening.selectors.progress import forget_progress
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Close a study for good. Its ratings stay."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["study"])
-        try:
-            studies.close_study(study)
-        except studies.StudyError as error:
-            raise CommandError(str(error)) from None
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
+        studies.close_study(study)
         forget_progress(study.key)
         self.stdout.write(f"Closed “{study.key}” for good. Its ratings stay.")

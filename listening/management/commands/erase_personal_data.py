@@ -5,31 +5,25 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from listening import studies
-from listening.management.commands.open_study import study_named
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 from listening.studies import erasure
 from listening.studies.erasure import rule_of, why_not_erased
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Erase what identifies the raters of a study. Its ratings stay. This cannot be undone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
+        super().add_arguments(parser)
         parser.add_argument(
             "--dry-run",
             action="store_true",
             help="Print what would be erased, and erase nothing.",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["study"])
-        try:
-            erased = erasure.erase(study, dry_run=options["dry_run"])
-        except studies.StudyError as error:
-            raise CommandError(str(error)) from None
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
+        erased = erasure.erase(study, dry_run=options["dry_run"])
         for words, count in erased.rows():
             self.stdout.write(f"{count:>9,} {words}")
         if options["dry_run"]:

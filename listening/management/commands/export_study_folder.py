@@ -6,21 +6,22 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from listening import studies
-from listening.management.commands.open_study import study_named
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Export a study and its original audio as a folder that import_study reads."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
+        super().add_arguments(parser)
         parser.add_argument("folder", type=Path, help="New or empty folder.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        study, folder = study_named(options["study"]), options["folder"]
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
+        folder = options["folder"]
         try:
             count = studies.export_study(study, folder)
         except (studies.StudyError, OSError) as error:

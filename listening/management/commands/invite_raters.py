@@ -7,21 +7,22 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from listening.design.othertools import CannotTake
 from listening.design.sources import source_named
-from listening.management.commands.open_study import study_named
 from listening.management.other_tools import file_text
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies import invitations
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Invite people to a study and write a CSV file with a personal link for each."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
+        super().add_arguments(parser)
         parser.add_argument("source", help="Key of a recruitment source of the kind panel.")
         parser.add_argument(
             "people",
@@ -38,8 +39,7 @@ class Command(BaseCommand):
             help="File to write: id, name, email, link and state of everybody invited so far.",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        study = study_named(options["study"])
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
         source = source_named(study.sources, options["source"])
         if source is None or not source.provider.invitations:
             raise CommandError(

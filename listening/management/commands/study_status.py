@@ -6,25 +6,24 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from listening.common.addresses import public_route
 from listening.management.commands.list_studies import facts, line
-from listening.management.commands.open_study import study_named
+from listening.management.study_command import StudyCommand
+from listening.models import Study
 from listening.selectors import study_progress
 from listening.selectors.study_overview import overviews
 from listening.web.researcher.raters_table import called
 
 
-class Command(BaseCommand):
+class Command(StudyCommand):
     help = "Print the state of a study: link, ratings per task, sessions, pace and payments."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="Study key.")
+        super().add_arguments(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        (row,) = overviews([study_named(options["study"])])
+    def handle_study(self, study: Study, options: dict[str, Any]) -> None:
+        (row,) = overviews([study])
         progress = study_progress(row.study.key)
         link = public_route("landing", row.study.link)
         if options["json"]:

@@ -14,7 +14,7 @@ from listening.recruitment.play_money.server import Server
 from listening.recruitment.play_money.state import State
 
 
-def main() -> None:
+def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: any that is free")
@@ -32,7 +32,7 @@ def main() -> None:
     if is_new:
         for _ in range(options.participants):
             people.create(state)
-    server = Server(state, options.host, options.port)
+    server = kind(state, options.host, options.port)
     url = f"http://{options.host}:{server.server_address[1]}"
     api = (options.public_url or url).rstrip("/")
     state.links.update(api=api, pages=(options.completion_base or api).rstrip("/"))

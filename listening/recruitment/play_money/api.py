@@ -1,42 +1,18 @@
-"""The researcher's API: studies, submissions, bonuses, money, groups, messages and hooks."""
+"""The researcher's API, as far as Earnest uses it: studies, submissions, money, groups, hooks."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
+from listening.recruitment.play_money import hooks, money, people, studies, submissions
 from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, State, number
 
 USUAL = 20
 ROUTES = Routes()
-FLAGS = {
-    "returned": ("RETURNED",),
-    "awaiting_review": ("AWAITING REVIEW",),
-    "approved": ("APPROVED",),
-    "active": ("ACTIVE",),
-    "timeout": ("TIMED-OUT",),
-    "rejected": ("REJECTED",),
-    "screened_out": ("SCREENED OUT",),
-    "completed": ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
-    "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
-}
-ORDERINGS: dict[str, Callable[[Json], Any]] = {
-    "started_at": lambda s: s["started_at"],
-    "completed_at": lambda s: s["completed_at"] or float("inf"),
-    "status": lambda s: s["status"],
-    "participant_id": lambda s: s["participant"],
-    "study_code": lambda s: s["code"] or "",
-    "time_taken": lambda s: (s["completed_at"] or float("inf")) - s["started_at"],
-    "ip": lambda s: "",
-    "study_name": lambda s: s["study_id"],
-    "submission_reward": lambda s: s["study_id"],
-}
 
 
 def paged(state: State, path: str, query: dict[str, str], entries: Sequence[Json]) -> Json:
@@ -101,14 +77,11 @@ def authorise(request: Request) -> None:
     request.workspaces = everything if access["workspaces"] is None else access["workspaces"]
 
 
-def error_body(error: ApiError, shape: str = "") -> Json:
-    """Wrapped, unless a fault wants it bare or as a message."""
+def error_body(error: ApiError) -> Json:
     inner: Json = {"status": error.status, "error_code": 140000 + error.status}
     inner |= {"title": error.title, "detail": error.detail}
-    if shape == "message":
-        return {"message": error.title, "detail": error.detail}
     inner |= {"additional_information": None, "traceback": None, "interactive": False}
-    return inner if shape == "bare" else {"error": inner}
+    return {"error": inner}
 
 
 def listed(request: Request, entries: list[Json]) -> Json:
@@ -133,12 +106,6 @@ def workspaces(request: Request) -> Json:
     return listed(request, [{"id": w["id"], "title": w["title"]} for w in records])
 
 
-@ROUTES.add("GET", "/workspaces/{id}/")
-def workspace(request: Request, name: str) -> Json:
-    workspace_row = request.state.data["workspaces"][request.workspace(name)]
-    return {"id": workspace_row["id"], "title": workspace_row["title"]}
-
-
 @ROUTES.add("GET", "/workspaces/{id}/balance/")
 def balance(request: Request, name: str) -> Json:
     return money.balance(request.state, request.workspace(name))
@@ -148,22 +115,6 @@ def balance(request: Request, name: str) -> Json:
 def projects(request: Request, name: str) -> Json:
     records = request.state.all("projects", workspace=request.workspace(name))
     return listed(request, [{k: p[k] for k in ("id", "title", "workspace")} for p in records])
-
-
-@ROUTES.add("POST", "/workspaces/{id}/projects/")
-def create_project(request: Request, name: str) -> Reply:
-    title = request.body.get("title")
-    if not isinstance(title, str) or not title:
-        raise ApiError(400, {"title": ["This field is required."]})
-    project = request.state.add("projects", title=title, workspace=request.workspace(name))
-    return Reply(201, {key: project[key] for key in ("id", "title", "workspace")})
-
-
-@ROUTES.add("GET", "/projects/{id}/")
-def project(request: Request, name: str) -> Json:
-    project_row = request.state.get("projects", name)
-    request.workspace(project_row["workspace"])
-    return {key: project_row[key] for key in ("id", "title", "workspace")}
 
 
 @ROUTES.add("POST", "/study-cost-calculator/")
@@ -185,8 +136,6 @@ def recommendations(request: Request) -> Any:
     newest: Json = {"currency": currency} | {name: request.state.setting(name) for name in names}
     if request.query.get("screener_ids"):
         newest["recommended_reward_per_hour"] += request.state.setting("more_with_filters")
-    if faults.hit(request.state, "rates_bare", "GET", request.path):
-        return newest
     older = {"currency": currency} | dict.fromkeys(names, 1)
     return [newest, older]
 
@@ -216,21 +165,6 @@ def test_participant(request: Request) -> Reply:
     return Reply(201, {"participant_id": tester["id"]})
 
 
-@ROUTES.add("GET", "/participant-groups/")
-def groups(request: Request) -> Json:
-    query = request.query
-    if not query.get("workspace_id") and not query.get("project_id"):
-        raise ApiError(400, "workspace_id or project_id is required.")
-    wanted = query.get("workspace_id") or ""
-    if not wanted:
-        wanted = request.state.get("projects", query["project_id"])["workspace"]
-    entries = request.state.all("groups", workspace_id=request.workspace(wanted))
-    if query.get("active"):
-        is_active = query["active"].lower() == "true"
-        entries = [group for group in entries if group["is_deleted"] != is_active]
-    return listed(request, [people.group_json(request.state, group) for group in entries])
-
-
 @ROUTES.add("POST", "/participant-groups/")
 def create_group(request: Request) -> Reply:
     body = request.body
@@ -238,84 +172,7 @@ def create_group(request: Request) -> Reply:
     if wanted is None:
         raise ApiError(400, {"workspace_id": ["This field is required."]})
     group = people.create_group(request.state, body, request.workspace(wanted))
-    return Reply(201, people.group_json(request.state, group))
-
-
-def _group(request: Request, name: str) -> Json:
-    group = request.state.get("groups", name)
-    request.workspace(group["workspace_id"])
-    if group["is_deleted"]:
-        raise ApiError(404, "The group was deleted.")
-    return group
-
-
-@ROUTES.add("GET", "/participant-groups/{id}/")
-def group(request: Request, name: str) -> Json:
-    return people.group_json(request.state, _group(request, name))
-
-
-@ROUTES.add("PATCH", "/participant-groups/{id}/")
-def change_group(request: Request, name: str) -> Json:
-    people.change_group(request.state, _group(request, name), request.body)
-    return group(request, name)  # type: ignore[no-any-return]
-
-
-@ROUTES.add("DELETE", "/participant-groups/{id}/")
-def delete_group(request: Request, name: str) -> Reply:
-    _group(request, name)["is_deleted"] = True
-    return Reply(204)
-
-
-@ROUTES.add("GET", "/participant-groups/{id}/participants/")
-def members(request: Request, name: str) -> Json:
-    return people.members(_group(request, name))
-
-
-@ROUTES.add("POST", "/participant-groups/{id}/participants/")
-def add_members(request: Request, name: str) -> Json:
-    group = _group(request, name)
-    people.add_members(request.state, group, request.body.get("participant_ids"))
-    return people.members(group)
-
-
-@ROUTES.add("DELETE", "/participant-groups/{id}/participants/")
-def remove_members(request: Request, name: str) -> Json:
-    group = _group(request, name)
-    people.remove_members(group, request.body.get("participant_ids"))
-    return people.members(group)
-
-
-# --- Messages ------------------------------------------------------------------------------------
-
-
-@ROUTES.add("POST", "/messages/")
-def send_message(request: Request) -> Reply:
-    who = request.body.get("recipient_id")
-    people.send(request.state, [who] if who else None, request.body)
-    return Reply(204)
-
-
-@ROUTES.add("POST", "/messages/bulk/")
-def send_messages(request: Request) -> Reply:
-    people.send(request.state, request.body.get("ids"), request.body)
-    return Reply(204)
-
-
-@ROUTES.add("POST", "/messages/participant-group/")
-def message_group(request: Request) -> Reply:
-    group = _group(request, str(request.body.get("participant_group_id")))
-    people.send(request.state, list(group["members"]), request.body)
-    return Reply(204)
-
-
-@ROUTES.add("GET", "/messages/")
-def list_messages(request: Request) -> Json:
-    return {"results": people.messages_matching(request.state, request.query)}
-
-
-@ROUTES.add("GET", "/messages/unread/")
-def unread(request: Request) -> Json:
-    return {"results": people.unread_messages(request.state)}
+    return Reply(201, {name: group[name] for name in ("id", "name", "workspace_id")})
 
 
 # --- Hooks ---------------------------------------------------------------------------------------
@@ -327,29 +184,10 @@ def event_types(request: Request) -> Json:
     return {"results": [{"event_type": name, "description": text} for name, text in types]}
 
 
-@ROUTES.add("GET", "/hooks/secrets/")
-def hook_secrets(request: Request) -> Json:
-    workspace_id = request.workspace(request.query.get("workspace_id"))
-    secrets = request.state.all("secrets", workspace_id=workspace_id)
-    return {"results": [{k: s[k] for k in ("id", "value", "workspace_id")} for s in secrets]}
-
-
 @ROUTES.add("POST", "/hooks/secrets/")
 def new_hook_secret(request: Request) -> Reply:
     secret = hooks.new_secret(request.state, request.workspace(request.body.get("workspace_id")))
     return Reply(201, {key: secret[key] for key in ("id", "value", "workspace_id")})
-
-
-@ROUTES.add("GET", "/hooks/subscriptions/")
-def subscriptions(request: Request) -> Json:
-    """The enabled ones, unless the disabled ones are asked for."""
-    is_enabled = request.query.get("is_enabled", "true").lower() != "false"
-    entries = request.state.all("subscriptions", is_enabled=is_enabled)
-    wanted = request.query.get("workspace_id")
-    allowed = [request.workspace(wanted)] if wanted else request.workspaces
-    return listed(
-        request, [hooks.subscription_json(s) for s in entries if s["workspace_id"] in allowed]
-    )
 
 
 @ROUTES.add("POST", "/hooks/subscriptions/")
@@ -370,25 +208,10 @@ def _subscription(request: Request, name: str) -> Json:
     return subscription
 
 
-@ROUTES.add("GET", "/hooks/subscriptions/{id}/")
-def subscription(request: Request, name: str) -> Json:
-    return hooks.subscription_json(_subscription(request, name))
-
-
 @ROUTES.add("POST", "/hooks/subscriptions/{id}/")
 def confirm(request: Request, name: str) -> Json:
     subscription = _subscription(request, name)
     hooks.confirm(subscription, request.body.get("secret"))
-    return hooks.subscription_json(subscription)
-
-
-@ROUTES.add("PATCH", "/hooks/subscriptions/{id}/")
-def change_subscription(request: Request, name: str) -> Json:
-    subscription, names = _subscription(request, name), ("event_type", "target_url", "is_enabled")
-    changes = {key: value for key, value in request.body.items() if key in names}
-    after = subscription | changes
-    hooks.check(request.state, after["event_type"], after["target_url"])
-    subscription.update(changes)
     return hooks.subscription_json(subscription)
 
 
@@ -397,18 +220,6 @@ def unsubscribe(request: Request, name: str) -> Reply:
     _subscription(request, name)
     del request.state.data["subscriptions"][name]
     return Reply(204)
-
-
-@ROUTES.add("GET", "/hooks/subscriptions/{id}/events/")
-def events(request: Request, name: str) -> Any:
-    _subscription(request, name)
-    entries = request.state.all("events", subscription=name)
-    for key in ("status", "resource_id"):
-        if wanted := request.query.get(key):
-            entries = [event for event in entries if event[key] == wanted]
-    query = {"limit": "100", "offset": "0", **request.query}
-    path = request.path.removeprefix("/api/v1")
-    return paged(request.state, path, query, [hooks.event_json(e) for e in entries])
 
 
 @ROUTES.add("POST", "/studies/")
@@ -430,12 +241,7 @@ def project_studies(request: Request, project: str) -> Json:
 
 
 def _studies(request: Request, rows: list[Json]) -> Json:
-    if state := request.query.get("state"):
-        wanted = [each.replace("_", " ").strip().upper() for each in state.split(",")]
-        rows = [study for study in rows if study["status"] in wanted]
     newest_first = sorted(rows, key=lambda study: -float(study["created"]))
-    if request.query.get("ordering") == "date_created":
-        newest_first.reverse()
     return listed(request, [studies.short(request.state, study) for study in newest_first])
 
 
@@ -459,15 +265,6 @@ def delete(request: Request, name: str) -> Json:
     return {}
 
 
-@ROUTES.add("DELETE", "/projects/{id}/studies/{id}/")
-def delete_study_of_project(request: Request, project: str, name: str) -> Reply:
-    row = request.study(name)
-    if row["project"] != project:
-        raise ApiError(404, "The project has no such study.")
-    studies.delete(request.state, row)
-    return Reply(204)
-
-
 @ROUTES.add("POST", "/studies/{id}/transition/")
 def transition(request: Request, name: str) -> Json:
     row = request.study(name)
@@ -482,36 +279,9 @@ def test_study(request: Request, name: str) -> Json:
     return {"study_id": copy["id"], "study_url": url}
 
 
-@ROUTES.add("POST", "/studies/{id}/clone/")
-def clone(request: Request, name: str) -> Json:
-    block = bool(request.body.get("block_previous_participants", True))
-    return studies.study_json(
-        request.state, studies.clone(request.state, request.study(name), block=block)
-    )
-
-
 @ROUTES.add("GET", "/studies/{id}/cost/")
 def cost(request: Request, name: str) -> Json:
-    is_projected = request.query.get("is_projected", "").lower() == "true"
-    return money.study_cost(request.state, request.study(name), projected=is_projected)
-
-
-@ROUTES.add("GET", "/studies/{id}/access-details-progress/")
-def progress(request: Request, name: str) -> Json:
-    return {"access_details": submissions.progress(request.state, request.study(name))}
-
-
-@ROUTES.add("GET", "/studies/{id}/export/")
-def export(request: Request, name: str) -> Reply:
-    text = people.demographics(request.state, request.study(name))
-    return Reply(200, text, content_type="text/csv")
-
-
-@ROUTES.add("POST", "/studies/{id}/demographic-export/")
-def demographic_export(request: Request, name: str) -> Any:
-    if not isinstance(request.body.get("filters", []), list):
-        raise ApiError(400, {"filters": ["Expected a list."]})
-    return export(request, name)
+    return money.study_cost(request.state, request.study(name))
 
 
 # --- Submissions ---------------------------------------------------------------------------------
@@ -527,51 +297,8 @@ def all_submissions(request: Request) -> Json:
         if request.study(name)
         for submission in submissions.of_study(request.state, name)
     ]
-    return _submissions(request, rows)
-
-
-@ROUTES.add("GET", "/studies/{id}/submissions/")
-def study_submissions(request: Request, name: str) -> Json:
-    own = request.state.all("submissions", study_id=request.study(name)["id"])
-    return _submissions(request, own)
-
-
-def _submissions(request: Request, rows: list[Json]) -> Json:
-    query = request.query
-    if status := query.get("status"):
-        wanted = status.upper().replace("_", " ")
-        if wanted not in submissions.STATUSES:
-            raise ApiError(400, {"status": [f"{status!r} is not a valid choice."]})
-        rows = [s for s in rows if s["status"] == wanted]
-    for flag, statuses in FLAGS.items():
-        if query.get(flag, "").lower() in ("true", "1"):
-            rows = [s for s in rows if s["status"] in statuses]
-    if query.get("submitted_from"):
-        first = _day(query["submitted_from"])
-        rows = [s for s in rows if s["completed_at"] and s["completed_at"] >= first]
-    if query.get("submitted_before"):
-        last = _day(query["submitted_before"])
-        rows = [s for s in rows if s["completed_at"] and s["completed_at"] < last]
-    ordering = query.get("ordering", "started_at")
-    key = ORDERINGS.get(ordering.removeprefix("-"))
-    if key is None:
-        raise ApiError(400, {"ordering": [f"{ordering!r} is not a valid choice."]})
-    ordered = sorted(rows, key=key, reverse=ordering.startswith("-"))
-    return listed(request, [submissions.entry(request.state, each) for each in ordered])
-
-
-def _day(text: str) -> float:
-    try:
-        return datetime.strptime(text, "%d/%m/%Y").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        raise ApiError(400, f"{text!r} is not DD/MM/YYYY.") from None
-
-
-@ROUTES.add("GET", "/studies/{id}/submissions/counts/")
-def counts(request: Request, name: str) -> Json:
-    own = request.state.all("submissions", study_id=request.study(name)["id"])
-    counted = Counter(submission["status"] for submission in own)
-    return {status: counted[status] for status in submissions.STATUSES} | {"TOTAL": len(own)}
+    oldest_first = sorted(rows, key=lambda submission: float(submission["started_at"]))
+    return listed(request, [submissions.entry(request.state, each) for each in oldest_first])
 
 
 @ROUTES.add("POST", "/submissions/bulk-approve/")

@@ -1,4 +1,4 @@
-"""Hooks: subscriptions, events, and their delivery with signature, retries and faults."""
+"""Hooks: subscriptions, events, and their delivery with signature and retries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from listening.recruitment.play_money import faults
-from listening.recruitment.play_money.state import ApiError, Json, State, stamp
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 EVENT_TYPES = {
     "submission.status.change": "A submission has another status.",
@@ -59,9 +58,8 @@ def subscribe(state: State, workspace: str, event_type: Any, target: Any) -> Jso
 def check(state: State, event_type: Any, target: Any) -> None:
     if str(event_type) not in EVENT_TYPES:
         raise ApiError(400, {"event_type": [f"{event_type!r} is not a valid choice."]})
-    schemes = ("https://",) if state.setting("hooks_need_https") else ("https://", "http://")
-    if not isinstance(target, str) or not target.startswith(schemes):
-        raise ApiError(400, {"target_url": ["A public https address is required."]})
+    if not isinstance(target, str) or not target.startswith(("https://", "http://")):
+        raise ApiError(400, {"target_url": ["An address on the web is required."]})
 
 
 def confirm(subscription: Json, secret: Any) -> None:
@@ -75,26 +73,15 @@ def subscription_json(subscription: Json) -> Json:
     return {name: subscription[name] for name in names}
 
 
-def event_json(event: Json) -> Json:
-    names = ("id", "event_type", "resource_id", "status", "target_url", "payload")
-    times = {
-        "datetime_created": stamp(event["created"]),
-        "datetime_updated": stamp(event["updated"]),
-    }
-    return times | {name: event[name] for name in names}
-
-
 # --- Sending -------------------------------------------------------------------------------------
 
 
 def emit(state: State, workspace: str, event_type: str, resource: str, **more: Any) -> None:
     """Writes an event down for each subscription to it, to be sent soon."""
     for subscription in state.all("subscriptions", workspace_id=workspace, event_type=event_type):
-        if not subscription["is_enabled"] or faults.hit(state, "hook_lost"):
+        if not subscription["is_enabled"]:
             continue
         payload = {"resource_id": resource, "event_type": event_type, **more}
-        if "status" in payload and faults.hit(state, "hook_underscores"):
-            payload["status"] = payload["status"].replace(" ", "_").replace("-", "_")
         event = state.add(
             "events",
             subscription=subscription["id"],
@@ -106,13 +93,7 @@ def emit(state: State, workspace: str, event_type: str, resource: str, **more: A
             updated=state.now(),
             tries=0,
         )
-        delay_s = float(state.setting("hook_s"))
-        for name in ("hook_late", "hook_out_of_order"):  # later ones overtake it
-            if fault := faults.hit(state, name):
-                delay_s += float(fault.get("seconds") or 2)
-        state.later("deliver", delay_s, event=event["id"], attempt=0)
-        if faults.hit(state, "hook_twice"):
-            state.later("deliver", delay_s, event=event["id"], attempt=0)
+        state.later("deliver", 0.0, event=event["id"], attempt=0)
 
 
 def deliver_due(state: State, *, all_now: bool = False, retries: bool = False) -> int:
@@ -140,10 +121,9 @@ def _request(state: State, args: Json) -> urllib.request.Request | None:
         return None
     owned = state.all("secrets", workspace_id=subscription["workspace_id"])
     body, timestamp = json.dumps(event["payload"]).encode(), str(int(time.time()))
-    key = "another secret" if faults.hit(state, "hook_bad_signature") else owned[-1]["value"]
     headers = {
         "Content-Type": "application/json",
-        "X-Prolific-Request-Signature": sign(key, timestamp, body),
+        "X-Prolific-Request-Signature": sign(owned[-1]["value"], timestamp, body),
         "X-Prolific-Request-Timestamp": timestamp,
         "X-Event-ID": event["id"],
         "X-Timestamp": str(int(time.time())),
@@ -177,16 +157,14 @@ def _record(state: State, args: Json, problem: str) -> None:
         event["status"] = "SUCCEEDED"
         if subscription:
             subscription["failing_since"] = None
-        if not faults.hit(state, "hook_retried"):
-            return
-    else:
-        event["problem"] = problem
-        if subscription:
-            since = subscription["failing_since"] = subscription["failing_since"] or state.now()
-            subscription["is_enabled"] &= state.now() - since < GIVE_UP_S
+        return
+    event["problem"] = problem
+    if subscription:
+        since = subscription["failing_since"] = subscription["failing_since"] or state.now()
+        subscription["is_enabled"] &= state.now() - since < GIVE_UP_S
     attempt = args["attempt"] + 1
     if attempt > RETRIES or not subscription:
-        event["status"] = "FAILED" if problem else event["status"]
+        event["status"] = "FAILED"
         return
     wait_s = random.uniform(0, 60 * 2 ** (attempt - 1))
     state.later("deliver", wait_s, event=event["id"], attempt=attempt)

@@ -30,7 +30,7 @@ def screen_out_action(study: Json) -> Json | None:
     return None
 
 
-def rewards_ahead(state: State, study: Json, places: int | None = None) -> Decimal:
+def rewards_ahead(state: State, study: Json) -> Decimal:
     """What may still have to be paid for a study's places and screen-outs, without fees."""
     if study["is_test"]:
         return Decimal(0)
@@ -39,7 +39,7 @@ def rewards_ahead(state: State, study: Json, places: int | None = None) -> Decim
     still_open = sum(status in OPEN for status in statuses)
     if study["stopped"]:
         return reward * still_open
-    wanted = int(study["fields"]["total_available_places"]) if places is None else places
+    wanted = int(study["fields"]["total_available_places"])
     left = wanted - sum(status in PAID for status in statuses)
     ahead = reward * max(left, 0)
     if action := screen_out_action(study):
@@ -70,18 +70,10 @@ def require(state: State, workspace: str, needed: Decimal) -> None:
 
 
 def balance(state: State, workspace: str) -> Json:
-    def parts(amount: Decimal) -> Json:
-        rewards = amount / with_extras(state, Decimal(1))
-        fees, vat = extras(state, rewards)
-        return {"rewards": number(rewards), "fees": number(fees), "vat": number(vat)}
-
-    has, free = total(state, workspace), available(state, workspace)
     return {
         "currency_code": state.setting("currency"),
-        "total_balance": number(has),
-        "balance_breakdown": parts(has),
-        "available_balance": number(free),
-        "available_balance_breakdown": parts(free),
+        "total_balance": number(total(state, workspace)),
+        "available_balance": number(available(state, workspace)),
     }
 
 
@@ -100,14 +92,11 @@ def pay(state: State, submission: Json, kind: str, rewards: Decimal, **more: Any
     state.data["ledger"].append(entry)
 
 
-def study_cost(state: State, study: Json, *, projected: bool) -> Json:
-    """What was paid for a study; or what its rewards come to when all places are filled."""
+def study_cost(state: State, study: Json) -> Json:
+    """What was paid for a study."""
     ledger = [entry for entry in state.data["ledger"] if entry["study"] == study["id"]]
     rewards = [Decimal(str(e["amount"])) for e in ledger if e["kind"] == "reward"]
     bonuses = [Decimal(str(e["amount"])) for e in ledger if e["kind"] != "reward"]
-    first = sum(rewards, Decimal(0))
-    if projected:
-        first += rewards_ahead(state, study)
 
     def leaves(amount: Decimal) -> Json:
         fees, vat = (Decimal(0), Decimal(0)) if study["is_test"] else extras(state, amount)
@@ -115,7 +104,10 @@ def study_cost(state: State, study: Json, *, projected: bool) -> Json:
         currency = state.setting("currency")
         return {name: {"amount": number(each), "currency": currency} for name, each in named}
 
-    return {"rewards": leaves(first), "bonuses": leaves(sum(bonuses, Decimal(0)))}
+    return {
+        "rewards": leaves(sum(rewards, Decimal(0))),
+        "bonuses": leaves(sum(bonuses, Decimal(0))),
+    }
 
 
 # --- Bonuses, in two steps -----------------------------------------------------------------------

@@ -1,16 +1,14 @@
-"""Participants, their groups, the filters that choose them, and messages with researchers."""
+"""Participants, their groups, the filters that choose them, and messages to them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from listening.recruitment.play_money import faults
-from listening.recruitment.play_money.state import ApiError, Json, State, moment, stamp
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 YES_NO = {"0": "Yes", "1": "No"}
 LANGUAGES = {"0": "English", "1": "French", "2": "German", "3": "Spanish", "4": "Mandarin"}
 COUNTRIES = {"0": "United Kingdom", "1": "United States", "2": "Ireland", "3": "Germany"}
-LONGEST_BACK_S = 30 * 86400
 
 
 def _select(name: str, title: str, question: str, choices: dict[str, str] | None) -> Json:
@@ -141,8 +139,6 @@ def count(state: State, filters: list[Json]) -> int:
     """How many are eligible; 0 stands for fewer than 25."""
     everybody = state.all("participants")
     eligible = sum(meets_filters(state, each, filters) for each in everybody)
-    if state.setting("pool_size") and everybody:
-        eligible = int(state.setting("pool_size") * eligible / len(everybody))
     return eligible if eligible >= 25 else 0
 
 
@@ -166,130 +162,10 @@ def create_tester(state: State, email: Any) -> Json:
 def create_group(state: State, body: Json, workspace: str) -> Json:
     if not isinstance(body.get("name"), str) or not body["name"]:
         raise ApiError(400, {"name": ["This field is required."]})
-    group = state.add("groups", workspace_id=workspace, is_deleted=False, members={})
-    change_group(state, group, body)
-    return group
+    return state.add("groups", name=body["name"], workspace_id=workspace, members={})
 
 
-def change_group(state: State, group: Json, body: Json) -> None:
-    """A list of participants replaces the members."""
-    group["name"] = body.get("name", group.get("name"))
-    group["description"] = body.get("description", group.get("description"))
-    if body.get("participant_ids") is not None:
-        group["members"] = {}
-        add_members(state, group, body["participant_ids"])
-
-
-def add_members(state: State, group: Json, ids: Any) -> None:
-    for who in _ids(ids):
-        group["members"].setdefault(who, state.now())
-
-
-def remove_members(group: Json, ids: Any) -> None:
-    for who in _ids(ids):
-        group["members"].pop(who, None)
-
-
-def _ids(ids: Any) -> list[str]:
-    if not isinstance(ids, list) or not all(isinstance(who, str) for who in ids):
-        raise ApiError(400, {"participant_ids": ["A list of ids is required."]})
-    return ids
-
-
-def members(group: Json) -> Json:
-    entries = group["members"].items()
-    return {"results": [{"participant_id": w, "datetime_created": stamp(at)} for w, at in entries]}
-
-
-def group_json(state: State, group: Json) -> Json:
-    feeding = [
-        {"id": study["id"], "name": study["fields"]["name"]}
-        for study in state.all("studies")
-        if any(
-            action.get("participant_group") == group["id"]
-            for code in study["fields"]["completion_codes"]
-            for action in code["actions"]
-        )
-    ]
-    return {
-        **{"id": group["id"], "name": group["name"], "description": group["description"]},
-        **{"project_id": None, "workspace_id": group["workspace_id"], "organisation_id": None},
-        **{"participant_count": len(group["members"]), "is_deleted": group["is_deleted"]},
-        "feeder_studies": feeding,
-    }
-
-
-def demographics(state: State, study: Json) -> str:
-    """CSV: a line for each submission."""
-    lines = ["Submission id,Participant id,Status,Started at,Completed at,Age,Sex,First language"]
-    for submission in state.all("submissions", study_id=study["id"]):
-        has = state.get("participants", submission["participant"])["attributes"]
-        cells = [submission["id"], submission["participant"], submission["status"]]
-        cells += [stamp(submission["started_at"]) or "", stamp(submission["completed_at"]) or ""]
-        for name in ("age", "sex", "first-language"):
-            choices = BY_ID[name].get("choices") or {}
-            cells.append(str(choices.get(has[name], has[name])))
-        lines.append(",".join(cells))
-    return "\n".join(lines) + "\n"
-
-
-def to_participant(
-    state: State, who: str, body: str, study: str | None, category: str = ""
-) -> None:
-    _add(state, state.data["researcher"], who, body, study, category)
-
-
-def to_researcher(state: State, who: str, body: str, study: str | None, category: str = "") -> None:
-    _add(state, who, state.data["researcher"], body, study, category)
-
-
-def _add(state: State, sender: str, to: str, body: str, study: str | None, category: str) -> None:
-    numbered = f"{len(state.data['messages']):024x}"
-    between = {"sender_id": sender, "recipient_id": to}
-    about = {"study_id": study, "category": category or "other"}
-    entry = {"id": numbered, **between, "body": body, "sent_at": state.now(), "data": about}
-    state.data["messages"].append(entry)
-
-
-def send(state: State, recipients: Any, body: Json) -> None:
-    """To participants that are known; all or none."""
-    text = body.get("body")
-    if not isinstance(text, str) or not text.strip():
-        raise ApiError(400, {"body": ["This field is required."]})
-    if not isinstance(recipients, list) or not recipients:
-        raise ApiError(400, "Recipients are required.")
-    if unknown := [str(who) for who in recipients if str(who) not in state.data["participants"]]:
-        raise ApiError(400, f"Unknown participants: {', '.join(unknown)}")
-    for who in recipients:
-        to_participant(state, who, text, body.get("study_id"))
-
-
-def messages_matching(state: State, query: dict[str, str]) -> list[Json]:
-    """By one participant, or since a moment at most 30 days ago."""
-    user, since = query.get("user_id"), query.get("created_after")
-    if not user and not since:
-        raise ApiError(400, "Either user_id or created_after is required.")
-    first = moment(since) if since else 0.0
-    if since and state.now() - first > LONGEST_BACK_S:
-        raise ApiError(400, {"created_after": ["At most 30 days back."]})
-    return [
-        message_json(state, message)
-        for message in state.data["messages"]
-        if message["sent_at"] >= first
-        and (not user or user in (message["sender_id"], message["recipient_id"]))
-    ]
-
-
-def unread_messages(state: State) -> list[Json]:
-    """Everything that participants wrote; reading here marks nothing as read."""
-    mine = state.data["researcher"]
-    return [message_json(state, m) for m in state.data["messages"] if m["recipient_id"] == mine]
-
-
-def message_json(state: State, message: Json) -> Json:
-    sender, sent = message["sender_id"], stamp(message["sent_at"])
-    entry = {"id": message["id"], "body": message["body"], "type": "message"}
-    entry |= {"channel_id": f"channel-{message['id']}", "data": message["data"]}
-    if faults.hit(state, "message_fields"):
-        return entry | {"sender": sender, "datetime_created": sent}
-    return entry | {"sender_id": sender, "sent_at": sent}
+def to_participant(state: State, who: str, body: str, study: str, category: str) -> None:
+    about = {"study_id": study, "category": category}
+    message = {"recipient_id": who, "body": body, "sent_at": state.now(), "data": about}
+    state.data["messages"].append(message)

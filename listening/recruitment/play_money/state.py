@@ -15,7 +15,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-FEATURES = ("fixed_screen_out", "secure_links", "dynamic_payment", "test_study", "auto_rejection")
+FEATURES = ("fixed_screen_out", "secure_links", "dynamic_payment", "test_study")
 KINDS = (
     *("workspaces", "projects", "studies", "submissions", "participants", "groups", "batches"),
     *("secrets", "subscriptions", "events"),
@@ -25,22 +25,9 @@ SETTINGS: Json = {
     "fee_percent": 42.8,  # of rewards and bonuses
     "vat_percent": 20,  # of the fee
     "publish_s": 0.2,  # how long PUBLISHING lasts
-    "approve_s": 0.2,  # until a bulk approval is worked off
-    "same_bulk_s": 300,  # the same bulk approval is passed over for so long
     "pay_s": 0.2,  # until bonuses are paid
-    "hook_s": 0.0,  # until an event is sent
-    "reservation_s": 600,
-    "auto_approve_days": 21,
-    "when_freed": "pause",  # a full study with a free place: "pause", "review" or "recruit"
-    "stop_completes_at_once": False,  # even with unreviewed submissions
-    "stop_is_final": False,  # or more places revive it
-    "approve_timed_out": False,
     "one_at_a_time": True,  # a participant has one open submission
-    "maximum_time": "honoured",  # or "computed": the value that was sent is not taken
-    "rejection_limit": None,  # of one study
-    "hooks_need_https": False,
     "max_page_size": 200,
-    "pool_size": None,  # who is imagined behind the few participants, for eligibility counts
     "min_reward_per_hour": 600,
     "recommended_reward_per_hour": 900,
     "more_with_filters": 0,
@@ -64,10 +51,7 @@ class State:
     def __init__(self, file: Path | None = None, *, balance: float = 100_000, **settings: Any):
         self.lock, self.file, self.is_dirty = threading.RLock(), file, True
         self.handlers: dict[str, Callable[[State, Json], None]] = {}
-        self.links = {
-            "api": "",
-            "pages": "",
-        }  # how to reach this server, without a slash at the end
+        self.links = {"api": "", "pages": ""}  # of this server, without a slash at the end
         if file is not None and file.exists():
             self.data: Json = json.loads(file.read_text())
         else:
@@ -127,11 +111,7 @@ class State:
             if (job["kind"] == "deliver") == deliveries
             and (
                 job["due"] <= self.now()
-                or (
-                    all_now
-                    and job["kind"] != "publish"
-                    and (retries or not job["args"].get("attempt"))
-                )
+                or (all_now and (retries or not job["args"].get("attempt")))
             )
         ]
         if not due:
@@ -150,7 +130,7 @@ class State:
 
 
 def _fresh(balance: float, settings: Json) -> Json:
-    data: Json = {"offset_s": 0.0, "settings": {**SETTINGS, **settings}, "jobs": [], "faults": []}
+    data: Json = {"offset_s": 0.0, "settings": {**SETTINGS, **settings}, "jobs": []}
     data |= {"ledger": [], "messages": [], "bulk_seen": {}, "key": None, "researcher": "e" * 24}
     data |= {kind: {} for kind in KINDS}
     workspace, project = secrets.token_hex(12), secrets.token_hex(12)

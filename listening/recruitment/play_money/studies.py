@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from decimal import Decimal
 from typing import Any, TypeGuard
 
 from listening.recruitment.play_money import hooks, money, people
-from listening.recruitment.play_money.state import ApiError, Json, State, moment, number, stamp
+from listening.recruitment.play_money.state import ApiError, Json, State, number, stamp
 
 LABELS = (
     *("survey", "writing_task", "annotation", "decision_making_task", "interview", "other"),
@@ -35,19 +34,16 @@ Faults = dict[str, list[str]]
 OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
 TAKEN = (*OPEN, *money.PAID)
 AFTER_PUBLISHING = (
-    *("internal_name", "total_available_places", "access_details", "submissions_config"),
+    *("internal_name", "total_available_places", "submissions_config"),
     "completion_codes",  # for the slots of a screen-out only
 )
 MOVES = {
     ("UNPUBLISHED", "PUBLISH"): "PUBLISHING",
-    ("UNPUBLISHED", "SCHEDULE_PUBLISH"): "SCHEDULED",
-    ("SCHEDULED", "CANCEL_PUBLISH"): "UNPUBLISHED",
     ("ACTIVE", "PAUSE"): "PAUSED",
     ("ACTIVE", "STOP"): "COMPLETED",
     ("PAUSED", "START"): "ACTIVE",
     ("PAUSED", "STOP"): "COMPLETED",
 }
-PREVIOUS = "previous_studies_blocklist"
 
 
 def least_time(estimate: float) -> float:
@@ -64,13 +60,9 @@ def study_faults(state: State, workspace: str, body: Json) -> Faults:
     faults = {
         name: ["This field is required."] for name in REQUIRED if body.get(name) in ("", None)
     }
-    if not body.get("external_study_url") and not body.get("access_details"):
-        faults["external_study_url"] = ["This field is required."]
-    for check in (_texts, _numbers, _lists, _filters, _config, _taskflow):
+    for check in (_texts, _numbers, _lists, _filters, _config):
         for name, sentences in check(body).items():
             faults.setdefault(name, sentences)
-    if "eligibility_requirements" in body:
-        faults["eligibility_requirements"] = ["This field is no longer supported. Use filters."]
     faults |= gate_faults(state, workspace, body)
     if sentences := code_faults(state, workspace, body):
         faults.setdefault("completion_codes", sentences)
@@ -117,8 +109,6 @@ def _lists(body: Json) -> Faults:
 
 
 def _filters(body: Json) -> Faults:
-    if body.get("filters") and body.get("filter_set_id"):
-        return {"filters": ["Give filters or filter_set_id, not both."]}
     sentences = people.faults_of(body.get("filters") or [])
     return {"filters": sentences} if sentences else {}
 
@@ -131,23 +121,6 @@ def _config(body: Json) -> Faults:
         value = config.get(name, 1)
         if not is_number(value) or not (value >= 1 or value == -1):
             return {"submissions_config": [f"{name} must be -1, or 1 or more."]}
-    if config.get("auto_rejection_categories") not in (None, [], ["EXCEPTIONALLY_FAST"]):
-        return {"submissions_config": ["auto_rejection_categories: only EXCEPTIONALLY_FAST."]}
-    return {}
-
-
-def _taskflow(body: Json) -> Faults:
-    if not (details := body.get("access_details")):
-        return {}
-    if not isinstance(details, list) or not all(
-        isinstance(each, dict)
-        and isinstance(each.get("external_url"), str)
-        and is_number(each.get("total_allocation"))
-        for each in details
-    ):
-        return {"access_details": ["Each needs external_url and total_allocation."]}
-    if sum(each["total_allocation"] for each in details) != body.get("total_available_places"):
-        return {"access_details": ["Allocations must sum to total_available_places."]}
     return {}
 
 
@@ -159,19 +132,13 @@ def gate_faults(state: State, workspace: str, body: Json) -> Faults:
     ):
         text = "The feature secure external study URL is not enabled for this workspace."
         faults["is_external_study_url_secure"] = [text]
-    config = body.get("submissions_config")
-    automatic = isinstance(config, dict) and config.get("auto_rejection_categories")
-    if automatic and not state.has_feature(workspace, "auto_rejection"):
-        text = "The feature auto rejection is not enabled for this workspace."
-        faults["submissions_config"] = [text]
     return faults
 
 
 def code_faults(state: State, workspace: str, body: Json) -> list[str]:
     codes = body.get("completion_codes")
     if not codes:
-        legacy = body.get("completion_code") and body.get("completion_option") in ("url", "code")
-        return [] if legacy else ["At least one completion code is required."]
+        return ["At least one completion code is required."]
     if not isinstance(codes, list) or not all(isinstance(code, dict) for code in codes):
         return ["Expected a list of completion codes."]
     sentences = [text for code in codes for text in _faults_of_code(code, codes, body)]
@@ -243,15 +210,11 @@ def create(state: State, body: Json, workspaces: list[str]) -> Json:
 
 
 def _normal(body: Json) -> Json:
-    """Codes in today's form, also when they came in the old one."""
-    fields = dict(body)
-    if not fields.get("completion_codes"):
-        code = {"code": fields["completion_code"], "code_type": "COMPLETED"}
-        fields["completion_codes"] = [code | {"actions": [{"action": "MANUALLY_REVIEW"}]}]
-    fields["completion_codes"] = [
-        {**code, "actor": code.get("actor") or "participant"} for code in fields["completion_codes"]
+    """A code without an actor is the participant's."""
+    codes = [
+        {**code, "actor": code.get("actor") or "participant"} for code in body["completion_codes"]
     ]
-    return fields
+    return {**body, "completion_codes": codes}
 
 
 def _add(state: State, fields: Json, project: Json, *, is_test: bool) -> Json:
@@ -262,22 +225,9 @@ def _add(state: State, fields: Json, project: Json, *, is_test: bool) -> Json:
         workspace=project["workspace"],
         status="UNPUBLISHED",
         published=None,
-        publish_at=None,
         stopped=False,
         is_test=is_test,
     )
-
-
-def clone(state: State, study: Json, *, block: bool) -> Json:
-    project = state.get("projects", study["project"])
-    fields: Json = {**study["fields"]}
-    if block:
-        other_filters = [f for f in fields.get("filters") or [] if f["filter_id"] != PREVIOUS]
-        before = [f for f in fields.get("filters") or [] if f["filter_id"] == PREVIOUS]
-        ids = [value for each in before for value in each["selected_values"]]
-        blocked = {"filter_id": PREVIOUS, "selected_values": [*ids, study["id"]]}
-        fields["filters"] = [*other_filters, blocked]
-    return _add(state, fields, project, is_test=False)
 
 
 def test_copy(state: State, study: Json) -> Json:
@@ -302,21 +252,17 @@ def count(state: State, study: Json, *statuses: str) -> int:
     return sum(submission["status"] in statuses for submission in submissions)
 
 
-def longest_minutes(state: State, study: Json) -> int | float:
-    """Computed from the estimate if absent, or if the double is set to ignore what was sent."""
+def longest_minutes(study: Json) -> int | float:
+    """Computed from the estimate if absent."""
     fields = study["fields"]
-    sent = fields.get("maximum_allowed_time")
-    if sent is not None and state.setting("maximum_time") == "honoured":
+    if (sent := fields.get("maximum_allowed_time")) is not None:
         return number(sent)
     return min(round(least_time(fields["estimated_completion_time"])), 24 * 60 - 1)
 
 
 def short(state: State, study: Json) -> Json:
     """As it stands in lists."""
-    fields, submissions = study["fields"], state.all("submissions", study_id=study["id"])
-    freed = ("RESERVED", "TIMED-OUT", "RETURNED", "SCREENED OUT")
-    places = int(fields["total_available_places"])
-    cost = money.with_extras(state, Decimal(str(fields["reward"])) * places)
+    fields = study["fields"]
     return {
         "id": study["id"],
         "name": fields["name"],
@@ -325,36 +271,17 @@ def short(state: State, study: Json) -> Json:
         "project": study["project"],
         "date_created": stamp(study["created"]),
         "published_at": stamp(study["published"]),
-        "publish_at": stamp(study["publish_at"]),
-        "total_available_places": places,
-        "places_taken": sum(each["status"] not in freed for each in submissions),
-        "number_of_submissions": sum(each["status"] != "RESERVED" for each in submissions),
+        "total_available_places": int(fields["total_available_places"]),
         "reward": fields["reward"],
-        "total_cost": 0 if study["is_test"] else number(cost),
         "currency_code": state.setting("currency"),
-        "study_type": fields.get("study_type", "SINGLE"),
     }
 
 
 def study_json(state: State, study: Json) -> Json:
-    fields = study["fields"]
-    per_hour = number(fields["reward"] * 60 / fields["estimated_completion_time"])
     usual: Json = {"device_compatibility": [], "peripheral_requirements": [], "filters": []}
-    usual |= {"study_labels": [], "content_warnings": [], "metadata": None, "access_details": None}
-    usual |= {"naivety_distribution_rate": None, "is_external_study_url_secure": False}
-    config = {"max_submissions_per_participant": 1, "max_concurrent_submissions": -1}
-    return {
-        **usual,
-        **fields,
-        **short(state, study),
-        "submissions_config": config | (fields.get("submissions_config") or {}),
-        "maximum_allowed_time": longest_minutes(state, study),
-        "is_ready_to_publish": study["status"] == "UNPUBLISHED",
-        "researcher": {"id": state.data["researcher"], "name": "Researcher", "country": "GB"},
-        "estimated_reward_per_hour": per_hour,
-        "average_reward_per_hour": per_hour,
-        "is_underpaying": per_hour < state.setting("min_reward_per_hour"),
-    }
+    usual |= {"metadata": None, "is_external_study_url_secure": False}
+    longest = {"maximum_allowed_time": longest_minutes(study)}
+    return {**usual, **study["fields"], **short(state, study), **longest}
 
 
 # --- Changes -------------------------------------------------------------------------------------
@@ -363,11 +290,11 @@ def study_json(state: State, study: Json) -> Json:
 def change(state: State, study: Json, changes: Json) -> None:
     """Drafts freely; afterwards a few fields, and places only upwards, if they can be paid."""
     fields = {**study["fields"], **changes}
-    is_draft = study["status"] in ("UNPUBLISHED", "SCHEDULED")
+    is_draft = study["status"] == "UNPUBLISHED"
     if not is_draft:
         _check_names(study, changes)
         _check_codes(study, changes)
-        _check_places(state, study, changes)
+        _check_places(study, changes)
     if faults := study_faults(state, study["workspace"], fields):
         raise ApiError(400, faults)
     if is_draft:
@@ -390,13 +317,11 @@ def _check_names(study: Json, changes: Json) -> None:
         raise ApiError(400, {name: [text] for name in shut})
 
 
-def _check_places(state: State, study: Json, changes: Json) -> None:
+def _check_places(study: Json, changes: Json) -> None:
     before = study["fields"]["total_available_places"]
     places = changes.get("total_available_places", before)
     if not is_number(places) or places < before:
         raise ApiError(400, {"total_available_places": ["Places can only be added."]})
-    if places > before and study["stopped"] and state.setting("stop_is_final"):
-        raise ApiError(400, {"total_available_places": ["This study was stopped."]})
 
 
 def _check_codes(study: Json, changes: Json) -> None:
@@ -435,16 +360,9 @@ def transition(state: State, study: Json, body: Json) -> None:
         raise ApiError(400, f"The action {action} is not possible for a study that is {status}.")
     if action == "PUBLISH":
         _publish(state, study)
-    elif action == "SCHEDULE_PUBLISH":
-        at = body.get("publish_at") or study["fields"].get("publish_at")
-        if not at:
-            raise ApiError(400, {"publish_at": ["This field is required."]})
-        study["publish_at"] = moment(at)
-        set_status(state, study, target)
-        state.later("publish", study["publish_at"] - state.now(), study=study["id"])
     elif action == "STOP":
         study["stopped"] = True
-        waiting = count(state, study, *OPEN) and not state.setting("stop_completes_at_once")
+        waiting = count(state, study, *OPEN)
         set_status(state, study, "AWAITING REVIEW" if waiting else "COMPLETED")
     else:
         if action == "START" and _screened_all(state, study):
@@ -460,16 +378,6 @@ def _publish(state: State, study: Json) -> None:
         state.later("activate", state.setting("publish_s"), study=study["id"])
     else:
         activate(state, {"study": study["id"]})
-
-
-def publish_scheduled(state: State, args: Json) -> None:
-    study = state.data["studies"].get(args["study"])
-    if study is None or study["status"] != "SCHEDULED":
-        return
-    try:
-        _publish(state, study)
-    except ApiError:
-        set_status(state, study, "UNPUBLISHED")
 
 
 def activate(state: State, args: Json) -> None:
@@ -510,8 +418,7 @@ def recount(state: State, study: Json) -> None:
         set_status(state, study, "COMPLETED")
     elif status == "ACTIVE" and submitted >= places:
         set_status(state, study, "AWAITING REVIEW")
-    elif status == "AWAITING REVIEW" and submitted < places:
-        freed = {"pause": "PAUSED", "recruit": "ACTIVE"}.get(state.setting("when_freed"), "")
-        set_status(state, study, freed or status)
-    elif status == "ACTIVE" and _screened_all(state, study):
+    elif (status == "AWAITING REVIEW" and submitted < places) or (
+        status == "ACTIVE" and _screened_all(state, study)
+    ):
         set_status(state, study, "PAUSED")

@@ -12,7 +12,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from listening.recruitment.play_money import faults, hooks, money, people, studies
+from listening.recruitment.play_money import hooks, money, people, studies
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 ISSUER = "https://www.prolific.com"
@@ -22,15 +22,15 @@ STATUSES = (
     *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
 )
 NO_CODE = "NOCODE"
-TOO_FAST = 0.1  # of the estimate; what counts as exceptionally fast is not documented
 CATEGORIES = (
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
     *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
 )
-ACTIONS = (
-    *("APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"),
-)
 SHORTEST_MESSAGE = 100
+RESERVATION_S = 600
+AUTO_APPROVE_S = 21 * 86400
+APPROVING_S = 0.2  # until a bulk approval is worked off
+SAME_BULK_S = 300  # the same bulk approval is passed over for so long
 
 
 def address(state: State, study: Json, submission: Json, url: str) -> str:
@@ -75,18 +75,13 @@ def _key(state: State) -> rsa.RSAPrivateKey:
 
 def _token(state: State, study: Json, submission: Json, url: str, filled: str) -> str:
     """By the real clock: a receiver compares with its own."""
-    now = int(time.time()) - (3600 if faults.hit(state, "token_expired") else 0)
+    now = int(time.time())
     query = dict(parse_qsl(urlsplit(filled).query))
     claims = {
         **{"iss": ISSUER, "iat": now, "exp": now + LIFETIME_S, "aud": url},
         **{"sub": submission["id"], "prolific": {**query, "workspace_id": study["workspace"]}},
     }
-    token = jwt.encode(claims, _key(state), algorithm="RS256", headers={"kid": "double"})
-    if faults.hit(state, "token_bad_signature"):
-        head, body, signature = token.split(".")
-        flipped = ("A" if signature[10] != "A" else "B").join((signature[:10], signature[11:]))
-        return f"{head}.{body}.{flipped}"
-    return token
+    return jwt.encode(claims, _key(state), algorithm="RS256", headers={"kid": "double"})
 
 
 def key_set(state: State) -> Json:
@@ -149,35 +144,10 @@ def reserve(state: State, study: Json, participant: Json) -> Json:
         code=None,
         return_requested=None,
         bonus_payments=[],
-        place=_address_index(state, study),
         child=study.get("child"),  # of a quota study: what participants and details name
     )
     set_status(state, submission, "RESERVED")
     return submission
-
-
-def _address_index(state: State, study: Json) -> int:
-    """Which address of a taskflow study it goes to: the one with most places left."""
-    details = study["fields"].get("access_details") or [{"total_allocation": 1}]
-    left = [
-        each["total_allocation"] - n for each, n in zip(details, _used(state, study), strict=True)
-    ]
-    return left.index(max(left))
-
-
-def _used(state: State, study: Json) -> list[int]:
-    submissions = state.all("submissions", study_id=study["id"])
-    taken = [each["place"] for each in submissions if each["status"] in studies.TAKEN]
-    return [taken.count(n) for n in range(len(study["fields"].get("access_details") or [0]))]
-
-
-def progress(state: State, study: Json) -> list[Json]:
-    """Of a taskflow study: places and those taken, by address."""
-    details = study["fields"].get("access_details")
-    if not details:
-        raise ApiError(404, "This study has no access_details.")
-    counted = zip(details, _used(state, study), strict=True)
-    return [{**each, "total_started": n} for each, n in counted]
 
 
 def start(state: State, submission: Json, at: float | None = None) -> str:
@@ -188,9 +158,7 @@ def start(state: State, submission: Json, at: float | None = None) -> str:
         submission["started_at"] = state.now() if at is None else at
         set_status(state, submission, "ACTIVE")
     study = state.get("studies", submission["study_id"])
-    details = study["fields"].get("access_details")
-    url = details[submission["place"]]["external_url"] if details else None
-    return address(state, study, submission, url or study["fields"]["external_study_url"])
+    return address(state, study, submission, study["fields"]["external_study_url"])
 
 
 def give_back(state: State, submission: Json) -> None:
@@ -223,17 +191,13 @@ def finish(
     code: Json | None,
     *,
     at: float | None = None,
-    percentage: float | None = None,
 ) -> None:
     """Runs the actions of a code, and gives the submission the status that follows."""
     submission["code"], submission["completed_at"] = entered, state.now() if at is None else at
     actions = {action["action"]: action for action in (code or {}).get("actions", ())}
-    for name in ("ADD_TO_PARTICIPANT_GROUP", "REMOVE_FROM_PARTICIPANT_GROUP"):
-        group = state.data["groups"].get(actions.get(name, {}).get("participant_group"))
-        if group and name.startswith("ADD"):
-            group["members"].setdefault(submission["participant"], state.now())
-        elif group:
-            group["members"].pop(submission["participant"], None)
+    joined = actions.get("ADD_TO_PARTICIPANT_GROUP", {}).get("participant_group")
+    if group := state.data["groups"].get(joined):
+        group["members"].setdefault(submission["participant"], state.now())
     if "FIXED_SCREEN_OUT_PAYMENT" in actions:
         action = actions["FIXED_SCREEN_OUT_PAYMENT"]
         if studies.count(state, study, "SCREENED OUT") < action["slots"]:
@@ -241,27 +205,12 @@ def finish(
             money.pay(state, submission, "screen-out", reward)
             set_status(state, submission, "SCREENED OUT")
             return
-    if "DYNAMIC_PAYMENT" in actions and percentage is not None:
-        reward = Decimal(str(study["fields"]["reward"])) * Decimal(str(percentage)) / 100
-        money.pay(state, submission, "reward", reward, percentage=percentage)
-        set_status(state, submission, "PARTIALLY APPROVED")
-    elif "AUTOMATICALLY_APPROVE" in actions:
+    if "AUTOMATICALLY_APPROVE" in actions:
         pay_and_approve(state, submission)
     else:
         set_status(state, submission, "AWAITING REVIEW")
         if "REQUEST_RETURN" in actions:
             ask_to_return(state, submission, [actions["REQUEST_RETURN"]["return_reason"]])
-        else:
-            _reject_if_too_fast(state, study, submission)
-
-
-def _reject_if_too_fast(state: State, study: Json, submission: Json) -> None:
-    config = study["fields"].get("submissions_config") or {}
-    taken_s = submission["completed_at"] - submission["started_at"]
-    fast_s = TOO_FAST * 60 * study["fields"]["estimated_completion_time"]
-    if "EXCEPTIONALLY_FAST" in (config.get("auto_rejection_categories") or ()) and taken_s < fast_s:
-        submission["rejection"] = {"category": "EXCEPTIONALLY_FAST", "is_automatic": True}
-        set_status(state, submission, "REJECTED")
 
 
 def pay_and_approve(state: State, submission: Json) -> None:
@@ -289,20 +238,24 @@ def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
 # --- By the clock, and as the API shows it -------------------------------------------------------
 
 
+def pass_time(state: State) -> int:
+    """Do what is due by the clock; how much that was."""
+    done = state.work_off() + let_time_pass(state)
+    state.is_dirty |= done > 0
+    return done
+
+
 def let_time_pass(state: State) -> int:
     """Reservations lapse, time runs out, and what nobody reviews is approved."""
     now, changed = state.now(), 0
     for submission in state.all("submissions"):
         status, taken_s = submission["status"], now - submission["started_at"]
         study = state.get("studies", submission["study_id"])
-        if status == "RESERVED" and taken_s > state.setting("reservation_s"):
+        if status == "RESERVED" and taken_s > RESERVATION_S:
             set_status(state, submission, "RETURNED")
-        elif status == "ACTIVE" and taken_s > 60 * studies.longest_minutes(state, study):
+        elif status == "ACTIVE" and taken_s > 60 * studies.longest_minutes(study):
             set_status(state, submission, "TIMED-OUT")
-        elif (
-            status == "AWAITING REVIEW"
-            and now - submission["completed_at"] > state.setting("auto_approve_days") * 86400
-        ):
+        elif status == "AWAITING REVIEW" and now - submission["completed_at"] > AUTO_APPROVE_S:
             pay_and_approve(state, submission)
         else:
             continue
@@ -337,8 +290,6 @@ def detail(submission: Json) -> Json:
 
 def entry(state: State, submission: Json) -> Json:
     """As it stands in lists, where participant and code have other names."""
-    taken = (submission["completed_at"] or 0) - submission["started_at"]
-    study = state.get("studies", submission["study_id"])
     paid = {"bonus_payments": list(submission["bonus_payments"])}
     return {
         "id": submission["id"],
@@ -347,13 +298,6 @@ def entry(state: State, submission: Json) -> Json:
         "started_at": stamp(submission["started_at"]),
         "completed_at": stamp(submission["completed_at"]),
         "study_code": submission["code"],
-        "time_taken": round(taken, 3) if submission["completed_at"] else None,
-        "reward": study["fields"]["reward"] * 100,  # in hundredths of a minor unit, as was seen
-        "is_complete": submission["completed_at"] is not None,
-        "has_siblings": False,
-        "strata": {},
-        "ip": "",
-        "star_awarded": False,
         **(paid if state.setting("lists_show_bonuses") else {}),
         "return_requested": stamp(submission["return_requested"]),
     }
@@ -361,23 +305,20 @@ def entry(state: State, submission: Json) -> Json:
 
 def transition(state: State, submission: Json, body: Json) -> None:
     action = body.get("action")
-    if action not in ACTIONS:
-        raise ApiError(400, {"action": [f"{action!r} is not a valid choice."]})
     if action == "APPROVE":
         approve(state, submission)
     elif action == "REJECT":
         reject(state, submission, body)
     elif action == "COMPLETE":
         complete(state, submission, body)
-    else:  # documented by name only
-        raise impossible(action, submission)
+    else:
+        raise ApiError(400, {"action": [f"{action!r} is not a valid choice."]})
 
 
 def approve(state: State, submission: Json) -> None:
     if submission["status"] == "APPROVED":
         return
-    may = ["AWAITING REVIEW"] + ["TIMED-OUT"] * bool(state.setting("approve_timed_out"))
-    if submission["status"] not in may:
+    if submission["status"] != "AWAITING REVIEW":
         raise impossible("APPROVE", submission)
     pay_and_approve(state, submission)
 
@@ -395,11 +336,7 @@ def reject(state: State, submission: Json, body: Json) -> None:
         return
     if submission["status"] != "AWAITING REVIEW":
         raise impossible("REJECT", submission)
-    most, study = state.setting("rejection_limit"), submission["study_id"]
-    others = state.all("submissions", study_id=study, status="REJECTED")
-    counted = [s for s in others if not (s.get("rejection") or {}).get("is_automatic")]
-    if most is not None and len(counted) >= most:
-        raise ApiError(400, "The limit of rejections for this study is reached.")
+    study = submission["study_id"]
     submission["rejection"] = {"category": category, "message": message}
     people.to_participant(state, submission["participant"], str(message), study, "rejections")
     set_status(state, submission, "REJECTED")
@@ -413,36 +350,25 @@ def complete(state: State, submission: Json, body: Json) -> None:
     code = next((each for each in codes if each["code"] == entered), None)
     if code is None:
         raise ApiError(400, {"completion_code": ["Not a code of this study for researchers."]})
-    percentage = (body.get("completion_code_data") or {}).get("percentage_of_reward")
-    is_dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"])
-    if is_dynamic and not (studies.is_number(percentage) and 8 <= percentage <= 99):
-        raise ApiError(
-            400, {"completion_code_data": ["percentage_of_reward: 8 to 99 is required."]}
-        )
     over = ("RESERVED", "ACTIVE", "TIMED-OUT")
     if submission["code"] == entered and submission["status"] not in over:
         return
     if submission["status"] not in ("ACTIVE", "TIMED-OUT"):
         raise impossible("COMPLETE", submission)
-    finish(state, study, submission, entered, code, percentage=percentage)
+    finish(state, study, submission, entered, code)
 
 
 def approve_later(state: State, body: Json, allowed: list[str]) -> None:
     """Written down for later; the same request is passed over for five minutes."""
     ids = body.get("submission_ids")
-    if ids is None and body.get("study_id"):
-        own = state.all("submissions", study_id=body["study_id"])
-        wanted = body.get("participant_ids")
-        wanted = wanted if isinstance(wanted, list) else []
-        ids = [each["id"] for each in own if each["participant"] in wanted]
     if not isinstance(ids, list):
         raise ApiError(400, {"submission_ids": ["This field is required."]})
     known = (state.data["submissions"].get(str(each)) for each in ids)
     mine = [s["id"] for s in known if s and _workspace(state, s) in allowed]
     seen, request = state.data["bulk_seen"], json.dumps(body, sort_keys=True)
-    if state.now() - seen.get(request, float("-inf")) >= state.setting("same_bulk_s"):
+    if state.now() - seen.get(request, float("-inf")) >= SAME_BULK_S:
         seen[request] = state.now()
-        state.later("approve", state.setting("approve_s"), submissions=mine)
+        state.later("approve", APPROVING_S, submissions=mine)
 
 
 def _workspace(state: State, submission: Json) -> str:

@@ -113,7 +113,7 @@ class Prolific:
     def projects(self, workspace: str) -> list[wire.Workspace]:
         return [wire.workspace(each) for each in self._pages(f"/workspaces/{workspace}/projects/")]
 
-    def balance(self, workspace: str) -> wire.Balance:
+    def balance(self, workspace: str) -> wire.Money:
         return wire.balance(self._object("GET", f"/workspaces/{workspace}/balance/"))
 
     # --- Before a study --------------------------------------------------------------------------
@@ -204,12 +204,9 @@ class Prolific:
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._decide(submission, body)
 
-    def complete(self, submission: str, code: str, *, percentage: int | None = None) -> None:
-        """Ends it with a code of the researcher's; `percentage` of the reward, for dynamic pay."""
-        body: dict[str, Any] = {"action": "COMPLETE", "completion_code": code}
-        if percentage is not None:
-            body["completion_code_data"] = {"percentage_of_reward": percentage}
-        self._decide(submission, body)
+    def complete(self, submission: str, code: str) -> None:
+        """Ends it with a code of the researcher's."""
+        self._decide(submission, {"action": "COMPLETE", "completion_code": code})
 
     def _decide(self, submission: str, body: wire.Json) -> None:
         """Prolific passes over a second decision that is the same."""
@@ -244,16 +241,6 @@ class Prolific:
     def create_group(self, name: str, workspace: str) -> str:
         body = {"name": name, "workspace_id": workspace}
         return str(wire.needed(self._object("POST", "/participant-groups/", body), "id"))
-
-    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
-        for some in _parts(participants, MOST_IDS):
-            body = {"participant_ids": some}
-            self._ask("POST", f"/participant-groups/{group}/participants/", body, again=True)
-
-    def send_message(self, participant: str, text: str, study: str) -> None:
-        self._ask(
-            "POST", "/messages/", {"recipient_id": participant, "body": text, "study_id": study}
-        )
 
     def event_types(self) -> list[str]:
         results = self._object("GET", "/hooks/event-types/").get("results", ())

@@ -167,12 +167,6 @@ class Workspace:
 
 
 @dataclass(frozen=True)
-class Balance:
-    available: Money
-    total: Money
-
-
-@dataclass(frozen=True)
 class RewardRates:
     """Per hour, in minor units."""
 
@@ -188,12 +182,9 @@ class Study:
     name: str
     status: str
     places: int
-    places_taken: int
     reward: Decimal  # minor units
     currency: str
     maximum_minutes: float | None  # read back: the value that was sent is not always taken
-    is_publishable: bool
-    parent: str
     internal_name: str = ""
     metadata: str = ""
     description: str = ""
@@ -283,12 +274,9 @@ def workspace(reply: Json) -> Workspace:
     return Workspace(_id(reply, "id"), str(reply.get("title") or ""))
 
 
-def balance(reply: Json) -> Balance:
-    currency = str(reply.get("currency_code") or "")
-    return Balance(
-        Money(amount(reply.get("available_balance")), currency),
-        Money(amount(reply.get("total_balance")), currency),
-    )
+def balance(reply: Json) -> Money:
+    """What is not locked for studies."""
+    return Money(amount(reply.get("available_balance")), str(reply.get("currency_code") or ""))
 
 
 def reward_rates(reply: object) -> RewardRates:
@@ -309,12 +297,9 @@ def study(reply: Json) -> Study:
         name=str(reply.get("name") or ""),
         status=status_of(reply.get("status")),
         places=whole(reply.get("total_available_places") or 0),
-        places_taken=whole(reply.get("places_taken") or 0),
         reward=amount(reply.get("reward") or 0),
         currency=str(reply.get("currency_code") or reply.get("presentment_currency_code") or ""),
         maximum_minutes=float(maximum) if isinstance(maximum, int | float) else None,
-        is_publishable=bool(reply.get("is_ready_to_publish", True)),
-        parent=str(reply.get("parent_study_id") or ""),
         internal_name=str(reply.get("internal_name") or ""),
         metadata=str(reply.get("metadata") or ""),
         description=str(reply.get("description") or ""),

@@ -9,25 +9,8 @@ from listening.sessions.simulated_raters.opinions import (
 )
 from listening.sessions.simulated_raters.scripted_rater import (
     Kind,
-    Report,
-    ScriptedRater,
     Shares,
     Summary,
     planned_kinds,
     send_crowd,
 )
-
-__all__ = [
-    "Kind",
-    "KnownClip",
-    "Opinions",
-    "Report",
-    "ScriptedRater",
-    "Shares",
-    "Spread",
-    "Summary",
-    "Truth",
-    "drawn_qualities",
-    "planned_kinds",
-    "send_crowd",
-]

@@ -8,20 +8,17 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from allauth.mfa.models import Authenticator
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.accounts import logins, sign_on
 from listening.accounts.required_login import is_required, lacks_second_factor
+from listening.common.views import logged_in_page, logged_in_post
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def page(request: HttpRequest) -> HttpResponse:
     user = _account(request)
     here = logins.log_ins_of(user, request)
@@ -64,8 +61,7 @@ def _factors_of(user: User) -> dict[str, Any]:
 
 
 @never_cache
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     if action is None:

@@ -10,7 +10,6 @@ from typing import IO, Any, cast
 from zipfile import ZipFile
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import (
     FileResponse,
     Http404,
@@ -24,7 +23,6 @@ from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.fetching import NotFetched
@@ -32,6 +30,7 @@ from listening.audio.links import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files import EXTENSIONS, is_system_file
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.design import draft_context, draft_fields, draft_questionnaires, draft_toml
 from listening.design.draft_toml import Table
 from listening.design.pasted_texts import UnclearTexts, texts_in
@@ -197,8 +196,7 @@ SHOWN_AT |= {"compose": "draft-raters", "stop-rule": "draft-raters"}
 
 
 @never_cache
-@login_required
-@require_POST
+@logged_in_post
 def save(request: HttpRequest, code: str) -> HttpResponse:
     """Changed fields; what comes back is the sidebar, and what others changed meanwhile.
 
@@ -222,9 +220,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
     return _news(request, draft, merged)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def state(request: HttpRequest, code: str) -> HttpResponse:
     """What others changed since the revision that a page shows; asked for while it is open."""
     draft = own_draft(request, code, LOOK)
@@ -243,9 +239,7 @@ def _news(request: HttpRequest, draft: Draft, merged: Merged) -> HttpResponse:
 # --- Files ----------------------------------------------------------------------------------------
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def files(request: HttpRequest, code: str) -> HttpResponse:
     """What is there already, so that an upload goes on where it stopped."""
     draft = own_draft(request, code)
@@ -260,8 +254,7 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @never_cache
-@login_required
-@require_POST
+@logged_in_post
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
     draft, path = own_draft(request, code, EDIT), request.GET.get("path", "")
@@ -318,8 +311,7 @@ def _finish_upload(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
     return {"done": True, "problem": received.facts_of(draft, [name])[name].get("problem", "")}
 
 
-@login_required
-@require_GET
+@logged_in_get
 def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
     """A sound as it was uploaded."""
     draft = own_draft(request, code)
@@ -335,8 +327,7 @@ def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
     return response
 
 
-@login_required
-@require_GET
+@logged_in_get
 def download(request: HttpRequest, code: str) -> HttpResponseBase:
     """The study folder as it is now: for scripts, for the archive, to change what no page shows."""
     draft = own_draft(request, code, ANALYSE)
@@ -353,8 +344,7 @@ def download(request: HttpRequest, code: str) -> HttpResponseBase:
 # --- Buttons --------------------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def act(request: HttpRequest, code: str) -> HttpResponse:
     do = request.POST.get("do", "")
     draft = own_draft(request, code, OWN if do in ("delete", "move") else EDIT)

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from listening.access.rights import (
     EDIT,
@@ -31,6 +31,7 @@ from listening.audio.degradations import FLAWS
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import name_of, unchecked_translations
 from listening.common.sound_files import EXTENSIONS
+from listening.common.views import logged_in_page
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
 from listening.design.draft_toml import LOUDNESS_LUFS, Kind, Table, all_kinds
@@ -58,6 +59,14 @@ from listening.web.researcher.draft_mistakes import (
     shown_at_fields,
     shown_mistakes,
 )
+from listening.web.researcher.draft_places import (
+    PAGES,
+    QUESTIONNAIRES,
+    QUESTIONS,
+    RATERS,
+    REVIEW,
+    SOUNDS,
+)
 from listening.web.researcher.preview_studies import GALLERY, example, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_list import draft_list
@@ -73,13 +82,6 @@ ROLES = {
     "prompt": "Prompt (heard before clips)",
     "trap": "Trap (must get a low score)",
 }
-STEPS = (
-    ("draft", "Sounds"),
-    ("draft-questions", "Questions"),
-    ("draft-questionnaires", "Questionnaires"),
-    ("draft-raters", "Raters"),
-    ("draft-review", "Review and open"),
-)
 
 
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
@@ -184,48 +186,44 @@ def _begin(request: HttpRequest) -> HttpResponse:
 # --- The steps ------------------------------------------------------------------------------------
 
 
-def _render_draft(
-    request: HttpRequest, code: str, template: str, more: Callable[[Draft, Reading], dict[str, Any]]
-) -> HttpResponse:
+@logged_in_page
+def step(request: HttpRequest, code: str) -> HttpResponse:
+    """One of `PAGES`; a draft that cannot be read shows why."""
     draft = own_draft(request, code, LOOK)
     reading = reading_of(draft)
     here = request.resolver_match.view_name if request.resolver_match else ""
-    context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context = {"draft": draft, "reading": reading, "steps": PAGES.items(), "here": here}
     context["last_by"] = last_by(draft.changes)
     try:
-        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
-        context |= more(draft, reading)
+        top = folder.table_of(draft)
+        context |= {**sidebar(draft, reading), "table": top}
+        template, facts_for = STEPS[here]
+        context |= facts_for(request, draft, top, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
         return render(request, "researcher/draft_review.html", context)
-    return render(request, template, context)
+    return render(request, f"researcher/{template}", context)
 
 
-@never_cache
-@login_required
-@require_GET
-def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        top, rows = folder.table_of(draft), folder.rows_of(draft)
-        pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
-        page = pages.get_page(request.GET.get("page"))
-        left, broken = sounds.not_used(draft), problems_of(draft)
-        facts = facts_of(draft, [row["file"] for row in rows])
-        return {
-            "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
-            "page": page,
-            "left": left[:NAMED],
-            "left_more": len(left) - NAMED,
-            "unusable": levels.unusable(facts),
-            "unclear": _unclear(draft),
-            "broken": list(broken.items())[:MOST_BROKEN],
-            "broken_more": len(broken) - MOST_BROKEN,
-            "endings": " ".join(EXTENSIONS),
-            "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
-            **_buttons(draft, top, rows, facts),
-        }
-
-    return _render_draft(request, code, "researcher/draft_sounds.html", more)
+def _sounds(request: HttpRequest, draft: Draft, top: Table, reading: Reading) -> dict[str, Any]:
+    rows = folder.rows_of(draft)
+    pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
+    page = pages.get_page(request.GET.get("page"))
+    left, broken = sounds.not_used(draft), problems_of(draft)
+    facts = facts_of(draft, [row["file"] for row in rows])
+    return {
+        "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
+        "page": page,
+        "left": left[:NAMED],
+        "left_more": len(left) - NAMED,
+        "unusable": levels.unusable(facts),
+        "unclear": _unclear(draft),
+        "broken": list(broken.items())[:MOST_BROKEN],
+        "broken_more": len(broken) - MOST_BROKEN,
+        "endings": " ".join(EXTENSIONS),
+        "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        **_buttons(draft, top, rows, facts),
+    }
 
 
 def _buttons(
@@ -262,75 +260,58 @@ def _unclear(draft: Draft) -> UnclearNames | None:
     return None
 
 
-@never_cache
-@login_required
-@require_GET
-def questions_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        top = folder.table_of(draft)
-        return {
-            "tasks": question_fields(top, folder.rows_of(draft)),
-            "hypotheses": field_value(top, "study.hypotheses"),
-            "language_name": name_of(top.get("study", {}).get("language", "en")),
-            "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
-            "interface_languages": INTERFACE_LANGUAGES,
-            "unchecked": unchecked_translations(),
-        }
-
-    return _render_draft(request, code, "researcher/draft_questions.html", more)
+def _questions(request: HttpRequest, draft: Draft, top: Table, reading: Reading) -> dict[str, Any]:
+    return {
+        "tasks": question_fields(top, folder.rows_of(draft)),
+        "hypotheses": field_value(top, "study.hypotheses"),
+        "language_name": name_of(top.get("study", {}).get("language", "en")),
+        "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
+        "interface_languages": INTERFACE_LANGUAGES,
+        "unchecked": unchecked_translations(),
+    }
 
 
-@never_cache
-@login_required
-@require_GET
-def questionnaires_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        top = folder.table_of(draft)
-        name = name_of(top.get("study", {}).get("language", "en"))
-        return questionnaire_fields(top) | {"language_name": name}
-
-    return _render_draft(request, code, "researcher/draft_questionnaires.html", more)
+def _questionnaires(
+    request: HttpRequest, draft: Draft, top: Table, reading: Reading
+) -> dict[str, Any]:
+    name = name_of(top.get("study", {}).get("language", "en"))
+    return questionnaire_fields(top) | {"language_name": name}
 
 
-@never_cache
-@login_required
-@require_GET
-def raters_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        return rater_fields(folder.table_of(draft))
-
-    return _render_draft(request, code, "researcher/draft_raters.html", more)
+def _raters(request: HttpRequest, draft: Draft, top: Table, reading: Reading) -> dict[str, Any]:
+    return rater_fields(top)
 
 
-@never_cache
-@login_required
-@require_GET
-def review_page(request: HttpRequest, code: str) -> HttpResponse:
-    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
-        is_made = making.is_made(draft)
-        study = whole(reading)
-        length = length_of(draft, reading)
-        findings = making.findings_of(draft) if is_made else []
-        if study is not None and length is not None and not is_made:
-            rows = folder.rows_of(draft)
-            facts = facts_of(draft, [row["file"] for row in rows])
-            clips = levels.measured(rows, facts, study.loudness_lufs)
-            findings = [*sound_findings(clips), *design_findings(study, length)]
-            findings.sort(key=lambda finding: finding.level)
-        unwritten = placeholder_findings(folder.table_of(draft))
-        findings = [*address_findings(), *unwritten, *findings]
-        return {
-            "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
-            if study
-            else None,
-            "projects": projects_of(request.user, EDIT),
-            "made": is_made,
-            "tries": count_pilots(draft.study) if is_made and draft.study else 0,
-            "findings": findings_of_draft(findings, draft),
-            "serious": any(each.level == "problem" for each in findings),
-        }
+def _review(request: HttpRequest, draft: Draft, top: Table, reading: Reading) -> dict[str, Any]:
+    is_made = making.is_made(draft)
+    study = whole(reading)
+    length = length_of(draft, reading)
+    findings = making.findings_of(draft) if is_made else []
+    if study is not None and length is not None and not is_made:
+        rows = folder.rows_of(draft)
+        facts = facts_of(draft, [row["file"] for row in rows])
+        clips = levels.measured(rows, facts, study.loudness_lufs)
+        findings = [*sound_findings(clips), *design_findings(study, length)]
+        findings.sort(key=lambda finding: finding.level)
+    findings = [*address_findings(), *placeholder_findings(top), *findings]
+    return {
+        "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry)) if study else None,
+        "projects": projects_of(request.user, EDIT),
+        "made": is_made,
+        "tries": count_pilots(draft.study) if is_made and draft.study else 0,
+        "findings": findings_of_draft(findings, draft),
+        "serious": any(each.level == "problem" for each in findings),
+    }
 
-    return _render_draft(request, code, "researcher/draft_review.html", more)
+
+StepFacts = Callable[[HttpRequest, Draft, Table, Reading], dict[str, Any]]
+STEPS: dict[str, tuple[str, StepFacts]] = {  # route -> its template, and what this shows
+    SOUNDS: ("draft_sounds.html", _sounds),
+    QUESTIONS: ("draft_questions.html", _questions),
+    QUESTIONNAIRES: ("draft_questionnaires.html", _questionnaires),
+    RATERS: ("draft_raters.html", _raters),
+    REVIEW: ("draft_review.html", _review),
+}
 
 
 def _clip_address(draft: Draft, entry: StimulusEntry) -> str:

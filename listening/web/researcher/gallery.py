@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from listening.checks import Check, check_named
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.languages import CODES, ENGLISH, unchecked_translations
 from listening.common.plugins import origin_of, purpose_of
+from listening.common.views import logged_in_get
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.methods import Method
 from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.preview_studies import GALLERY, every_check, example, shown_presets
 
 
-@login_required
-@require_GET
+@logged_in_get
 def gallery(request: HttpRequest) -> HttpResponse:
     language = request.GET.get("lang", "")
     language = language if language.lower() in CODES else ENGLISH
@@ -49,7 +47,7 @@ def _presets(language: str) -> list[dict[str, Any]]:
             {
                 "key": name,
                 "title": heading,
-                "purpose": purpose.strip(),
+                "what": purpose.strip(),
                 "methods": list(dict.fromkeys(task.method for task in source.file.tasks)),
                 "url": _preview(name, language),
             }

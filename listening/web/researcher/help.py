@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,6 +21,7 @@ from django.views.decorators.http import require_GET
 from listening.checks import Check
 from listening.common.addresses import public_route
 from listening.common.plugins import origin_of, plugin_keys, purpose_of
+from listening.common.views import logged_in_get
 from listening.methods import Method
 
 if TYPE_CHECKING:
@@ -44,14 +44,12 @@ class HelpPage:
     title: str
 
 
-@login_required
-@require_GET
+@logged_in_get
 def index(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/help.html", {"parts": help_parts()})
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, name: str) -> HttpResponse:
     if name not in _names():
         raise Http404(f"The documentation has no page “{name}”.")
@@ -87,8 +85,7 @@ def llms_text(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
     return "\n\n".join([f"# Earnest\n\n> {ABOUT}", *sections]) + "\n"
 
 
-@login_required
-@require_GET
+@logged_in_get
 @cache_control(private=True, max_age=3600)
 def image(request: HttpRequest, name: str) -> HttpResponse:
     if name not in {path.name for path in IMAGES.iterdir() if path.suffix in TYPES}:

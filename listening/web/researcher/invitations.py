@@ -6,13 +6,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import EDIT, study_for
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.design.sources import Source, source_named
 from listening.jobs import send_invitations
 from listening.models import AskedJob, Invitation, Study
@@ -34,8 +33,7 @@ def _study_and_source(request: HttpRequest, key: str, source: str) -> tuple[Stud
     return study, named
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str, source: str) -> HttpResponse:
     return _page(request, *_study_and_source(request, key, source))
 
@@ -65,8 +63,7 @@ def _page(
     return render(request, "researcher/invitations.html", context, status=status)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str, source: str) -> HttpResponse:
     """People added, mails sent, an invitation taken back; what is refused keeps what was typed."""
     study, named = _study_and_source(request, key, source)
@@ -121,12 +118,9 @@ def _remove(request: HttpRequest, study: Study, source: Source) -> str:
     return "Removed from the list. The link no longer works."
 
 
-@login_required
-@require_GET
+@logged_in_get
 def links_csv(request: HttpRequest, key: str, source: str) -> HttpResponse:
     study, named = _study_and_source(request, key, source)
     text = invitations.as_csv(study, named.key)
     note(study, "exported", who(request), file=f"{named.key}-links.csv")
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-{named.key}-links.csv"'
-    return response
+    return attachment(text, f"{study.key}-{named.key}-links.csv")

@@ -7,17 +7,16 @@ from datetime import date
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from listening import studies
 from listening.access.projects import move_study
 from listening.access.rights import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
 from listening.selectors.progress import forget_progress
@@ -77,8 +76,7 @@ DELETED_SHOWN = 50
 OWNERS = ("delete", "move", "retention", "erase")  # actions of theirs alone
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     context = {
@@ -97,8 +95,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing is half done."""
     name = request.POST.get("action", "")
@@ -214,8 +211,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
 # --- Who did what --------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def log(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     rows = StudyEvent.objects.filter(study_id=study.pk)
@@ -225,18 +221,14 @@ def log(request: HttpRequest, key: str) -> HttpResponse:
     )
 
 
-@login_required
-@require_GET
+@logged_in_get
 def log_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
-    response = HttpResponse(study_log.as_csv(study.pk), content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-log-{stamp}.csv"'
-    return response
+    return attachment(study_log.as_csv(study.pk), f"{study.key}-log-{stamp}.csv")
 
 
-@login_required
-@require_GET
+@logged_in_get
 def deleted(request: HttpRequest) -> HttpResponse:
     """Studies that are no more: whose they were, who deleted them, and how much that was."""
     rows = StudyEvent.objects.filter(what="deleted")

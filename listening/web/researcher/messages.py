@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -16,10 +15,10 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import EDIT, LOOK, projects_of, study_for, visible_studies
 from listening.common.ages import in_last_s
+from listening.common.views import logged_in_get, logged_in_post
 from listening.models import Channel, Delivery, Study, StudyLimits, Subscription, study_log
 from listening.notifications import channels, sending
 from listening.notifications.channels import ChannelError
@@ -42,8 +41,7 @@ LIMITS = {  # field -> its label, and what it is
 }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest) -> HttpResponse:
     """One's channels, what each is told of, and what was sent."""
     return _page(request, {"events": list(KINDS)})
@@ -110,8 +108,7 @@ def _called(delivery: Delivery) -> str:
 # --- What can be done with a channel -------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest) -> HttpResponse:
     action = ACTIONS.get(request.POST.get("action", ""))
     try:
@@ -238,8 +235,7 @@ ACTIONS: dict[str, Callable[[HttpRequest], str]] = {
 }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Where the link in a mail leads: who reads that mail wants these messages."""
     try:
@@ -253,8 +249,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 # --- Of one study --------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def study_page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     own = list(_own(request))
@@ -283,8 +278,7 @@ def _chosen(channel: Channel, study: Study, event: str) -> tuple[bool, str]:
     return here, more
 
 
-@login_required
-@require_POST
+@logged_in_post
 def study_do(request: HttpRequest, key: str) -> HttpResponse:
     action = request.POST.get("action", "")
     study = study_for(request.user, key, EDIT if action == "limits" else LOOK)

@@ -6,15 +6,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening import studies
 from listening.access.rights import EDIT, LOOK, study_for
+from listening.common.views import logged_in_page, logged_in_post
 from listening.models import Study
 from listening.models.study_log import note
 from listening.studies import Pilot, StudyError
@@ -26,9 +24,7 @@ from listening.web.researcher.study_page import who
 FAR_OFF = 0.25  # of the estimate: from here on a rater would feel misled
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     length = session_length(study)
@@ -70,8 +66,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """Begins a try at the raters' entry page, or deletes one or all of them."""
     study = study_for(request.user, key, EDIT)

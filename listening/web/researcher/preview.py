@@ -25,6 +25,7 @@ from listening.audio import AudioError
 from listening.audio.links import flac_response
 from listening.common.addresses import public_route
 from listening.common.languages import page_words, speaking
+from listening.common.views import logged_in_page
 from listening.design.draft_questionnaires import forms_of
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -50,25 +51,19 @@ SEED = re.compile(r"[0-9a-f]{32}")
 CACHE_S = 3600
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def study_preview(request: HttpRequest, key: str) -> HttpResponse:
     back = (reverse("study", args=[key]), "To the study")
     return _page(request, study_source(request, key), _Addresses("study", key), back)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def example_preview(request: HttpRequest, name: str) -> HttpResponse:
     back = (reverse("gallery"), "To the gallery")
     return _page(request, example_source(request, name), _Addresses("example", name), back)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 @xframe_options_sameorigin  # beside the questions, on the page that changes them
 @csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments of views
 def draft_preview(request: HttpRequest, code: str) -> HttpResponse:

@@ -17,12 +17,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from listening.access import projects
 from listening.access.projects import DAYS, ProjectError
 from listening.access.rights import LOOK, OWN, WORDS, maker_owns, project_for, projects_of
 from listening.accounts.required_login import has_second_factor, who_have_one
+from listening.common.views import logged_in_get, logged_in_post
 from listening.models import Project, Role
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
@@ -51,8 +52,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/projects.html", {"rows": rows})
 
 
-@login_required
-@require_GET
+@logged_in_get
 def project_page(request: HttpRequest, pk: int) -> HttpResponse:
     project, may = project_for(request.user, pk, LOOK)
     owns = OWN in may
@@ -80,8 +80,7 @@ def project_page(request: HttpRequest, pk: int) -> HttpResponse:
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def project_do(request: HttpRequest, pk: int) -> HttpResponse:
     name = request.POST.get("action", "")
     project, _ = project_for(request.user, pk, LOOK if name == "leave" else OWN)

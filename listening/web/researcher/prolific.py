@@ -6,16 +6,16 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from listening.access.rights import OWN, project_for
+from listening.common.views import logged_in_get, logged_in_post
 from listening.jobs import sync_recruitment
 from listening.models import Connection, Project
 from listening.recruitment import connecting, syncing
@@ -24,8 +24,7 @@ from listening.recruitment.plan import money
 from listening.recruitment.prolific import ProlificError
 
 
-@login_required
-@require_GET
+@logged_in_get
 def connection_page(request: HttpRequest, project: int | None = None) -> HttpResponse:
     """One's own, or that of a project, which its owners see."""
     holder = _holder(request, project)
@@ -59,7 +58,7 @@ def _places_at_prolific(connection: Connection) -> dict[str, Any]:
     return {
         "workspaces": workspaces,
         "projects": projects,
-        "balance": money(balance.available.minor, balance.available.currency),
+        "balance": money(balance.minor, balance.currency),
     }
 
 
@@ -72,8 +71,7 @@ def _address(name: str, project: int | None) -> str:
     return reverse(f"project-{name}", args=[project]) if project is not None else reverse(name)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def connection_do(request: HttpRequest, project: int | None = None) -> HttpResponse:
     """Connects, chooses, has events sent, or forgets the token."""
     holder = _holder(request, project)

@@ -7,19 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, may_see_ids, study_for
 from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
 from listening.common.tables import TableView
+from listening.common.views import logged_in_get, logged_in_post
 from listening.design.occasions import answer_keys, asks_between
 from listening.design.questions import question_kind
 from listening.design.studyfile.questionnaire_tables import plans_of
@@ -70,8 +69,7 @@ def _read_table(request: HttpRequest, study: Study, query: QueryDict) -> TableVi
     return table.read(rows_of(study), query)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     uncounted = session_summaries.bring_up_to_date(study.pk)
@@ -90,8 +88,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "researcher/raters.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def plot(request: HttpRequest, key: str) -> HttpResponse:
     """The plot of the sessions that the filters leave, when it is unfolded."""
     study = study_for(request.user, key, LOOK)
@@ -103,8 +100,7 @@ def plot(request: HttpRequest, key: str) -> HttpResponse:
 # --- Decided about those chosen ------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """Rejects, restores or marks as paid the chosen sessions, or all that the filters leave."""
     study = study_for(request.user, key, EDIT)
@@ -171,8 +167,7 @@ def _back(request: HttpRequest, study: Study) -> str:
 # --- Taken out -----------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def raters_csv(request: HttpRequest, key: str) -> HttpResponse | StreamingHttpResponse:
     """What the filters leave, in the order of the table."""
     study = study_for(request.user, key, ANALYSE)
@@ -217,8 +212,7 @@ def _cells(row: dict[str, Any]) -> list[Any]:
     ]
 
 
-@login_required
-@require_GET
+@logged_in_get
 def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     session = get_object_or_404(rows_of(study).select_related("study"), pk=pk)

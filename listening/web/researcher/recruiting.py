@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite, nan
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import EDIT, study_for
 from listening.common.addresses import public_route
+from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.design.sources import sources_of
 from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.models.study_log import note
@@ -422,8 +422,7 @@ def _is_shown(row: deciding.Row, show: str) -> bool:
 # --- The page ------------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     return _page(request, study_for(request.user, key, EDIT))
 
@@ -470,8 +469,7 @@ def _current(study: Study) -> Recruitment | None:
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing half is left behind."""
     study = study_for(request.user, key, EDIT)
@@ -619,57 +617,67 @@ def _change_state(request: HttpRequest, study: Study) -> Answer:
     return f"Prolific says: {recruitment.status.lower()}."
 
 
-def _more_places(request: HttpRequest, study: Study) -> Answer:
-    text = request.POST.get("places", "")
+def _total(request: HttpRequest, name: str, of: str) -> int:
+    text = request.POST.get(name, "")
     if not text.isdecimal() or len(text) > 6:
-        raise RecruitmentError("Enter the total number of places.")
-    recruitment = _recruitment(study)
-    drafting.more_places(recruitment, int(text), _sum_seen(request))
+        raise RecruitmentError(f"Enter the total number of {of}.")
+    return int(text)
+
+
+def _more_places(request: HttpRequest, study: Study) -> Answer:
+    places, recruitment = _total(request, "places", "places"), _recruitment(study)
+    drafting.more_places(recruitment, places, _sum_seen(request))
     return f"There are {recruitment.places} places now."
 
 
 def _more_slots(request: HttpRequest, study: Study) -> Answer:
-    text = request.POST.get("slots", "")
-    if not text.isdecimal() or len(text) > 6:
-        raise RecruitmentError("Enter the total number of paid screen-outs.")
-    recruitment = _recruitment(study)
-    drafting.more_slots(recruitment, int(text), _sum_seen(request))
+    wanted, recruitment = _total(request, "slots", "paid screen-outs"), _recruitment(study)
+    drafting.more_slots(recruitment, wanted, _sum_seen(request))
     slots, status = terms_of(recruitment).slots, recruitment.status.lower()
     return f"Prolific pays {slots} screen-outs now. The study is {status} there."
 
 
-def _change_limit(request: HttpRequest, study: Study) -> Answer:
-    recruitment, text = _recruitment(study), request.POST.get("limit", "").strip()
+def _amount(text: str) -> int:
+    """An amount in minor units."""
     try:
-        limit = plans.minor_of(text) if text else None
+        return minor_of(text)
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
+
+
+def _change_limit(request: HttpRequest, study: Study) -> Answer:
+    recruitment, text = _recruitment(study), request.POST.get("limit", "").strip()
+    limit = _amount(text) if text else None
     drafting.change_limit(recruitment, limit)
     limit_text = "none" if limit is None else money(limit, recruitment.currency)
     return f"The limit of this study: {limit_text}."
 
 
+Row = TypeVar("Row", Submission, Bonus, BonusBatch)
+
+
+def _named(rows: QuerySet[Row], request: HttpRequest, name: str, what: str) -> Row:
+    """The row whose number the form has in a field."""
+    row = rows.filter(pk=whole_number(request.POST.get(name, ""))).first()
+    if row is None:
+        raise RecruitmentError(f"Unknown {what}.")
+    return row
+
+
 def _submission(request: HttpRequest, study: Study) -> Submission:
-    pk = request.POST.get("submission", "")
     rows = Submission.objects.select_related("recruitment__connection", "recruitment__study")
-    submission = rows.filter(recruitment__study=study, pk=whole_number(pk)).first()
-    if submission is None:
-        raise RecruitmentError("Unknown submission.")
-    return submission
+    mine = rows.filter(recruitment__study=study)
+    return _named(mine, request, "submission", "submission")
 
 
 def _decide(request: HttpRequest, study: Study) -> Answer:
     part = request.POST.get("part", "").strip()
-    try:
-        part_minor = plans.minor_of(part) if part else 0
-    except ValueError as error:
-        raise RecruitmentError(str(error)) from None
     return deciding.decide(
         _submission(request, study),
         request.POST.get("decision", ""),
         by=who(request),
         message=request.POST.get("message", ""),
-        part_minor=part_minor,
+        part_minor=_amount(part) if part else 0,
     )
 
 
@@ -695,21 +703,14 @@ def _leave_out(request: HttpRequest, study: Study) -> Answer:
 def _bonus(request: HttpRequest, study: Study) -> Answer:
     submission = _submission(request, study)
     purpose = request.POST.get("purpose", "").strip()[:40] or "thanks"
-    try:
-        minor = plans.minor_of(request.POST.get("amount", ""))
-    except ValueError as error:
-        raise RecruitmentError(str(error)) from None
+    minor = _amount(request.POST.get("amount", ""))
     paying.decide_bonus(submission, purpose, minor, who(request))
     return "The bonus is due. Pay it under Payments."
 
 
 def _take_back(request: HttpRequest, study: Study) -> Answer:
-    pk = request.POST.get("bonus", "")
     owned = Bonus.objects.select_related("submission").filter(submission__recruitment__study=study)
-    bonus = owned.filter(pk=whole_number(pk)).first()
-    if bonus is None:
-        raise RecruitmentError("Unknown bonus.")
-    paying.take_back(bonus)
+    paying.take_back(_named(owned, request, "bonus", "bonus"))
     return "The bonus was canceled. It was not paid and is no longer due."
 
 
@@ -728,15 +729,9 @@ def _write_bonuses(request: HttpRequest, study: Study) -> Answer:
 
 
 def _batch(request: HttpRequest, study: Study) -> BonusBatch:
-    pk = request.POST.get("batch", "")
-    batch = (
-        BonusBatch.objects.select_related("recruitment__connection")
-        .filter(recruitment__study=study, pk=whole_number(pk))
-        .first()
-    )
-    if batch is None:
-        raise RecruitmentError("Unknown batch of bonuses.")
-    return batch
+    rows = BonusBatch.objects.select_related("recruitment__connection")
+    mine = rows.filter(recruitment__study=study)
+    return _named(mine, request, "batch", "batch of bonuses")
 
 
 def _pay_bonuses(request: HttpRequest, study: Study) -> Answer:
@@ -802,13 +797,10 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
 }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def ledger_csv(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     text = ledger.as_csv(study.recruitments.all())
     note(study, "exported", who(request), file="ledger.csv")
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d")
-    response["Content-Disposition"] = f'attachment; filename="{study.key}-ledger-{stamp}.csv"'
-    return response
+    return attachment(text, f"{study.key}-ledger-{stamp}.csv")

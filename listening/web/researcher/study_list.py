@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from listening.access.rights import projects_of, visible_drafts, visible_studies
 from listening.common.cached_counts import Patience
+from listening.common.views import logged_in_get
 from listening.models import Study
 from listening.selectors.study_overview import Overview, overviews
 from listening.studies.naming import FILTERS, filtered, tags_of
@@ -36,8 +35,7 @@ def draft_list(user: Any, most: int) -> dict[str, Any]:
     }
 
 
-@login_required
-@require_GET
+@logged_in_get
 def studies(request: HttpRequest) -> HttpResponse:
     visible = visible_studies(request.user)
     query = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS}

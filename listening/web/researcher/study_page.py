@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.cache import cache
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
-from redis.exceptions import RedisError
 
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
+from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.design.settings import derive
 from listening.design.stop_rule import ASK, StopRule
 from listening.design.studyfile import StimulusEntry
@@ -41,8 +36,8 @@ from listening.sessions.source_quotas import counts_of
 from listening.studies import (
     Finding,
     StudyError,
-    check_study,
     count_pilots,
+    kept_findings,
     study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
@@ -60,7 +55,6 @@ FEWEST_BARS = 12  # the first rating has empty bars before it where it is not lo
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
-FINDINGS_CACHE_S = 600
 NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
 STATE_MESSAGES = {
     Study.State.OPEN: "The study is open. Raters can start.",
@@ -201,8 +195,7 @@ def _stop_rule(study: Study) -> dict[str, Any]:
 # --- One study -----------------------------------------------------------------------------------
 
 
-@login_required
-@require_GET
+@logged_in_get
 def study(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, LOOK)
     findings = _findings(mine, is_requested="check" in request.GET)
@@ -231,8 +224,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "researcher/study.html", context)
 
 
-@login_required
-@require_GET
+@logged_in_get
 def design(request: HttpRequest, key: str) -> HttpResponse:
     """What the study asks and plays: tasks, scales, systems and some of their clips."""
     mine = study_for(request.user, key, LOOK)
@@ -265,27 +257,18 @@ def _what_it_is(study: Study) -> dict[str, Any]:
 def _findings(study: Study, is_requested: bool) -> list[Finding] | None:
     """What stands against opening a draft; None when that has to be asked for.
 
-    Every clip is decoded for it, so a large study is looked at on request, and the result is
-    kept for a while.
+    Every clip is decoded for it, so a large study is looked at on request.
     """
     if study.state != Study.State.DRAFT:
         return []
-    name = f"findings/{study.pk}"
-    findings: list[Finding] | None = None
-    with suppress(RedisError):
-        findings = cache.get(name)
-    if is_requested or (findings is None and study.stimuli.count() <= CHECKED_UNASKED):
-        findings = check_study(study)
-        with suppress(RedisError):
-            cache.set(name, findings, timeout=FINDINGS_CACHE_S)
-    return findings
+    few = study.stimuli.count() <= CHECKED_UNASKED
+    return kept_findings(study, f"findings/{study.pk}", anew=is_requested, unasked=few)
 
 
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def change_state(request: HttpRequest, key: str) -> HttpResponse:
     """Open, pause or close; a study that is not ready says what is missing instead."""
     mine = study_for(request.user, key, EDIT)
@@ -315,8 +298,7 @@ def _stop_systems(request: HttpRequest, mine: Study) -> HttpResponse:
     return redirect("study", key=mine.key)
 
 
-@login_required
-@require_POST
+@logged_in_post
 def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, EDIT)
     deleted = lifecycle.delete_simulated(mine)
@@ -327,9 +309,7 @@ def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("study", key=key)
 
 
-@login_required
-@require_GET
-@never_cache
+@logged_in_page
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, ANALYSE)
     shown = read_ratings(study, request.GET)

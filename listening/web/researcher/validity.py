@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from listening.access.rights import EDIT, study_for
+from listening.common.views import logged_in_post
 from listening.models import Study
 from listening.studies import StudyError
 from listening.studies.analysis_rules import (
@@ -24,8 +23,7 @@ from listening.studies.analysis_rules import (
 from listening.web.researcher.study_page import who
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     """One action of the page; what is refused says why, and nothing is half done."""
     study = study_for(request.user, key, EDIT)

@@ -15,9 +15,10 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for, visible_studies
+from listening.common.views import attachment, logged_in_get
 from listening.design.kinds import Kind
 from listening.design.studyfile import TOML
 from listening.design.studyfile.problems import Problem
@@ -56,8 +57,7 @@ def pieces(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     return left, right
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     seen = set(visible_studies(request.user).values_list("pk", flat=True))
@@ -77,8 +77,7 @@ def _rows_of(frozen: StudyDefinition) -> list[tuple[str, list[Piece], list[Piece
     ]
 
 
-@login_required
-@require_GET
+@logged_in_get
 def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpResponse:
     """A frozen definition as a zip: study.toml and the list of clips, with their SHA-256."""
     study = study_for(request.user, key, ANALYSE)
@@ -90,9 +89,7 @@ def definition_zip(request: HttpRequest, key: str, revision: int) -> HttpRespons
         archive.writestr("sha256.txt", f"{frozen.sha256}  {TOML}, byte 0x1e, {CLIPS}\n")
     name = f"{key}-definition-{revision}.zip"
     note(study, "exported", who(request), file=name)
-    response = HttpResponse(out.getvalue(), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(out.getvalue(), name, "application/zip")
 
 
 # --- Corrections ---------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -19,6 +18,7 @@ from listening import audio
 from listening.access.rights import reviews_of
 from listening.audio.links import flac_response
 from listening.common.plain_json import is_storable
+from listening.common.views import logged_in_page
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.claiming import own_progress
@@ -32,9 +32,7 @@ CLIPS_CACHE_S = 3600
 UNKNOWN = {"error": "unknown_desk", "message": GONE}
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def mine(request: HttpRequest) -> HttpResponse:
     """The reviews in which somebody may take part by their role."""
     jobs = ReviewJob.objects.filter(study__in=reviews_of(request.user)).exclude(

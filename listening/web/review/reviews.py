@@ -9,18 +9,16 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from listening import review
 from listening.access.rights import ANALYSE, EDIT, LOOK, REVIEW, study_for
 from listening.common.spreadsheets import TableError, decoded
+from listening.common.views import CSV, attachment, logged_in_get, logged_in_page, logged_in_post
 from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
 from listening.review.claiming import ReviewerProgress, job_progress, reviewers_progress
@@ -64,8 +62,7 @@ RESOLVINGS = (
 )
 
 
-@login_required
-@require_GET
+@logged_in_get
 def page(request: HttpRequest, key: str) -> HttpResponse:
     """All reviews of a study, and a form for another one."""
     study = study_for(request.user, key, LOOK)
@@ -89,9 +86,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "review/reviews.html", context)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     job = _job(study, pk)
@@ -131,9 +126,7 @@ def _misses(
     return missed(job, done.gold_right, done.gold)
 
 
-@never_cache
-@login_required
-@require_GET
+@logged_in_page
 def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Every item of a review with its evidence and the verdicts on it."""
     study = study_for(request.user, key, ANALYSE)
@@ -188,8 +181,7 @@ def _job(study: Study, pk: int) -> ReviewJob:
     return job
 
 
-@login_required
-@require_GET
+@logged_in_get
 def codebook_file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """The codebook of a review of codes, to edit and to share."""
     job = _job(study_for(request.user, key, ANALYSE), pk)
@@ -197,21 +189,17 @@ def codebook_file(request: HttpRequest, key: str, pk: int, form: str) -> HttpRes
         raise Http404("This review has no codebook.")
     codes = codebook.from_stored(job.settings["codebook"])
     if form == "csv":
-        text, kind = codebook.as_csv(codes), "text/csv; charset=utf-8"
+        text, kind = codebook.as_csv(codes), CSV
     else:
         stored = {"version": job.settings["version"], "codes": codebook.as_stored(codes)}
         text, kind = json.dumps(stored, ensure_ascii=False, indent=2), "application/json"
-    response = HttpResponse(text, content_type=kind)
-    name = f"{key}-codebook-{job.settings['version']}.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(text, f"{key}-codebook-{job.settings['version']}.{form}", kind)
 
 
 # --- What can be done ----------------------------------------------------------------------------
 
 
-@login_required
-@require_POST
+@logged_in_post
 def do(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
     name, pk = request.POST.get("action", ""), number_in(request, "job")

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.common.whole_files import write_whole
 from metrics.core import decoding, texts, vocalisations
+from metrics.core.lazy_torch import torch
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
 from metrics.judges.client import (
@@ -220,8 +221,6 @@ def refusal_reason(clip: InputClip, known: dict[str, str]) -> str:
         return str(error)
     if len(wave) < SHORTEST_S * RATE_HZ:
         return "too short"
-    import torch
-
     return silence(torch.from_numpy(wave), RATE_HZ)
 
 

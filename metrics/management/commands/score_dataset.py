@@ -12,11 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.missing_packages import installing
-from metrics.management.metric_options import (
-    add_metric_options,
-    apply_precision_options,
-    chosen,
-)
+from metrics.management.metric_options import add_metric_options, apply_precision_options, chosen
 from metrics.management.run_output import Progress, Reasons
 from metrics.scoring.datasets import DatasetError, Workers, score_dataset
 from metrics.scoring.inputs import InputError

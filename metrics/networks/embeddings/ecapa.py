@@ -6,17 +6,15 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.precision import spectra
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.core.weights import Unavailable, rename_weight
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.layers import batch_norm
-
-if TYPE_CHECKING:
-    import torch
 
 FILE = "embedding_model.ckpt"
 FFT, STEP, BANDS = 400, 160, 80
@@ -40,15 +38,11 @@ class EcapaTdnn(SpeakerEmbedding):
 
     def load(self, device: str = "cpu") -> None:
         """Read the weights of a folder, or of a hub's model, onto `device`."""
-        import torch
-
         path = weights.locate(*self.models()) / FILE
         self.network = Ecapa(torch.load(path, map_location=device, weights_only=True), SPEECHBRAIN)
         self.weights = weights.hashes([path])
 
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        import torch
-
         with spectra():
             levels = mel_levels(torch.stack(list(waves)))
         return self.network.embed(levels)
@@ -59,8 +53,6 @@ def mel_levels(waves: torch.Tensor) -> torch.Tensor:
 
     25 ms Hamming windows every 10 ms; 80 dB below the wave's peak at most.
     """
-    import torch
-
     window = torch.hamming_window(FFT, device=waves.device)
     spectrum = torch.stft(waves, FFT, STEP, window=window, pad_mode="constant", return_complex=True)
     power = mel_filters().to(waves.device) @ spectrum.abs().square()
@@ -72,8 +64,6 @@ def mel_levels(waves: torch.Tensor) -> torch.Tensor:
 @functools.cache
 def mel_filters() -> Any:
     """Triangles, (80, 201), even on the mel scale, whose right slope is as wide as their left."""
-    import torch
-
     top = 2595 * torch.log10(torch.tensor(1 + 8_000 / 700))
     hz = 700 * (10 ** (torch.linspace(0, float(top), BANDS + 2) / 2595) - 1)
     centres, widths = hz[1:-1, None], (hz[1:-1] - hz[:-2])[:, None]
@@ -157,8 +147,6 @@ class Ecapa:
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
         """Vectors, (waves, dimensions), of features, (waves, bands, frames)."""
-        import torch
-
         x = self._layer(features, "first")
         outputs = []
         for number, dilation in enumerate(DILATIONS, 1):
@@ -169,8 +157,6 @@ class Ecapa:
 
     def _layer(self, x: torch.Tensor, name: str, dilation: int = 1) -> torch.Tensor:
         """A convolution that keeps the length, the positive part, and a norm where there is one."""
-        from torch.nn import functional
-
         kernel = self.state[f"{name}.conv.weight"]
         edge = dilation * (kernel.shape[2] - 1) // 2
         if edge:
@@ -181,9 +167,6 @@ class Ecapa:
 
     def _block(self, x: torch.Tensor, name: str, dilation: int) -> torch.Tensor:
         """Convolutions of parts that hear each other, weighed by what the whole is like."""
-        import torch
-        from torch.nn import functional
-
         inner = self._layer(x, f"{name}.before")
         parts = list(inner.chunk(self._count_convolutions(name) + 1, dim=1))
         untouched = parts.pop(0 if self.dialect.passes_first else -1)
@@ -207,9 +190,6 @@ class Ecapa:
 
     def _pool(self, x: torch.Tensor) -> torch.Tensor:
         """Means and deviations over frames by learnt weights, (waves, 2 channels)."""
-        import torch
-        from torch.nn import functional
-
         seen = x
         if self.state["looked.conv.weight"].shape[1] == 3 * x.shape[1]:
             even = torch.full_like(x[:, :1], 1 / x.shape[2])
@@ -230,8 +210,6 @@ class Ecapa:
         return [mean, variance.clamp_min(self.dialect.least_variance).sqrt()]
 
     def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
         return functional.linear(
             x, self.state[f"{name}.weight"].flatten(1), self.state[f"{name}.bias"]
         )

@@ -6,15 +6,13 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.precision import spectra
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.signal.mel import mel_filters
-
-if TYPE_CHECKING:
-    import torch
 
 FFT = 400  # samples: 25 ms
 STEP = 160  # samples from one frame to the next: 10 ms
@@ -38,7 +36,6 @@ class Resemblyzer(SpeakerEmbedding):
 
     def load(self, device: str = "cpu") -> None:
         """Load the network onto `device`."""
-        import torch
         from safetensors.torch import load_file
 
         path = weights.bundled_file("resemblyzer.safetensors")
@@ -54,8 +51,6 @@ class Resemblyzer(SpeakerEmbedding):
     similar = math.inf  # partial utterances of any clips share a batch
 
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        import torch
-
         partials, counts = [], []
         for samples, alike in itertools.groupby(waves, len):  # they come by length
             windows = torch.stack(list(alike))
@@ -89,8 +84,6 @@ def mel_frames(waves: torch.Tensor) -> torch.Tensor:
 
     No logarithm is taken; the first and the last frames reach into zeros.
     """
-    import torch
-
     spectrum = torch.stft(
         waves,
         FFT,
@@ -107,6 +100,4 @@ def mel_frames(waves: torch.Tensor) -> torch.Tensor:
 @functools.cache
 def _mel_filters() -> Any:
     """[201 bins, 40 filters] on Slaney's scale, each of unit area."""
-    import torch
-
     return torch.from_numpy(mel_filters(16_000, FFT, MELS)).T

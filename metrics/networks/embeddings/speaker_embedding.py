@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from listening.common.registry import Registry
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, buckets
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.predictor import exact_inference
-
-if TYPE_CHECKING:
-    import torch
 
 
 class SpeakerEmbedding:
@@ -53,8 +51,6 @@ class SpeakerEmbedding:
 
         A batch is cut so that memory stays bounded; a wave's vector does not depend on the rest.
         """
-        import torch
-
         floats = [wave.float() for wave in waves]
         most = round(self.at_once_s * self.rate_hz)
         rows: dict[int, torch.Tensor] = {}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import UNISPEECH_LICENCE
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.pretrained import load_pretrained, pretrained_model
-
-if TYPE_CHECKING:
-    import torch
 
 
 class WavlmXvector(SpeakerEmbedding):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import SIMILAR
 from metrics.core.published_models import UNISPEECH_LICENCE, PublishedModel
 from metrics.networks.embeddings.ecapa import UNISPEECH, Ecapa
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
-
-if TYPE_CHECKING:
-    import torch
 
 INSIDE = "feature_extract.model."  # where WavLM's weights are
 TINY = 1e-6  # added to features by the authors
@@ -38,8 +35,6 @@ class WavlmLarge(SpeakerEmbedding):
 
     def load(self, device: str = "cpu") -> None:
         """Read the checkpoint of the folder of models onto `device`."""
-        import torch
-
         path = weights.locate(*self.models())
         try:
             stored = torch.load(path, map_location=device, weights_only=True)["model"]
@@ -56,9 +51,6 @@ class WavlmLarge(SpeakerEmbedding):
         self.weights = weights.hashes([path])
 
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        import torch
-        from torch.nn import functional
-
         levelled = [functional.layer_norm(wave, wave.shape, eps=EPS) for wave in waves]
         filled = torch.nn.utils.rnn.pad_sequence(levelled, batch_first=True)
         frames = [frames_of(self.wavlm, len(wave)) for wave in waves]

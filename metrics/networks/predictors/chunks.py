@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, Parameters, Score, buckets, undefined
 from metrics.core.silence import silence
 from metrics.networks.predictors.predictor import exact_inference
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,6 @@ def cut_out(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> list[torch
 
 def stack_pieces(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
     """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
-    import torch
-
     return torch.stack(cut_out(waves, batch))
 
 
@@ -150,11 +146,12 @@ def average_chunks(
     ]
 
 
-def first_value(each: ChunkAverage) -> Score:
-    """The score of a network with one value, its chunks told in the details."""
+def to_score(each: ChunkAverage, *also: str) -> Score:
+    """A network's first value as a score, the others under the keys of further outputs."""
     if each.values is None:
         return each.undefined or Score(None, "silent")
-    return Score(float(each.values[0]), details=each.details)
+    first, *others = map(float, each.values)
+    return Score(first, details=each.details, also=dict(zip(also, others, strict=False)))
 
 
 def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_HZ) -> bool:

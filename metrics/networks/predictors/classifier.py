@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.pretrained import load_pretrained
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
 from metrics.core.devices import index, kind
+from metrics.core.lazy_torch import torch
 from metrics.networks.predictors.predictor import Predictor
-
-if TYPE_CHECKING:
-    import torch
 
 CUDA = "CUDAExecutionProvider"
 CPU = "CPUExecutionProvider"
@@ -45,8 +43,6 @@ class Onnx(Predictor):
 
     def predict(self, waves: torch.Tensor) -> torch.Tensor:
         """One score per wave, (waves,)."""
-        import torch
-
         first, *others = [put.name for put in self.session.get_inputs()]
         feeds: dict[str, Any] = {first: self.laid_out(waves).cpu().numpy()}
         if self.gives_rate and others:
@@ -62,7 +58,6 @@ def session(path: str | bytes, device: str) -> Any:
     computes in float32, too: the runtime would use TF32 by default.
     """
     import onnxruntime
-    import torch
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
@@ -166,11 +161,7 @@ def array(tensor: Any) -> NDArray[np.float32]:
 @functools.cache
 def message(name: str) -> Any:
     """The class of one of the messages above."""
-    from google.protobuf import (  # type: ignore[import-untyped]
-        descriptor_pb2,
-        descriptor_pool,
-        message_factory,
-    )
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]
 
     kinds = descriptor_pb2.FieldDescriptorProto
     described = descriptor_pb2.FileDescriptorProto(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from listening.common.registry import Registry
 from metrics.core import precision
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError
 from metrics.core.published_models import HUB, PublishedModel
-
-if TYPE_CHECKING:
-    import torch
 
 LAYOUTS = ("batch_time", "batch_channel_time")
 
@@ -71,8 +69,6 @@ def exact_inference() -> Iterator[None]:
 
     Without TF32 in convolutions, which torch allows by default (`metrics.core.precision`).
     """
-    import torch
-
     flags = torch.backends.cudnn.flags(
         enabled=True, deterministic=True, allow_tf32=precision.tf32_now()
     )

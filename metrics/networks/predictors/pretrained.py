@@ -15,17 +15,15 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import functional, torch
 from metrics.core.metric import SIMILAR
 from metrics.core.published_models import HUB, PublishedModel
-
-if TYPE_CHECKING:
-    import torch
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first is taken where both are there
 
@@ -122,16 +120,11 @@ class FramewiseConvolution:
 
     def __call__(self, hidden: torch.Tensor) -> torch.Tensor:
         """What the layer makes of (waves, channels, frames), in the same order."""
-        import torch
-
         waves = [self.convolve(wave.contiguous()) for wave in hidden.transpose(1, 2)]
         return torch.stack(waves).transpose(1, 2)
 
     def convolve(self, wave: torch.Tensor) -> torch.Tensor:
         """What comes of a wave, (frames, channels): some frames at a time, which stay in cache."""
-        import torch
-        from torch.nn import functional
-
         kernel, step, channels = self.conv.kernel_size[0], self.conv.stride[0], wave.shape[1]
         count = (len(wave) - kernel) // step + 1
         windows = wave.as_strided((count, kernel * channels), (step * channels, 1))
@@ -152,8 +145,6 @@ def keep_layers(network: Any, count: int) -> None:
     config = network.config
     if config.model_type not in MASKING or count >= config.num_hidden_layers:
         return
-    import torch
-
     network.encoder.layers = network.encoder.layers[: max(count, 1)]
     if config.do_stable_layer_norm:  # of what comes out of the last layer
         network.encoder.layer_norm = torch.nn.Identity()
@@ -166,8 +157,6 @@ def attend(
 
     ``mask``: (waves, frames), not 1 behind a wave's end. ``bias``: (waves * heads, frames, frames).
     """
-    from torch.nn import functional
-
     waves, frames, size = hidden.shape
     heads = (waves, frames, part.num_heads, size // part.num_heads)
     query, key, value = (
@@ -227,8 +216,6 @@ class MaskedNetwork:
 
     def __call__(self, values: Sequence[torch.Tensor], **more: Any) -> Any:
         """What the network gives of values, (samples,) each, ready to be heard."""
-        import torch
-
         sizes = [len(each) for each in values]
         if len(set(sizes)) == 1:
             return self.network(torch.stack(list(values)), **more)
@@ -261,8 +248,6 @@ def normalise_frames(hidden: torch.Tensor, frames: Sequence[int], norm: Any) -> 
 
     One clip at a time, by the layer's own arithmetic, so that a clip's numbers are those of alone.
     """
-    import torch
-
     whole = torch.zeros_like(hidden)
     for row, (clip, count) in enumerate(zip(hidden, frames, strict=True)):
         own = clip[None, :, :count]

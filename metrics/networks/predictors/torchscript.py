@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors.predictor import Predictor
-
-if TYPE_CHECKING:
-    import torch
 
 
 class TorchScript(Predictor):
@@ -27,8 +24,6 @@ class TorchScript(Predictor):
 
     def load(self, device: str = "cpu") -> None:
         """Load the file onto `device`."""
-        import torch
-
         super().load(device)
         path = weights.locate(self.file)
         self.weights = weights.hashes([path])

@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.predictor import Predictor
-
-if TYPE_CHECKING:
-    import torch
 
 PACKAGE = "git+https://github.com/sarulab-speech/UTMOSv2.git"
 REPETITIONS = 5  # random stretches of a clip, as in the paper
@@ -50,15 +47,11 @@ class Utmosv2(Predictor):
 
     def predict(self, waves: torch.Tensor) -> torch.Tensor:
         """One score per wave, (waves,); each alone, so that the draw does not depend on others."""
-        import torch
-
         with torch.inference_mode(False), torch.no_grad():
             return torch.stack([self.predict_one(wave.cpu().numpy()) for wave in waves])
 
     def predict_one(self, wave: np.ndarray[tuple[int], np.dtype[np.float32]]) -> torch.Tensor:
         """The score of one wave, (samples,)."""
-        import torch
-
         with fixed_seed():
             prediction = self.model.predict(
                 data=wave[None],
@@ -74,8 +67,6 @@ class Utmosv2(Predictor):
 @contextlib.contextmanager
 def fixed_seed() -> Iterator[None]:
     """NumPy's and torch's global generators from a fixed seed, restored afterwards."""
-    import torch
-
     before = np.random.get_state()  # noqa: NPY002 the package draws from the global generator
     with torch.random.fork_rng(devices=[]):
         np.random.seed(SEED)  # noqa: NPY002

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from metrics.core.lazy_torch import torch
 from metrics.core.weights import Unavailable, rename_weight
 from metrics.networks.predictors.pretrained import for_inference
-
-if TYPE_CHECKING:
-    import torch
 
 State = Mapping[str, "torch.Tensor"]
 
@@ -64,8 +62,6 @@ def layers_of(
 
     ``frames``: so many of each wave are heard, what follows is taken for filling; None: all.
     """
-    import torch
-
     mask = None
     if frames is not None:  # transformers counts samples, and takes as many frames as they hold
         ends = [samples_of(network, count) for count in frames]

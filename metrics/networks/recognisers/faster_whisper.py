@@ -12,6 +12,7 @@ import numpy as np
 
 from metrics.core import weights
 from metrics.core.devices import index, kind
+from metrics.core.lazy_torch import torch
 from metrics.core.precision import in_float32
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.recognisers.recogniser import Recogniser, whisper_code
@@ -54,7 +55,6 @@ class FasterWhisper(Recogniser):
         """Load the network; threads as torch has them when this is called."""
         weights.need_package("faster_whisper", "faster-whisper")
         import faster_whisper
-        import torch
 
         logging.getLogger("faster_whisper").setLevel(logging.WARNING)  # else a line per clip
         folder = weights.locate(*self.models())

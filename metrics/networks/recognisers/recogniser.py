@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
 from metrics.core import texts
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
 
@@ -126,8 +127,6 @@ def unheard(wave: npt.NDArray[np.float32]) -> str:
     """Why nothing is asked about a wave; empty when something is."""
     if len(wave) < SHORTEST_S * RATE_HZ:
         return f"too short: less than {SHORTEST_S} s"
-    import torch
-
     return silence(torch.from_numpy(wave), RATE_HZ)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
 from metrics.core.devices import kind
+from metrics.core.lazy_torch import torch
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.recognisers.recogniser import RATE_HZ, Recogniser, whisper_code
 
@@ -41,7 +42,6 @@ class Transformers(Recogniser):
     def load(self) -> None:
         """Load network, feature extractor and tokenizer from a folder."""
         weights.need_package("transformers", "transformers")
-        import torch
         import transformers
 
         folder = weights.locate(*self.models())
@@ -98,8 +98,6 @@ class Transformers(Recogniser):
         Spectra are computed where the network is: on a processor they would take longer than the
         network does on a GPU.
         """
-        import torch
-
         features = self.pipeline.feature_extractor(
             list(waves), sampling_rate=RATE_HZ, return_tensors="pt", device=self.device
         )
@@ -120,8 +118,6 @@ class Transformers(Recogniser):
         """
         if kind(self.device) == "cpu":
             return CPU_WINDOWS
-        import torch
-
         model = self.pipeline.model
         config = model.config
         number = torch.finfo(model.dtype).bits // 8

@@ -2,12 +2,9 @@
 
 import { csrfToken } from "../shared/csrf.js";
 
+/** @import { Body, Posts, Refusal, State } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Body} Body
- * @typedef {import("../shared/wire.js").Posts} Posts
- * @typedef {import("../shared/wire.js").Refusal} Refusal
- * @typedef {import("../shared/wire.js").State} State
- *
  * @typedef {object} Reply
  * @property {number} status 0 when the network failed or the time ran out
  * @property {Body | null} body the JSON answer, or null

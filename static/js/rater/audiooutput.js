@@ -8,7 +8,7 @@ const SURELY_SHORT_BYTES = 1_000_000;
 
 const WAKING_MS = 3_000; // Bluetooth headphones take up to two seconds to open
 
-/** @typedef {import("./clips.js").Clip} Clip */
+/** @import { Clip } from "./clips.js" */
 
 /** @type {AudioContext | null} */
 let context = null;

@@ -4,13 +4,11 @@ import { Board, namesOf } from "./board.js";
 import { setText } from "../shared/dom.js";
 import { say } from "./strings.js";
 
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
+/** @import { BestWorstParts, BestWorstRowParts } from "../shared/views.js" */
+
 /**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").BestWorstParts} BestWorstParts
- * @typedef {import("../shared/views.js").BestWorstRowParts} BestWorstRowParts
  * @typedef {"best" | "worst"} End
  */
 
@@ -22,14 +20,9 @@ const ENDS = ["best", "worst"];
  * @extends {Board<BestWorstParts, BestWorstRowParts>}
  */
 export class BestWorstBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
     /** @type {Record<End, Track | null>} */
     this.chosen = { best: null, worst: null };
     this.locked = true;
@@ -103,10 +96,7 @@ export class BestWorstBoard extends Board {
       this.locked = locked;
       this.drawChoices();
     }
-    for (const { track, root, button } of this.rows) {
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    }
+    this.drawButtons(heard);
   }
 
   /**

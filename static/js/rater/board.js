@@ -3,12 +3,8 @@
 import { partsOf, setEnabled, setText, view } from "../shared/dom.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- */
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
 
 /**
  * How a clip is called aloud ("Clip A"), and on its button ("A").
@@ -105,6 +101,14 @@ export class Board extends EventTarget {
   get open() {
     const { labels } = this;
     return this.rows.filter((_, k) => !labels[k]).map(({ track }) => namesOf(track).short);
+  }
+
+  /** @param {(track: Track) => boolean} heard */
+  drawButtons(heard) {
+    for (const { track, root, button } of this.rows) {
+      root.classList.toggle("selected", this.deck.selected === button.index);
+      button.draw(heard(track));
+    }
   }
 
   /** @param {Track} track */

@@ -10,7 +10,7 @@ const WRITTEN = "零一二三四五六七八九"; // digits as Chinese keyboards
 const SHORT_OPTION = 11;
 const FEW = 3;
 
-/** @typedef {import("../shared/wire.js").CheckTrial} CheckTrial */
+/** @import { CheckTrial } from "../shared/wire.js" */
 
 /** One of a few options; fires "change". */
 export class ChoiceEntry extends EventTarget {

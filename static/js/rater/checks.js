@@ -5,11 +5,9 @@ import { reserve, setEnabled, setText, view } from "../shared/dom.js";
 import { Player } from "./player.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("../shared/wire.js").Check} Check
- * @typedef {import("./clips.js").ClipStore} ClipStore
- * @typedef {import("./memory.js").Memory} Memory
- */
+/** @import { Check } from "../shared/wire.js" */
+/** @import { ClipStore } from "./clips.js" */
+/** @import { Memory } from "./memory.js" */
 
 const LISTEN_S = 2.5; // nobody sets a volume in less
 

@@ -6,10 +6,7 @@ import { Player } from "./player.js";
 import { dress } from "./stylesheet.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("../shared/wire.js").Check} Check
- * @typedef {import("../shared/wire.js").CheckDraft} CheckDraft
- */
+/** @import { Check, CheckDraft } from "../shared/wire.js" */
 
 /** Fires "answer" (detail: {answers, attempt}) after the last sound. */
 class TrialsCheck extends EventTarget {

@@ -4,7 +4,7 @@ import { cloned } from "../shared/dom.js";
 import { ManyScale, Scale, SliderScale, TextScale, TranscriptScale } from "./scales.js";
 import { say } from "./strings.js";
 
-/** @typedef {import("../shared/wire.js").Criterion} Plan */
+/** @import { Criterion as Plan } from "../shared/wire.js" */
 
 /** Words longer than this do not fit on a narrow step: such a scale becomes a list on a phone. */
 const SHORT_WORD = 11;

@@ -10,13 +10,9 @@ const HAIR_S = 0.1;
 const TICK_MS = 80;
 const MAX_DECODE_ERRORS = 3;
 
-/**
- * @typedef {import("./clips.js").Clip} Clip
- * @typedef {import("./elementmixer.js").ElementMixer} ElementMixer
- * @typedef {import("../shared/wire.js").DeckPlayback} DeckPlayback
- * @typedef {import("../shared/wire.js").SoundDraft} TrackDraft
- * @typedef {import("../shared/wire.js").DeckDraft} DeckDraft
- */
+/** @import { Clip } from "./clips.js" */
+/** @import { ElementMixer } from "./elementmixer.js" */
+/** @import { DeckDraft, DeckPlayback, SoundDraft as TrackDraft } from "../shared/wire.js" */
 
 /** One clip: what it is for, and what of it was heard. */
 export class Track {

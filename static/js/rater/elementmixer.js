@@ -6,10 +6,7 @@ import { RateGuard } from "./playbackrate.js";
 /** A clip that is not heard is put right when it is off by more than this. */
 const DRIFT_S = 0.04;
 
-/**
- * @typedef {import("./mixer.js").Loop} Loop
- * @typedef {import("./mixer.js").Span} Span
- */
+/** @import { Loop, Span } from "./mixer.js" */
 
 /**
  * An audio element that knows its length.

@@ -4,8 +4,9 @@ import { setText, view } from "../shared/dom.js";
 import { refusalOf } from "./api.js";
 import { canSay, say } from "./strings.js";
 
+/** @import { Reply } from "./api.js" */
+
 /**
- * @typedef {import("./api.js").Reply} Reply
  * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").EndParts>} Finder
  */
 

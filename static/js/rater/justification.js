@@ -5,10 +5,7 @@ import { say } from "./strings.js";
 
 const PAUSE_MS = 2_000; // a longer pause between two keys is thinking, not typing
 
-/**
- * @typedef {import("../shared/wire.js").JustificationRules} Plan
- * @typedef {import("../shared/wire.js").Reason} Reason
- */
+/** @import { JustificationRules as Plan, Reason } from "../shared/wire.js" */
 
 /**
  * Characters that count: white space at the ends and repeated blanks do not.

@@ -1,8 +1,8 @@
 /** The keys of the session page, the same on every trial. */
 
+/** @import { Task } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Task} Task
- *
  * @typedef {object} KeyDoors what the keys may do just now
  * @property {() => void} play
  * @property {() => void} again

@@ -4,10 +4,8 @@ import { partsOf, setEnabled, setText } from "../shared/dom.js";
 import { Scale } from "./scales.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/views.js").ErrorParts} ErrorParts
- */
+/** @import { Criterion as Plan } from "../shared/wire.js" */
+/** @import { ErrorParts } from "../shared/views.js" */
 
 /**
  * @template {{kind: string}} M what a mark is

@@ -5,8 +5,9 @@ import { kinds } from "./criteria.js";
 import { MarkedErrors } from "./markederrors.js";
 import { say } from "./strings.js";
 
+/** @import { Criterion as Plan } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Criterion} Plan
  * @typedef {{first: number, last: number, kind: string}} Mark places of words from 0
  */
 

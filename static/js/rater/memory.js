@@ -1,9 +1,7 @@
 /** What this browser remembers of a session beside unsent answers: the draft of a trial, tasks begun, the last break. */
 
-/**
- * @typedef {import("./outbox.js").Store} Store
- * @typedef {import("../shared/wire.js").Draft} Draft
- */
+/** @import { Store } from "./outbox.js" */
+/** @import { Draft } from "../shared/wire.js" */
 
 export class Memory {
   /**

@@ -2,8 +2,9 @@
 
 import { backoffMs } from "../shared/backoff.js";
 
+/** @import { Reply } from "./api.js" */
+
 /**
- * @typedef {import("./api.js").Reply} Reply
  * @typedef {import("../shared/wire.js").Answer | import("../shared/wire.js").Skip} Answer
  * @typedef {{trial: string}} Kept what can be kept: named by its trial, or by a key of its own
  * @typedef {object} Store what localStorage offers, or a stand-in

@@ -17,9 +17,7 @@ export async function viewFor(task) {
   return ParallelTrialView;
 }
 
-/**
- * @typedef {import("../shared/wire.js").Labels} Labels
- */
+/** @import { Labels } from "../shared/wire.js" */
 
 /** What asks to listen to a clip, and what says that its slider is locked. */
 const UNHEARD = {

@@ -1,8 +1,8 @@
 /** Facts about one trial that help to judge its answer: time, hidden page, device, stalls. */
 
+/** @import { FactsDraft } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").FactsDraft} FactsDraft
- *
  * @typedef {object} Listened what a Sound and a Track tell alike
  * @property {import("./clips.js").Clip} clip
  * @property {import("./heard.js").Heard} heard

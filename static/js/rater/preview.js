@@ -7,17 +7,8 @@ import { say } from "./strings.js";
 
 const AHEAD = 3;
 
-/**
- * @typedef {import("./api.js").Reply} Reply
- * @typedef {import("../shared/wire.js").Answer} Answer
- * @typedef {import("../shared/wire.js").Body} Body
- * @typedef {import("../shared/wire.js").End} End
- * @typedef {import("../shared/wire.js").Posts} Posts
- * @typedef {import("../shared/wire.js").PreviewStage} Stage
- * @typedef {import("../shared/wire.js").PreviewState} PreviewState
- * @typedef {import("../shared/wire.js").Skip} Skip
- * @typedef {import("../shared/wire.js").State} State
- */
+/** @import { Reply } from "./api.js" */
+/** @import { Answer, Body, End, Posts, PreviewStage as Stage, PreviewState, Skip, State } from "../shared/wire.js" */
 
 /** The same face as Api; it walks through `preview_stages` and `preview_trials` in this page alone. */
 export class PreviewApi {

@@ -17,18 +17,8 @@ const SHORT_OPTION = 22;
 /** More points than these stand in two rows on a phone. */
 const FEW_POINTS = 5;
 
-/**
- * @typedef {import("../shared/wire.js").Option} Option
- * @typedef {import("../shared/wire.js").Question} Plan
- * @typedef {import("../shared/wire.js").Given} Given
- * @typedef {import("../shared/wire.js").AnswerToQuestion} Answer
- * @typedef {import("../shared/views.js").QuestionOptionParts} QuestionOptionParts
- */
-
-/**
- * @template P
- * @typedef {import("../shared/views.js").View<P>} View
- */
+/** @import { AnswerToQuestion as Answer, Given, Option, Question as Plan } from "../shared/wire.js" */
+/** @import { QuestionOptionParts, View } from "../shared/views.js" */
 
 /**
  * The questions that these answers lead to; one that is hidden hides what hangs on it.

@@ -5,11 +5,7 @@ import { kinds, visible } from "./question.js";
 import { dress, wear } from "./stylesheet.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("../shared/wire.js").Questionnaire} Plan
- * @typedef {import("../shared/wire.js").Given} Given
- * @typedef {import("../shared/wire.js").QuestionnaireDraft} QuestionnaireDraft
- */
+/** @import { Given, Questionnaire as Plan, QuestionnaireDraft } from "../shared/wire.js" */
 
 /** Fires "draft" (something worth keeping) and "answer" (detail: the answers to send). */
 export class Questionnaire extends EventTarget {

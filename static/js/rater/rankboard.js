@@ -4,28 +4,18 @@ import { Board, namesOf } from "./board.js";
 import { reserve, setText } from "../shared/dom.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").RankingParts} RankingParts
- * @typedef {import("../shared/views.js").RankingRowParts} RankingRowParts
- */
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
+/** @import { RankingParts, RankingRowParts } from "../shared/views.js" */
 
 /**
  * Nothing is placed until the rater places it.
  * @extends {Board<RankingParts, RankingRowParts>}
  */
 export class RankingBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
     /** @type {Track[]} the best first */
     this.order = [];
     this.locked = true;
@@ -152,10 +142,7 @@ export class RankingBoard extends Board {
       this.locked = locked;
       this.drawMoves();
     }
-    for (const { track, root, button } of this.rows) {
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
-    }
+    this.drawButtons(heard);
   }
 
   /**

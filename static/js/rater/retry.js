@@ -7,7 +7,7 @@ import { say } from "./strings.js";
 /** Between two looks at the state: an address that has died makes no storm. */
 const REFRESH_MS = 3_000;
 
-/** @typedef {import("./api.js").Reply} Reply */
+/** @import { Reply } from "./api.js" */
 
 /**
  * Asks until there is an answer; from the second failure on it says so above the stage.

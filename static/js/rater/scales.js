@@ -4,7 +4,7 @@ import { partsOf, setText } from "../shared/dom.js";
 import { layWords, Slider, spanned } from "./slider.js";
 import { say } from "./strings.js";
 
-/** @typedef {import("../shared/wire.js").Criterion} Plan */
+/** @import { Criterion as Plan } from "../shared/wire.js" */
 
 /** What all scales have in common; fires "change" when the answer changes. */
 export class Scale extends EventTarget {

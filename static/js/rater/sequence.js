@@ -7,9 +7,9 @@ import { say } from "./strings.js";
 
 const GAP_MS = 500; // of silence between two clips
 
+/** @import { Part, SoundDraft } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Part} Part
- * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
  * @typedef {import("../shared/views.js").View<import("../shared/views.js").SegmentParts>} Segment
  */
 

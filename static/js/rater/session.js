@@ -25,15 +25,12 @@ import { Tabs } from "./tabs.js";
 import { TrialView, isParallel, scaleModule } from "./trial.js";
 import { offerWithdrawal } from "./withdraw.js";
 
+/** @import { Reply } from "./api.js" */
+/** @import { Answer } from "./outbox.js" */
+/** @import { Shown } from "./stages.js" */
+/** @import { Feedback, State, Task, Trial, TrialDraft } from "../shared/wire.js" */
+
 /**
- * @typedef {import("./api.js").Reply} Reply
- * @typedef {import("./outbox.js").Answer} Answer
- * @typedef {import("./stages.js").Shown} Shown
- * @typedef {import("../shared/wire.js").Feedback} Feedback
- * @typedef {import("../shared/wire.js").State} State
- * @typedef {import("../shared/wire.js").Task} Task
- * @typedef {import("../shared/wire.js").Trial} Trial
- * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
  * @typedef {typeof TrialView | typeof import("./parallel.js").ParallelTrialView} TrialKind
  * @typedef {{trial: Trial, feedback: Feedback | null}} Practice
  */

@@ -5,14 +5,9 @@ import { setText } from "../shared/dom.js";
 import { layWords, Slider, spanned } from "./slider.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("./deck.js").Track} Track
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/views.js").SlidersParts} SlidersParts
- * @typedef {import("../shared/views.js").SlidersRowParts} SlidersRowParts
- */
+/** @import { Deck, Track } from "./deck.js" */
+/** @import { Criterion as Plan, Labels } from "../shared/wire.js" */
+/** @import { SlidersParts, SlidersRowParts } from "../shared/views.js" */
 
 /**
  * Whether the words stand in the middle of five equal bands, as in BS.1534.
@@ -28,14 +23,10 @@ function isFifths({ span: [low, high], steps }) {
  * @extends {Board<SlidersParts, SlidersRowParts>}
  */
 export class SlidersBoard extends Board {
-  /**
-   * @param {HTMLFieldSetElement} fieldset
-   * @param {Plan} plan
-   * @param {Deck} deck
-   * @param {Track[]} rated
-   */
-  constructor(fieldset, plan, deck, rated) {
-    super(fieldset, plan, deck, rated);
+  /** @param {ConstructorParameters<typeof Board>} given */
+  constructor(...given) {
+    super(...given);
+    const { fieldset, plan } = this;
     const scale = spanned(plan.scale);
     layWords(this.part("words"), scale);
     if (isFifths(scale)) fieldset.dataset.bands = "5";

@@ -9,10 +9,8 @@ export const MAX_DECODE_ERRORS = 4;
 const STALL_LIMIT_MS = 15_000; // of a long clip that is played as it comes: then there is a way on
 const NO_OUTPUT_MS = 3_000; // asked to sound, and time has not moved for so long
 
-/**
- * @typedef {import("./clips.js").Clip} Clip
- * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
- */
+/** @import { Clip } from "./clips.js" */
+/** @import { SoundDraft } from "../shared/wire.js" */
 
 /** @type {Sound | null} only one sounds at a time */
 let sounding = null;

@@ -6,9 +6,10 @@ import { MarkedErrors } from "./markederrors.js";
 import { decimal, say } from "./strings.js";
 import { outline } from "./waveform.js";
 
+/** @import { Criterion as Plan } from "../shared/wire.js" */
+/** @import { Sound } from "./sound.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Criterion} Plan
- * @typedef {import("./sound.js").Sound} Sound
  * @typedef {{from: number, to: number}} Range in seconds
  * @typedef {Range & {kind: string}} ErrorSpan
  */

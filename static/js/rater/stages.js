@@ -10,11 +10,10 @@ import { tell } from "./sessionframe.js";
 import { say } from "./strings.js";
 import { titleOf } from "./trial.js";
 
+/** @import { SessionPage } from "./session.js" */
+/** @import { Posts, Trial } from "../shared/wire.js" */
+
 /**
- * @typedef {import("./session.js").SessionPage} SessionPage
- * @typedef {import("../shared/wire.js").Posts} Posts
- * @typedef {import("../shared/wire.js").Trial} Trial
- *
  * @typedef {object} Shown what is on the screen
  * @property {HTMLElement} root
  * @property {import("./keys.js").KeyDoors} [keys]

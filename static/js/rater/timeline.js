@@ -3,10 +3,7 @@
 import { setText, view } from "../shared/dom.js";
 import { say } from "./strings.js";
 
-/**
- * @typedef {import("../shared/wire.js").Line} Line
- * @typedef {import("../shared/wire.js").Part} Part
- */
+/** @import { Line, Part } from "../shared/wire.js" */
 
 const LOOSE_S = 0.05; // the clock of an audio element is this imprecise
 

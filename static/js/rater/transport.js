@@ -5,9 +5,10 @@ import { SHORTEST_LOOP_S } from "./mixer.js";
 import { clock, say } from "./strings.js";
 import { namesOf } from "./board.js";
 
+/** @import { Deck } from "./deck.js" */
+/** @import { Line } from "../shared/wire.js" */
+
 /**
- * @typedef {import("./deck.js").Deck} Deck
- * @typedef {import("../shared/wire.js").Line} Line
  * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
  */
 

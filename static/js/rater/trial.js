@@ -7,11 +7,7 @@ import { say } from "./strings.js";
 import { Timeline } from "./timeline.js";
 import { TrialScreen } from "./trialscreen.js";
 
-/**
- * @typedef {import("../shared/wire.js").Skip} Skip
- * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
- * @typedef {import("../shared/wire.js").Trial} Trial
- */
+/** @import { Skip, SoundDraft, Trial } from "../shared/wire.js" */
 
 /** Whether the rater has started a clip since the page was loaded: before it, browsers play none. */
 let hasStarted = false;

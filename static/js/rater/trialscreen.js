@@ -6,13 +6,9 @@ import { Justification } from "./justification.js";
 import { say } from "./strings.js";
 import { Criteria, askedOf } from "./criteria.js";
 
+/** @import { Answer, Skip, Task, Trial, TrialDraft } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Answer} Answer
- * @typedef {import("../shared/wire.js").Skip} Skip
- * @typedef {import("../shared/wire.js").Task} Task
- * @typedef {import("../shared/wire.js").Trial} Trial
- * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
- *
  * @typedef {object} TrialOptions
  * @property {Trial} trial
  * @property {Task} task

@@ -1,6 +1,6 @@
 // A field that two people changed: both versions beside each other, and one button for each.
 
-/** @typedef {import("../shared/wire.js").TheirField} TheirField */
+/** @import { TheirField } from "../shared/wire.js" */
 
 /**
  * @param {TheirField[]} collisions

@@ -5,10 +5,7 @@ import { byId } from "../shared/dom.js";
 import { ask, Refused } from "./asking.js";
 import { collide, undecided } from "./collisions.js";
 
-/**
- * @typedef {import("../shared/wire.js").DraftNews} DraftNews
- * @typedef {import("../shared/wire.js").TheirField} TheirField
- */
+/** @import { DraftNews, TheirField } from "../shared/wire.js" */
 
 const PAUSE_MS = 600;
 const LOOK_MS = 15_000;

@@ -6,7 +6,7 @@ import { setText } from "../shared/dom.js";
 const place = document.querySelector("#run");
 const installation = document.querySelector("#installation");
 
-/** @typedef {import("../shared/wire.js").ScoringRun} ScoringRun */
+/** @import { ScoringRun } from "../shared/wire.js" */
 
 /**
  * How far the run is now; null when the server does not answer.

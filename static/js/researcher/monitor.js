@@ -13,8 +13,9 @@ const REASONS = new Map([
 ]);
 const KEYS = ["key", "condition", "kind"]; // what names a member of each list in the message
 
+/** @import { Json } from "../shared/wire.js" */
+
 /**
- * @typedef {import("../shared/wire.js").Json} Json
  * @typedef {Map<string, string | number | boolean | null>} Values the leaves of a message by their paths
  */
 

@@ -4,7 +4,7 @@ import { csrfToken } from "../shared/csrf.js";
 import { byId, fillList } from "../shared/dom.js";
 import { ask, below, sendAll, sorted } from "./uploading.js";
 
-/** @typedef {import("./uploading.js").Chosen} Chosen */
+/** @import { Chosen } from "./uploading.js" */
 
 const MOST_NAMED = 20;
 const MB = 1024 * 1024;

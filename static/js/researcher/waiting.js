@@ -1,4 +1,4 @@
-// A page with pieces that wait for a job: these are fetched anew, forms and what was typed stay.
+// A page with pieces that wait for a job: these are fetched anew, forms and what was typed or chosen stay.
 
 import { pageAt } from "./look.js";
 
@@ -13,7 +13,12 @@ async function look() {
   const fresh = await pageAt(location.pathname + location.search);
   for (const piece of document.querySelectorAll("[data-piece]")) {
     const newer = fresh?.getElementById(piece.id);
-    if (newer && !newer.isEqualNode(piece)) piece.replaceWith(newer);
+    if (!newer || newer.isEqualNode(piece)) continue;
+    if (piece instanceof HTMLSelectElement) {
+      const chosen = piece.value;
+      piece.replaceChildren(...newer.children);
+      piece.value = chosen;
+    } else piece.replaceWith(newer);
   }
   if (waits(document)) setTimeout(look, EVERY_MS);
 }

@@ -5,10 +5,8 @@ import { Outbox } from "../rater/outbox.js";
 const MOST = 40; // in one request
 const LONGEST = 40_000; // characters: browsers refuse more than 64 kB of what outlives its page
 
-/**
- * @typedef {import("../rater/api.js").Reply} Reply
- * @typedef {import("./desk.js").Kept} Kept
- */
+/** @import { Reply } from "../rater/api.js" */
+/** @import { Kept } from "./desk.js" */
 
 /** @extends {Outbox<Kept>} */
 export class Batches extends Outbox {

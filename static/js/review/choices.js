@@ -19,14 +19,9 @@ export class Choices {
 
   /** @param {Choice} choice */
   button({ key, value, label }) {
-    const button = document.createElement("button");
-    const shown = document.createElement("kbd");
-    button.type = "button";
-    button.className = "button button-large desk-choice";
+    const button = keyButton(label, key, () => this.desk.answer({ verdict: value }));
+    button.classList.add("button-large");
     button.dataset.value = value;
-    shown.textContent = key;
-    button.append(label, " ", shown);
-    button.addEventListener("click", () => this.desk.answer({ verdict: value }));
     return button;
   }
 
@@ -51,4 +46,21 @@ export class Choices {
   say(answer) {
     return this.choices.find((choice) => choice.value === answer?.verdict)?.label ?? "";
   }
+}
+
+/**
+ * A button with its key.
+ * @param {string} label
+ * @param {string} key
+ * @param {() => void} act
+ */
+export function keyButton(label, key, act) {
+  const button = document.createElement("button");
+  const shown = document.createElement("kbd");
+  button.type = "button";
+  button.className = "button desk-choice";
+  shown.textContent = key;
+  button.append(label, " ", shown);
+  button.addEventListener("click", act);
+  return button;
 }

@@ -4,7 +4,7 @@ import { byId, setText } from "../shared/dom.js";
 
 const AHEAD = 8; // items whose clips are fetched
 
-/** @typedef {import("./desk.js").Item} Item */
+/** @import { Item } from "./desk.js" */
 
 export class ClipsAhead {
   /** @param {(item: string, place: number) => string} urlOf */

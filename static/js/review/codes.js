@@ -1,6 +1,7 @@
 /** Codes: which attributes a reason names, and by which of its words. */
 
 import { byId, setText } from "../shared/dom.js";
+import { keyButton } from "./choices.js";
 import { Desk } from "./desk.js";
 import { Marker } from "./marker.js";
 import { drawReason } from "./reason.js";
@@ -25,7 +26,8 @@ class Codes {
     /** @type {string[]} */
     this.suggested = [];
     this.marker = new Marker(byId("reason"));
-    this.done = this.doneButton();
+    this.done = keyButton("Done", "Enter", () => this.send());
+    this.done.className = "button button-primary";
     /** @type {Map<string, HTMLButtonElement>} */
     this.buttons = new Map(this.codes.map((code) => [code.value, this.button(code)]));
     const families = [...new Set(this.codes.map((code) => code.family))];
@@ -54,17 +56,6 @@ class Codes {
     shown.textContent = key;
     button.append(shown, " ", label);
     button.addEventListener("click", () => this.choose(value));
-    return button;
-  }
-
-  doneButton() {
-    const button = document.createElement("button");
-    const shown = document.createElement("kbd");
-    button.type = "button";
-    button.className = "button button-primary";
-    shown.textContent = "Enter";
-    button.append("Done ", shown);
-    button.addEventListener("click", () => this.send());
     return button;
   }
 

@@ -1,20 +1,19 @@
 /** Groups of clips of one system: one voice, one language, one manner? */
 
 import { byId, setText } from "../shared/dom.js";
+import { keyButton } from "./choices.js";
 import { Desk } from "./desk.js";
-import { keyButton, Players } from "./players.js";
+import { ClipFace } from "./players.js";
 
 /** @typedef {{key: string, value: string, label: string, help: string}} Aspect */
 
 const NEXT = /** @type {Record<string, string>} */ ({ same: "differs", differs: "unsure", unsure: "same" });
 const SAID = /** @type {Record<string, string>} */ ({ same: "the same", differs: "differs", unsure: "cannot say" });
 
-class Consistency {
+class Consistency extends ClipFace {
   /** @param {Desk} desk */
   constructor(desk) {
-    this.desk = desk;
-    this.players = new Players(desk);
-    this.players.changed = () => this.drawHeard();
+    super(desk);
     /** @type {Aspect[]} */
     this.aspects = desk.told.question.aspects;
     /** @type {Record<string, string>} */
@@ -23,8 +22,6 @@ class Consistency {
     this.odd = new Set();
     this.buttons = this.aspects.map((each) => this.button(each));
     byId("aspects").replaceChildren(...this.buttons);
-    this.done = keyButton("", "Enter", () => this.finish());
-    this.done.classList.add("button-primary", "button-large");
     byId("choices").replaceChildren(this.done);
   }
 
@@ -74,16 +71,14 @@ class Consistency {
     this.done.firstChild?.replaceWith(differs ? "Next" : "Consistent: next");
   }
 
-  drawHeard() {
+  redraw() {
     if (this.players.allHeard) byId("first").hidden = true;
   }
 
   finish() {
     if (this.players.allHeard) return this.desk.answer({ ...this.said, odd: [...this.odd].sort() });
     const missing = this.players.heard.flatMap((heard, n) => (heard ? [] : [`clip ${n + 1}`]));
-    setText(byId("first"), `Play to the end first: ${missing.join(", ")}.`);
-    byId("first").hidden = false;
-    return undefined;
+    return this.lack(`Play to the end first: ${missing.join(", ")}.`);
   }
 
   /** @param {string} key */
@@ -94,10 +89,6 @@ class Consistency {
     else if (key === "Enter") this.finish();
     else return this.players.key(key);
     return true;
-  }
-
-  place() {
-    return this.players.place;
   }
 
   /** @param {any} answer */

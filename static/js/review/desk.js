@@ -6,7 +6,7 @@ import { deviceStore } from "../rater/outbox.js";
 import { Batches } from "./batches.js";
 import { ClipsAhead } from "./clips.js";
 
-/** @typedef {import("../rater/api.js").Reply} Reply */
+/** @import { Reply } from "../rater/api.js" */
 
 /**
  * @typedef {object} Item what the server lets a reviewer see; each kind of review adds its own

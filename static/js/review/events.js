@@ -2,27 +2,21 @@
 
 import { byId, setText } from "../shared/dom.js";
 import { Desk } from "./desk.js";
-import { keyButton, Players, regionWords } from "./players.js";
+import { ClipFace, regionWords, removable } from "./players.js";
 
 /** @typedef {{type: string, position: number | null, seconds: import("./players.js").Region}} Event */
 
-class Events {
+class Events extends ClipFace {
   /** @param {Desk} desk */
   constructor(desk) {
-    this.desk = desk;
-    this.players = new Players(desk);
-    this.players.changed = () => this.drawRegion();
+    super(desk);
     /** @type {Event[]} */
     this.events = [];
     /** @type {string[]} */
     this.units = [];
     this.caret = 0;
     this.type = /** @type {HTMLInputElement} */ (byId("type"));
-    this.done = keyButton("", "Enter", () => this.finish());
-    this.done.classList.add("button-primary", "button-large");
-    const unsure = keyButton("Cannot say", "0", () => this.desk.answer({ events: [], unsure: true }));
-    unsure.classList.add("button-large");
-    byId("choices").replaceChildren(this.done, unsure);
+    this.offer(() => this.desk.answer({ events: [], unsure: true }));
     byId("add").addEventListener("click", () => this.add());
     this.type.addEventListener("keydown", (event) => this.typed(event));
   }
@@ -48,10 +42,10 @@ class Events {
     const pieces = this.units.flatMap((unit, place) => [gaps[place], this.unit(unit)]);
     byId("units").replaceChildren(...pieces, gaps[this.units.length]);
     byId("units").hidden = this.units.length === 0;
-    byId("marks").replaceChildren(...this.events.map((event, place) => this.row(event, place)));
+    byId("marks").replaceChildren(...this.events.map((event, place) => removable(this.words(event), () => this.remove(place))));
     const count = this.events.length;
     this.done.firstChild?.replaceWith(count ? `${count} marked: next` : "No vocalisation: next");
-    this.drawRegion();
+    this.redraw();
   }
 
   /** @param {string} words */
@@ -108,37 +102,16 @@ class Events {
     return byId("item").focus({ preventScroll: true });
   }
 
-  /** What is missing. @param {string} words */
-  lack(words) {
-    setText(byId("first"), words);
-    byId("first").hidden = false;
-  }
-
-  drawRegion() {
+  redraw() {
     const where = this.units.length ? `Position: ${this.placeWords(this.caret)}` : "";
     const when = this.players.region ? `time: ${regionWords(this.players.region)}` : "";
     setText(byId("region"), [where, when].filter(Boolean).join("; "));
   }
 
-  /**
-   * @param {Event} event
-   * @param {number} place
-   */
-  row(event, place) {
-    const line = document.createElement("li");
-    const words = this.words(event);
-    const gone = document.createElement("button");
-    gone.type = "button";
-    gone.className = "button button-quiet";
-    gone.textContent = "Remove";
-    gone.setAttribute("aria-label", `Remove ${words}`);
-    gone.addEventListener("click", () => {
-      this.events.splice(place, 1);
-      this.draw();
-      byId("item").focus({ preventScroll: true });
-    });
-    line.append(`${words} `, gone);
-    return line;
+  /** @param {number} place */
+  remove(place) {
+    this.events.splice(place, 1);
+    this.draw();
   }
 
   /** @param {Event} event */
@@ -157,17 +130,10 @@ class Events {
     if (key === "j") this.move(this.caret - 1);
     else if (key === "l") this.move(this.caret + 1);
     else if (key === "t") this.type.focus();
-    else if (key === "b") this.players.beginHere();
-    else if (key === "e") this.players.endHere();
-    else if (key === "x") this.players.mark(null);
     else if (key === "0") this.desk.answer({ events: [], unsure: true });
     else if (key === "Enter") this.finish();
-    else return this.players.key(key);
+    else return this.playerKey(key);
     return true;
-  }
-
-  place() {
-    return this.players.place;
   }
 
   /** @param {any} answer */

@@ -2,6 +2,7 @@
 
 import { byId, cloned, setText } from "../shared/dom.js";
 import { COLUMNS, outline } from "../rater/waveform.js";
+import { keyButton } from "./choices.js";
 
 const STEP_S = 0.5;
 const SHORTEST_S = 0.02; // a shorter drag is a click
@@ -224,19 +225,69 @@ export function regionWords(region) {
   return region ? `${region[0].toFixed(1)} to ${region[1].toFixed(1)} s` : "whole clip";
 }
 
+/** What the desks of clips share: players, the button that goes on, and how they say what is missing. */
+export class ClipFace {
+  /** @param {import("./desk.js").Desk} desk */
+  constructor(desk) {
+    this.desk = desk;
+    this.players = new Players(desk);
+    this.players.changed = () => this.redraw();
+    this.done = keyButton("", "Enter", () => this.finish());
+    this.done.classList.add("button-primary", "button-large");
+  }
+
+  /** The region, the chosen clip or what was heard has changed. */
+  redraw() {}
+
+  /** Sends the answer, or says what is missing. */
+  finish() {}
+
+  /** Offers to go on, or to say nothing of this item. @param {() => void} cannotSay */
+  offer(cannotSay) {
+    const unsure = keyButton("Cannot say", "0", cannotSay);
+    unsure.classList.add("button-large");
+    byId("choices").replaceChildren(this.done, unsure);
+  }
+
+  /** What is missing. @param {string} words */
+  lack(words) {
+    setText(byId("first"), words);
+    byId("first").hidden = false;
+  }
+
+  place() {
+    return this.players.place;
+  }
+
+  /**
+   * The keys of regions and players.
+   * @param {string} key
+   */
+  playerKey(key) {
+    if (key === "b") this.players.beginHere();
+    else if (key === "e") this.players.endHere();
+    else if (key === "x") this.players.mark(null);
+    else return this.players.key(key);
+    return true;
+  }
+}
+
 /**
- * A button with its key.
- * @param {string} label
- * @param {string} key
- * @param {() => void} act
+ * A line of a list with a button that removes it.
+ * @param {string} words
+ * @param {() => void} remove
  */
-export function keyButton(label, key, act) {
+export function removable(words, remove) {
+  const line = document.createElement("li");
   const button = document.createElement("button");
-  const shown = document.createElement("kbd");
   button.type = "button";
-  button.className = "button desk-choice";
-  shown.textContent = key;
-  button.append(label, " ", shown);
-  button.addEventListener("click", act);
-  return button;
+  button.className = "button button-quiet";
+  button.textContent = "Remove";
+  button.setAttribute("aria-label", `Remove ${words}`);
+  button.addEventListener("click", () => {
+    remove();
+    byId("item").focus({ preventScroll: true });
+  });
+  line.append(`${words} `, button);
+  return line;
 }

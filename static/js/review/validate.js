@@ -1,20 +1,19 @@
 /** Clips: was each synthesised well? Defects are marked by what and where. */
 
 import { byId, fillList, setText } from "../shared/dom.js";
+import { keyButton } from "./choices.js";
 import { Desk } from "./desk.js";
-import { keyButton, Players, regionWords } from "./players.js";
+import { ClipFace, regionWords, removable } from "./players.js";
 
 /**
  * @typedef {{key: string, value: string, label: string, help: string}} Defect
  * @typedef {{what: string, seconds: import("./players.js").Region}} Mark
  */
 
-class Validate {
+class Validate extends ClipFace {
   /** @param {Desk} desk */
   constructor(desk) {
-    this.desk = desk;
-    this.players = new Players(desk);
-    this.players.changed = () => this.drawRegion();
+    super(desk);
     this.own = "";
     /** @type {Defect[]} */
     this.defects = desk.told.question.defects;
@@ -22,11 +21,7 @@ class Validate {
     this.marks = [];
     this.buttons = this.defects.map((each) => this.button(each));
     byId("defects").replaceChildren(...this.buttons);
-    this.done = keyButton("", "Enter", () => this.finish());
-    this.done.classList.add("button-primary", "button-large");
-    const unsure = keyButton("Cannot say", "0", () => this.answer("unsure"));
-    unsure.classList.add("button-large");
-    byId("choices").replaceChildren(this.done, unsure);
+    this.offer(() => this.answer("unsure"));
     byId("region-begin").addEventListener("click", () => this.players.beginHere());
     byId("region-end").addEventListener("click", () => this.players.endHere());
     byId("region-clear").addEventListener("click", () => this.players.mark(null));
@@ -65,36 +60,27 @@ class Validate {
     for (const button of this.buttons) {
       button.setAttribute("aria-pressed", String(this.marks.some((mark) => mark.what === button.dataset.value)));
     }
-    byId("marks").replaceChildren(...this.marks.map((mark, place) => this.row(mark, place)));
+    byId("marks").replaceChildren(...this.marks.map((mark, place) => removable(this.words(mark), () => this.remove(place))));
     const many = this.marks.length === 1 ? "One defect" : `${this.marks.length} defects`;
     this.done.firstChild?.replaceWith(this.marks.length ? `${many}: next` : "Synthesised well: next");
-    this.drawRegion();
+    this.redraw();
   }
 
-  drawRegion() {
+  /** @param {number} place */
+  remove(place) {
+    this.marks.splice(place, 1);
+    this.draw();
+  }
+
+  redraw() {
     const region = this.players.region;
     setText(byId("region"), region ? `Marked: ${regionWords(region)}` : "Defects apply to the whole clip");
     if (this.players.allHeard) byId("first").hidden = true;
   }
 
-  /**
-   * @param {Mark} mark
-   * @param {number} place
-   */
-  row(mark, place) {
-    const line = document.createElement("li");
-    const gone = document.createElement("button");
-    gone.type = "button";
-    gone.className = "button button-quiet";
-    gone.textContent = "Remove";
-    gone.setAttribute("aria-label", `Remove ${this.name(mark.what)}, ${regionWords(mark.seconds)}`);
-    gone.addEventListener("click", () => {
-      this.marks.splice(place, 1);
-      this.draw();
-      byId("item").focus({ preventScroll: true });
-    });
-    line.append(`${this.name(mark.what)}, ${regionWords(mark.seconds)} `, gone);
-    return line;
+  /** @param {Mark} mark */
+  words({ what, seconds }) {
+    return `${this.name(what)}, ${regionWords(seconds)}`;
   }
 
   /** @param {string} what */
@@ -106,9 +92,7 @@ class Validate {
     if (this.desk.phase === "hinted" && JSON.parse(this.own).verdict === "unsure" && !this.marks.length) return this.desk.next();
     if (this.marks.length) return this.answer("flawed");
     if (this.players.allHeard) return this.answer("ok");
-    setText(byId("first"), "Play the clip to the end first. A defect may occur late.");
-    byId("first").hidden = false;
-    return undefined;
+    return this.lack("Play the clip to the end first. A defect may occur late.");
   }
 
   /** @param {string} verdict */
@@ -135,20 +119,13 @@ class Validate {
     if (defect) this.toggle(defect.value);
     else if (key === "Enter") this.finish();
     else if (key === "0") this.answer("unsure");
-    else if (key === "b") this.players.beginHere();
-    else if (key === "e") this.players.endHere();
-    else if (key === "x") this.players.mark(null);
-    else return this.players.key(key);
+    else return this.playerKey(key);
     return true;
-  }
-
-  place() {
-    return this.players.place;
   }
 
   /** @param {any} answer */
   say(answer) {
-    const marks = (answer?.defects ?? []).map((/** @type {Mark} */ mark) => `${this.name(mark.what)}, ${regionWords(mark.seconds)}`);
+    const marks = (answer?.defects ?? []).map((/** @type {Mark} */ mark) => this.words(mark));
     return [this.desk.told.question.verdicts[answer?.verdict] ?? "", ...marks].join("; ");
   }
 }

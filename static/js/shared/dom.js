@@ -1,16 +1,6 @@
 /** Templates of the page cloned into views, and places in them found by name. */
 
-/** @typedef {import("./views.js").Views} Views */
-
-/**
- * @template P
- * @typedef {import("./views.js").Finder<P>} Finder
- */
-
-/**
- * @template P
- * @typedef {import("./views.js").View<P>} View
- */
+/** @import { Finder, View, Views } from "./views.js" */
 
 /**
  * @param {string} id

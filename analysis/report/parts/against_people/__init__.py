@@ -35,13 +35,13 @@ from analysis.report.parts.against_people.metric_tables import (
     top_of,
     words_of,
 )
-from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
     FEW_CONDITIONS,
     FEWEST,
     MetricCorrelation,
 )
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS
 
 METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "
@@ -97,28 +97,26 @@ class AgainstPeople(Part):
 
 
 def _of_family(scores: FamilyScores, inputs: PartInput, suffix: str) -> Content:
+    prefix = family_prefix(scores.title)
     if not scores.values:
-        return Content(
-            warnings=[
-                f"{family_prefix(scores.title)}no clip that was rated here has a metric score."
-            ]
-        )
+        return Content(warnings=[f"{prefix}no clip that was rated here has a metric score."])
     ceilings = ceilings_of(scores, inputs)
     preferred = preferences(scores, ceilings, inputs, suffix)
-    level = inputs.options.level
     tables = [
         correlation_table(scores, ceilings.for_metric, suffix),
         *preferred.tables,
         *mapped_table(scores, suffix),
         *ceiling_table(scores, ceilings, suffix),
-        point_table(scores, level, suffix),
+        point_table(scores, suffix),
         number_table(scores, ceilings.for_metric, suffix),
     ]
+    own = [f"{prefix}{text}" for text in sentences(scores, ceilings.for_metric)]
+    warned = [*warnings(scores, inputs), *unscored_metrics(scores, inputs)]
     return Content(
-        sentences=[*sentences(scores, ceilings.for_metric), *preferred.sentences],
-        figures=list(figures(scores, level, ceilings.for_metric, suffix)),
+        sentences=[*own, *preferred.sentences],
+        figures=list(figures(scores, ceilings.for_metric, suffix)),
         tables=tables,
-        warnings=[*warnings(scores, inputs), *unscored_metrics(scores, inputs)],
+        warnings=[f"{prefix}{text}" for text in warned],
         methods=[METHODS, *[METHODS_OF_PAIRS] * scores.units.signed],
     )
 
@@ -133,26 +131,20 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
     first = scores.number(names[0], STIMULUS, "srcc", AS_IS)
     what = words_of(STIMULUS, scores)
     if first is None or first.value is None:
-        yield (
-            f"{family_prefix(scores.title)}no metric has a defined correlation with human ratings "
-            f"per {what}."
-        )
+        yield f"no metric has a defined correlation with human ratings per {what}."
         return
     if first.n < FEW:
         plural = PLURALS[what]
         yield (
-            f"{family_prefix(scores.title)}{first.n} {plural} are too few to say how metrics "
-            f"correlate with human ratings: {FEW} or more are needed. The table "
-            "has their correlations and intervals."
+            f"{first.n} {plural} are too few to say how metrics correlate with human ratings: "
+            f"{FEW} or more are needed. The table has their correlations and intervals."
         )
         return
     best = scores.called(names[0])
     among = f"of {len(names)} metrics, {best}" if len(names) > 1 else best
     closely = " most closely" if len(names) > 1 else ""
-    sentence = (
-        f"{family_prefix(scores.title)}{among} correlates{closely} with human ratings per "
-        f"{what}: {_value_words(first)} over {first.n}"
-    )
+    sentence = f"{among} correlates{closely} with human ratings per {what}: "
+    sentence += f"{_value_words(first)} over {first.n}"
     sentence += _clear(first) + _rivals(scores, names, first)
     own = ceilings(names[0])
     top = top_of(own, STIMULUS, "srcc")["ceiling"]
@@ -166,7 +158,7 @@ def sentences(scores: FamilyScores, ceilings: CeilingsFor) -> Iterator[str]:
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
     if len(names) > 1:
-        yield f"{family_prefix(scores.title)}{_told_apart(scores, names, what)}"
+        yield _told_apart(scores, names, what)
 
 
 def _rivals(scores: FamilyScores, names: Sequence[str], first: MetricCorrelation) -> str:
@@ -226,23 +218,19 @@ def _elsewhere(each: MetricCorrelation, kinds: str) -> str:
 
 def warnings(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
     """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
-    yield from (f"{family_prefix(scores.title)}{text}" for text in _of_the_study(scores))
-    yield from (f"{family_prefix(scores.title)}{text}" for text in _missing(scores, inputs))
+    yield from _of_the_study(scores)
+    yield from _missing(scores, inputs)
     for metric in scores.metrics:
         first = scores.number(metric.name, STIMULUS, "srcc", AS_IS)
         if first is None:
             continue
         if first.value is None and first.note:
-            yield (
-                f"{family_prefix(scores.title)}{metric.title}: "
-                f"{first.note.removeprefix('undefined: ')}."
-            )
+            yield f"{metric.title}: {first.note.removeprefix('undefined: ')}."
         if metric.rises is not None and _goes_against(first, metric.rises):
             ways = ("higher", "lower") if metric.rises else ("lower", "higher")
             yield (
-                f"{family_prefix(scores.title)}{metric.title} goes against its direction: "
-                f"{ways[0]} is meant to "
-                f"be better, and people prefer clips where it is {ways[1]} ({_value_words(first)})."
+                f"{metric.title} goes against its direction: {ways[0]} is meant to be better, and "
+                f"people prefer clips where it is {ways[1]} ({_value_words(first)})."
             )
 
 
@@ -285,11 +273,7 @@ def unscored_metrics(scores: FamilyScores, inputs: PartInput) -> Iterator[str]:
             why = _reasons(scores, metric.metric, inputs)
             missing.setdefault(f" ({why})" if why else "", []).append(metric.title)
     for why, names in missing.items():
-        named = ", ".join(names)
-        yield (
-            f"{family_prefix(scores.title)}{named} gave no value for any clip "
-            f"that was rated here{why}."
-        )
+        yield f"{', '.join(names)} gave no value for any clip that was rated here{why}."
 
 
 def _reasons(scores: FamilyScores, metric: str, inputs: PartInput) -> str:
@@ -336,17 +320,13 @@ MOST_POINTS = 600
 MOST_GROUPS = 8
 
 
-def figures(
-    scores: FamilyScores, level: float, ceilings: CeilingsFor, suffix: str
-) -> Iterator[Figure]:
+def figures(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Iterator[Figure]:
     """The metrics that follow people most closely, per condition and per stimulus."""
     names = order_metrics(scores)
     human = name_of(scores.units.estimand)
     if len(scores.units.conditions) > 1:
         for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):
-            yield _of_conditions(
-                scores, metric, level, human, f"{suffix}_{place}", len(names), ceilings
-            )
+            yield _of_conditions(scores, metric, human, f"{suffix}_{place}", len(names), ceilings)
     for place, metric in enumerate(names[:MOST_OF_STIMULI], start=1):
         yield _of_stimuli(scores, metric, human, f"{suffix}_{place}", ceilings)
 
@@ -354,7 +334,6 @@ def figures(
 def _of_conditions(
     scores: FamilyScores,
     metric: str,
-    level: float,
     human: str,
     suffix: str,
     among: int,
@@ -364,13 +343,12 @@ def _of_conditions(
     rows = [
         {"name": row["condition"], **{key: row[key] for key in keys}}
         | {"low": row["y_low"], "high": row["y_high"]}
-        for row in point_rows(scores, metric, level)
+        for row in point_rows(scores, metric)
     ]
     left = among - MOST_OF_CONDITIONS
     more = f" {left} more metrics are in the table of means." if left > 0 else ""
-    note = (
-        f"{level * 100:g} % intervals: of the metric over clips, of people over raters and items."
-    )
+    level = f"{scores.level * 100:g} %"
+    note = f"{level} intervals: of the metric over clips, of people over raters and items."
     return Figure(
         key=f"conditions{suffix}",
         title=f"{scores.called(metric)} and people, per condition",

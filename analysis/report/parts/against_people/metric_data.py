@@ -12,14 +12,13 @@ from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.part import PartInput
-from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
-from analysis.statistics.metric_agreement import (
+from analysis.statistics.agreement.rating_units import coarse_steps, scale_ends, steps_of
+from analysis.statistics.metric_agreement.metric_correlations import (
     CorrelationOptions,
     MetricCorrelation,
-    Units,
     correlations,
-    units_of,
 )
+from analysis.statistics.metric_agreement.metric_units import Units, units_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,13 +29,17 @@ class FamilyScores:
     """One family with every metric: ``values`` (S,) by the metric's name, NaN where none."""
 
     family: Family
-    title: str
     units: Units
     metrics: tuple[Metric, ...]
     values: Mapping[str, Floats]
     correlations: tuple[MetricCorrelation, ...]
     same_scale: frozenset[str]
     level: float = 0.95
+
+    @property
+    def title(self) -> str:
+        """The family's title."""
+        return self.family.title
 
     @property
     def falls(self) -> frozenset[str]:
@@ -48,10 +51,8 @@ class FamilyScores:
     ) -> MetricCorrelation | None:
         """One of the numbers; None where it was not made."""
         key = (metric, unit, statistic, mapping)
-        named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.correlations)
-        return next(
-            (e for e, own in zip(self.correlations, named, strict=True) if own == key), None
-        )
+        every = self.correlations
+        return next((e for e in every if (e.metric, e.unit, e.statistic, e.mapping) == key), None)
 
     def called(self, name: str) -> str:
         """The title of a metric, by its name."""
@@ -69,19 +70,12 @@ def family_scores(family: Family, inputs: PartInput) -> FamilyScores:
     Computed once for all parts of a report.
     """
     key = ("against", family.estimand, *family.group.values())
-    if key not in inputs.shared:
-        inputs.shared[key] = _family_scores(family, inputs)
-    data: FamilyScores = inputs.shared[key]
-    return data
+    return inputs.once(key, lambda: _family_scores(family, inputs))
 
 
 def metrics_in(inputs: PartInput) -> tuple[Metric, ...]:
     """Every metric of the report's scores, found once for all families and parts."""
-    key = ("against", "metrics")
-    if key not in inputs.shared:
-        inputs.shared[key] = metrics_of(inputs.scores)
-    metrics: tuple[Metric, ...] = inputs.shared[key]
-    return metrics
+    return inputs.once(("against", "metrics"), lambda: metrics_of(inputs.scores))
 
 
 def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
@@ -102,23 +96,21 @@ def _family_scores(family: Family, inputs: PartInput) -> FamilyScores:
         mapped=not units.compared,
     )
     correlated = tuple(correlations(units, known, wanted)) if len(units.own) else ()
-    title = family.title
     scored = tuple(each for each in metrics if each.name in known)
-    return FamilyScores(family, title, units, scored, known, correlated, same, options.level)
+    return FamilyScores(family, units, scored, known, correlated, same, options.level)
 
 
 def means_of_clips(inputs: PartInput) -> Mapping[tuple[str, str], pd.Series]:
     """By metric and version the mean value of each clip, computed once for all families."""
-    key = ("against", "means")
-    if key not in inputs.shared:
-        scores = inputs.scores
-        assert scores is not None
-        inputs.shared[key] = {
+    scores = inputs.scores
+    assert scores is not None
+    return inputs.once(
+        ("against", "means"),
+        lambda: {
             (str(metric), str(version)): own.groupby("stimulus")["value"].mean()
             for (metric, version), own in scores.groupby(["metric", "version"], sort=False)
-        }
-    means: Mapping[tuple[str, str], pd.Series] = inputs.shared[key]
-    return means
+        },
+    )
 
 
 def _steps(units: Units) -> tuple[float, ...]:

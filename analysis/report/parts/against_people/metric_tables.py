@@ -15,16 +15,11 @@ from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import FamilyScores
-from analysis.statistics.agreement import noise_ceiling
+from analysis.statistics.agreement.noise_ceiling import noise_ceiling
 from analysis.statistics.intervals import holm, naive_interval
-from analysis.statistics.metric_agreement import (
-    CONDITION,
-    STIMULUS,
-    WITHIN,
-    Units,
+from analysis.statistics.metric_agreement.metric_ceiling import (
     condition_ceiling,
     one_against_others,
-    preferred_share,
 )
 from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
@@ -36,6 +31,8 @@ from analysis.statistics.metric_agreement.metric_correlations import (
     TWO_WAY,
     MetricCorrelation,
 )
+from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
+from analysis.statistics.metric_agreement.preference_accuracy import preferred_share
 from analysis.statistics.metric_agreement.resampled_units import wider_over
 
 MANY_UNITS, MANY_RATINGS = 1000, 100_000
@@ -59,10 +56,7 @@ class MetricCeilings:
 def ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
     """The ceilings of a family, each over the very units of a correlation; once for all parts."""
     key = ("ceilings", scores.family.estimand, *scores.family.group.values())
-    if key not in inputs.shared:
-        inputs.shared[key] = _ceilings_of(scores, inputs)
-    ceilings: MetricCeilings = inputs.shared[key]
-    return ceilings
+    return inputs.once(key, lambda: _ceilings_of(scores, inputs))
 
 
 def _ceilings_of(scores: FamilyScores, inputs: PartInput) -> MetricCeilings:
@@ -496,8 +490,7 @@ def number_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) -> Ta
         note = (
             "p per pair of conditions: from exchanging systems, in all orders of up to 7, above "
             "that in 9,999 random ones (none with fewer than 20 orders). All other p: from the "
-            "spread of the bootstrap on Fisher's scale."
-            f"{BOTH_ORDERS}"
+            f"spread of the bootstrap on Fisher's scale.{BOTH_ORDERS}"
         )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, scores.title, True)
 
@@ -509,27 +502,27 @@ def _over_conditions(each: MetricCorrelation) -> str:
     return FISHER if each.statistic == "plcc" and each.n < FEW_CONDITIONS else THREE_WAY
 
 
-def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str, Any]]:
+def point_rows(scores: FamilyScores, metric: str) -> list[dict[str, Any]]:
     """Per condition: the metric's mean over clips and the mean human score, with intervals."""
     values, units = scores.values[metric], scores.units
-    human = units.intervals(level)
+    human = units.intervals(scores.level)
     rows = []
     for c, condition in enumerate(units.conditions):
         inside = values[(units.condition == c) & np.isfinite(values)]
         if not len(inside):
             continue
-        bounds = naive_interval(inside, level) if len(inside) >= LEAST_CLIPS else None
+        bounds = naive_interval(inside, scores.level) if len(inside) >= LEAST_CLIPS else None
         mean, low, high = human[c]
         rows.append(
-            {"metric": metric, "condition": condition, "x": float(inside.mean())}
-            | {
+            {
+                "metric": metric,
+                "condition": condition,
+                "x": float(inside.mean()),
                 "x_low": bounds and bounds[0],
                 "x_high": bounds and bounds[1],
                 "y": mean,
                 "y_low": low,
                 "y_high": high,
-            }
-            | {
                 "n_stimuli": len(inside),
                 "n_ratings": int(units.ratings[units.condition == c].sum()),
             }
@@ -537,9 +530,9 @@ def point_rows(scores: FamilyScores, metric: str, level: float) -> list[dict[str
     return rows
 
 
-def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
+def point_table(scores: FamilyScores, suffix: str) -> Table:
     """The points of the figures per condition, of every metric."""
-    rows = [row for metric in order_metrics(scores) for row in point_rows(scores, metric, level)]
+    rows = [row for metric in order_metrics(scores) for row in point_rows(scores, metric)]
     columns = [
         Column("metric", "Metric"),
         Column("condition", "Condition"),
@@ -554,9 +547,8 @@ def point_table(scores: FamilyScores, level: float, suffix: str) -> Table:
         f"Metric: t interval over {LEAST_CLIPS} clips or more. Human: two-way clustered over "
         "raters and items."
     )
-    return Table(
-        f"points{suffix}", "Means of the conditions", columns, rows, note, scores.title, True
-    )
+    title = "Means of the conditions"
+    return Table(f"points{suffix}", title, columns, rows, note, scores.title, True)
 
 
 def holm_of(correlated: Iterable[MetricCorrelation]) -> dict[tuple[str, str, str], float | None]:

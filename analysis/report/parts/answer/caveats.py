@@ -16,7 +16,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
 from analysis.report.ranking import Ranking
-from analysis.statistics.screening import HiddenReference, MidAnchor
+from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
 
 CEILING = 0.6
 FEW = 10
@@ -216,8 +216,7 @@ def _unbalanced_design(s: Ranking) -> Iterator[Caveat]:
             IMBALANCE,
             f"unbalanced: {condition_span(most.condition)} has {most.n_ratings} ratings and "
             f"{condition_span(least.condition)} {least.n_ratings}; who rated what may differ "
-            "between "
-            "conditions.",
+            "between conditions.",
         )
 
 
@@ -231,9 +230,8 @@ def _busy_raters(s: Ranking) -> Iterator[Caveat]:
                 WEIGHTING,
                 "raters who gave many ratings rate otherwise than the rest: "
                 f"{condition_span(mean.condition)} has {mean.value:.{s.decimals}f} over ratings "
-                "and "
-                f"{mean.by_raters:.{s.decimals}f} where every rater weighs the same. Say which one "
-                "you quote.",
+                f"and {mean.by_raters:.{s.decimals}f} where every rater weighs the same. Say which "
+                "one you quote.",
             )
             return
 

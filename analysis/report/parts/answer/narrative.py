@@ -310,8 +310,8 @@ NO_PAIRS = "no rating names two different conditions: nothing is compared"
 class Pair:
     """Two conditions that met: the mean for the first, and p against a draw.
 
-    ``low``, ``high`` and ``p`` hold for all pairs of the family at once; ``alone_low`` and
-    ``alone_high`` for this one alone. None where there is no test: ``note`` says why.
+    ``low``, ``high`` and ``p`` hold for all pairs of the family at once. None where there is no
+    test: ``note`` says why.
     """
 
     condition: str
@@ -321,8 +321,6 @@ class Pair:
     high: float | None
     naive_low: float | None
     naive_high: float | None
-    alone_low: float | None
-    alone_high: float | None
     p: float | None
     note: str
     n_ratings: int
@@ -342,7 +340,7 @@ class Pair:
 
     def turned(self, whole: float) -> Pair:
         """The same seen from the other side; both means add up to ``whole``."""
-        other = {"low": "high", "naive_low": "naive_high", "alone_low": "alone_high"}
+        other = {"low": "high", "naive_low": "naive_high"}
         other |= {high: low for low, high in other.items()}
         ends = {name: getattr(self, other[name]) for name in other}
         return replace(
@@ -492,8 +490,6 @@ def _pair(names: tuple[str, str], measured: Measured, counts: tuple[int, int, in
         measured.high_all,
         measured.naive_low,
         measured.naive_high,
-        measured.low,
-        measured.high,
         measured.p_adjusted,
         measured.note,
         *counts,

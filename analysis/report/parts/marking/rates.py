@@ -13,7 +13,7 @@ from analysis.formatting import ci_words, percent
 from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Figure, Table, column, columns_of, table_row
+from analysis.report.content import Figure, Table, column, columns_of, interval_cells, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.att import means
 from listening.methods.error_spans import ErrorSpan, read_spans
@@ -103,9 +103,7 @@ def rate_rows(
             yield RateRow(
                 condition=name,
                 kind=kinds.get(kind, kind),
-                errors=row.value,
-                errors_low=row.low,
-                errors_high=row.high,
+                **interval_cells("errors", row),
                 marks=int(count[here].sum()),
                 clips=int((count[here] > 0).sum()),
                 answers=int(here.sum()),
@@ -114,18 +112,12 @@ def rate_rows(
 
 def rate_table(rates: Sequence[RateRow], key: str, unit: str, each: FamilyInput) -> Table:
     """The table of rates per 100 words or per minute."""
-    return Table.from_rows(
-        RateRow,
-        f"{key}{each.suffix}",
-        f"Errors per {unit} by system and kind",
-        rates,
-        columns=columns_of(RateRow, level=each.level, unit=unit),
-        note=_NOTES[unit],
-        about=each.title,
-    )
+    title = f"Errors per {unit} by system and kind"
+    columns = columns_of(RateRow, level=each.level, unit=unit)
+    return each.table(RateRow, key, title, rates, columns=columns, note=_NOTES[unit])
 
 
-def rate_figure(rates: Sequence[RateRow], key: str, unit: str, each: FamilyInput) -> Figure:
+def rate_figure(rates: Sequence[RateRow], unit: str, each: FamilyInput) -> Figure:
     """Errors of each system, for all kinds and for each kind that was marked."""
     used = {row.kind for row in rates if row.marks} | {ALL_KINDS}
     rows = [
@@ -142,7 +134,7 @@ def rate_figure(rates: Sequence[RateRow], key: str, unit: str, each: FamilyInput
         if row.kind in used
     ]
     return Figure(
-        key=f"{key}{each.suffix}",
+        key=f"errors{each.suffix}",
         title=f"Errors per {unit} by kind",
         drawing="intervals",
         rows=rows,

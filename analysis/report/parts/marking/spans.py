@@ -12,13 +12,17 @@ import numpy as np
 from analysis.arrays import Bools, Floats
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Content, Figure, Table, column, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
-from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
-from analysis.report.parts.marking.clips import (
+from analysis.report.parts.marking.marked_clips import (
+    AgreementRow,
+    MarkedClip,
+    agreed,
+    agreements,
     answers_of,
     clip_entry,
     in_order,
+    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -56,16 +60,16 @@ _PLACES_NOTE = (
 _AGREEMENT_NOTE = (
     "Alpha: Krippendorff's nominal alpha over frames of 10 ms, marked or not; 0 is chance, 1 full "
     "agreement. Alpha of kinds: the same over no mark and each kind; of two kinds that a rater "
-    "marked at once the shorter mark counts. Positive agreement: of a frame that one rater "
-    "marked, the share of the other raters who marked it. Met marks: of a mark, the share of the "
-    "other raters with a mark that overlaps it. Intervals resample clips; fewer than 8 clips have "
-    "none."
+    "marked at once the shorter mark counts. Positive agreement: of a frame that one rater marked, "
+    "the share of the other raters who marked it. Met marks: of a mark, the share of the other "
+    "raters with a mark that overlaps it. Intervals resample clips; fewer than 8 clips have none."
 )
 _METHOD = (
     "Raters marked spans of the waveform where they heard an error, with the kind of error (error "
-    "marking, after {gutierrez}). The score is the number of marks per minute that raters heard of "
-    "the clip. Agreement is Krippendorff's nominal alpha ({krippendorff}) over frames of 10 ms, "
-    "with an interval by a bootstrap over clips."
+    f"marking, after {citation('gutierrez2021')}). The score is the number of marks per minute "
+    "that raters heard of the clip. Agreement is Krippendorff's nominal alpha "
+    f"({citation('krippendorff2019')}) over frames of 10 ms, with an interval by a bootstrap over "
+    "clips."
 )
 
 
@@ -85,30 +89,18 @@ class PlaceRow:
 
 
 @table_row
-class SpanAgreementRow:
+class SpanAgreementRow(AgreementRow):
     """How far raters agree about the moments of one condition."""
 
-    condition: str = column("System")
-    alpha: float | None = column("Alpha", "number", 2)
-    alpha_low: float | None = column("{level} CI", "interval", 2, key="alpha")
-    alpha_high: float | None
-    positive: float | None = column("Positive agreement", "number", 2)
-    positive_low: float | None = column("{level} CI", "interval", 2, key="positive")
-    positive_high: float | None
-    kinds: float | None = column("Alpha of kinds", "number", 2)
     met: float | None = column("Met marks", "percent", 0)
     seconds: float = column("Seconds", "number", 1)
     clips: int = column("Clips", "count")
 
 
 @dataclass(frozen=True)
-class TimedClip:
+class TimedClip(MarkedClip):
     """A clip, the part of it that raters heard, and the spans of each rater who answered."""
 
-    stimulus: str
-    condition: str
-    item: str
-    language: str
     start_s: float
     end_s: float
     spans: Mapping[str, Sequence[ErrorSpan]]  # by rater
@@ -175,12 +167,9 @@ def content_of_spans(each: FamilyInput) -> Content:
     rates = list(rate_rows(family.table, kinds, inputs))
     sentences = list(extremes(rates, PER_MINUTE, level))
     tables = [rate_table(rates, "errors", PER_MINUTE, each)]
-    figures = [rate_figure(rates, "errors", PER_MINUTE, each)]
-    method = _METHOD.format(
-        gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
-    )
+    figures = [rate_figure(rates, PER_MINUTE, each)]
     if facts is None:
-        return Content([*sentences, WITHOUT_TIMES], figures, tables, methods=[method])
+        return Content([*sentences, WITHOUT_TIMES], figures, tables, methods=[_METHOD])
     by_words = per_words(family, facts, kinds, inputs)
     if by_words:
         tables.append(rate_table(by_words, "errors_words", PER_WORDS, each))
@@ -188,33 +177,16 @@ def content_of_spans(each: FamilyInput) -> Content:
     agreement = list(agreement_rows(clips, list(kinds), inputs, level))
     places = place_rows(clips, kinds, inputs)
     figures += _maps(clips, inputs, each)
-    tables += [
-        Table.from_rows(
-            SpanAgreementRow,
-            f"mark_agreement{each.suffix}",
-            "Agreement between raters on moments",
-            agreement,
-            level=level,
-            note=_AGREEMENT_NOTE,
-            about=each.title,
-        ),
-        Table.from_rows(
-            PlaceRow,
-            f"marked_places{each.suffix}",
-            "Marked places",
-            places,
-            note=_PLACES_NOTE,
-            about=each.title,
-            folded=True,
-            group="item",
-        ),
-    ]
+    key, title = "mark_agreement", "Agreement between raters on moments"
+    tables.append(each.table(SpanAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    shown = {"note": _PLACES_NOTE, "folded": True, "group": "item"}
+    tables.append(each.table(PlaceRow, "marked_places", "Marked places", places, **shown))
     return Content(
         [*sentences, *agreed(agreement[0], "moments", "a moment", level)],
         figures,
         tables,
         warnings=list(low_agreement(agreement[0].alpha, "moments", "one moment")),
-        methods=[method],
+        methods=[_METHOD],
         files={f"marks{each.suffix}.json": spans_json(clips, kinds)},
     )
 
@@ -259,15 +231,9 @@ def agreement_rows(
     clips: Sequence[TimedClip], kinds: Sequence[str], inputs: PartInput, level: float
 ) -> Iterator[SpanAgreementRow]:
     """All conditions together, then each."""
-    for name, own, marked, of_kinds in agreements(clips, kinds, inputs, level):
-        yield SpanAgreementRow(
-            condition=name,
-            **bounds_of(marked),
-            kinds=of_kinds,
-            met=met_marks(own),
-            seconds=marked.n_words * FRAME_S,
-            clips=marked.n_clips,
-        )
+    for own, marked, cells in agreements(clips, kinds, inputs, level):
+        seconds, met = marked.n_words * FRAME_S, met_marks(own)
+        yield SpanAgreementRow(**cells, met=met, seconds=seconds, clips=marked.n_clips)
 
 
 def met_marks(clips: Sequence[TimedClip]) -> float | None:
@@ -299,16 +265,15 @@ def place_rows(
             inside = share[(middles >= start_s) & (middles < end_s)]
             kind = most_frequent(Counter(span.kind for _, span in marks), kinds)
             rows.append(
-                PlaceRow(
-                    item=clip.item,
-                    condition=clip.condition,
+                row_from(
+                    PlaceRow,
+                    clip,
                     start_s=start_s,
                     end_s=end_s,
                     marked=len({rater for rater, _ in marks}),
                     raters=len(clip.spans),
                     share=float(inside.max(initial=0.0)),
                     kind=kinds[kind],
-                    stimulus=clip.stimulus,
                 )
             )
     return rows

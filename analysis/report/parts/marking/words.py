@@ -12,13 +12,17 @@ import numpy as np
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
-from analysis.report.content import Content, Figure, Table, column, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row
 from analysis.report.part import FamilyInput, PartInput
-from analysis.report.parts.marking.agreement import agreed, agreements, bounds_of, low_agreement
-from analysis.report.parts.marking.clips import (
+from analysis.report.parts.marking.marked_clips import (
+    AgreementRow,
+    MarkedClip,
+    agreed,
+    agreements,
     answers_of,
     clip_entry,
     in_order,
+    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -65,9 +69,9 @@ _RECOGNISER_NOTE = (
 )
 _METHOD = (
     "Raters read the text of each clip and marked the words that sounded wrong, with the kind of "
-    "error (error marking, after {gutierrez}). The score is the number of marks per 100 words. "
-    "Agreement on words is Krippendorff's nominal alpha ({krippendorff}), with an interval by a "
-    "bootstrap over clips."
+    f"error (error marking, after {citation('gutierrez2021')}). The score is the number of marks "
+    "per 100 words. Agreement on words is Krippendorff's nominal alpha "
+    f"({citation('krippendorff2019')}), with an interval by a bootstrap over clips."
 )
 
 
@@ -88,17 +92,9 @@ class WordRow:
 
 
 @table_row
-class AgreementRow:
+class WordAgreementRow(AgreementRow):
     """How far raters agree about the words of one condition."""
 
-    condition: str = column("System")
-    alpha: float | None = column("Alpha", "number", 2)
-    alpha_low: float | None = column("{level} CI", "interval", 2, key="alpha")
-    alpha_high: float | None
-    positive: float | None = column("Positive agreement", "number", 2)
-    positive_low: float | None = column("{level} CI", "interval", 2, key="positive")
-    positive_high: float | None
-    kinds: float | None = column("Alpha of kinds", "number", 2)
     words: int = column("Words", "count")
     clips: int = column("Clips", "count")
 
@@ -115,14 +111,10 @@ class RecogniserRow:
 
 
 @dataclass(frozen=True)
-class Clip:
+class Clip(MarkedClip):
     """A clip, its words, and the marks of each rater who answered about it."""
 
-    stimulus: str
-    condition: str
-    item: str
     words: Sequence[str]
-    language: str
     marks: Mapping[str, Sequence[Mark]]  # by rater
 
     def kinds_at(self, place: int) -> list[str]:
@@ -149,49 +141,23 @@ def content_of_words(each: FamilyInput) -> Content:
     rates = list(rate_rows(family.table, kinds, inputs))
     tables = [rate_table(rates, "errors", PER_WORDS, each)]
     sentences = list(extremes(rates, PER_WORDS, level))
-    figures = [rate_figure(rates, "errors", PER_WORDS, each)]
-    method = _METHOD.format(
-        gutierrez=citation("gutierrez2021"), krippendorff=citation("krippendorff2019")
-    )
+    figures = [rate_figure(rates, PER_WORDS, each)]
     if facts is None:
-        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[method])
+        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[_METHOD])
     clips = clips_of(family, facts)
     heard = recognised(clips, inputs)
     words = word_rows(clips, kinds, heard, inputs)
     agreement = list(agreement_rows(clips, list(kinds), inputs, level))
     figures += _maps(words, inputs, each)
-    tables += [
-        Table.from_rows(
-            AgreementRow,
-            f"mark_agreement{each.suffix}",
-            "Agreement between raters on words",
-            agreement,
-            level=level,
-            note=_AGREEMENT_NOTE,
-            about=each.title,
-        ),
-        Table.from_rows(
-            WordRow,
-            f"marked_words{each.suffix}",
-            "Map of marked words",
-            words,
-            note=_MAP_NOTE,
-            about=each.title,
-            folded=True,
-            group="item",
-        ),
-    ]
+    key, title = "mark_agreement", "Agreement between raters on words"
+    tables.append(each.table(WordAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    shown = {"note": _MAP_NOTE, "folded": True, "group": "item"}
+    tables.append(each.table(WordRow, "marked_words", "Map of marked words", words, **shown))
     if heard:
-        compared = list(recogniser_rows(clips, heard, inputs))
+        compared = recogniser_rows(clips, heard, inputs)
+        title = "Marks on words that a recogniser got wrong"
         tables.append(
-            Table.from_rows(
-                RecogniserRow,
-                f"recogniser{each.suffix}",
-                "Marks on words that a recogniser got wrong",
-                compared,
-                note=_RECOGNISER_NOTE,
-                about=each.title,
-            )
+            each.table(RecogniserRow, "recogniser", title, compared, note=_RECOGNISER_NOTE)
         )
     else:
         sentences.append(WITHOUT_PLACES)
@@ -200,7 +166,7 @@ def content_of_words(each: FamilyInput) -> Content:
         figures,
         tables,
         warnings=list(low_agreement(agreement[0].alpha, "words", "one word")),
-        methods=[method],
+        methods=[_METHOD],
         files={f"marks{each.suffix}.json": marks_json(clips, kinds, heard)},
     )
 
@@ -216,8 +182,8 @@ def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
         marked = marks_in(row["label"])
         own = [mark for mark in marked if isinstance(mark, Mark) and mark.last <= len(words)]
         marks[row["stimulus"]].setdefault(row["rater"], own)  # of repeated trials the first
-        about = (row["stimulus"], row["condition"], row["item"], words, row["language"])
-        known.setdefault(row["stimulus"], Clip(*about, marks[row["stimulus"]]))
+        about = (row["stimulus"], row["condition"], row["item"], row["language"])
+        known.setdefault(row["stimulus"], Clip(*about, words, marks[row["stimulus"]]))
     return list(known.values())
 
 
@@ -277,16 +243,15 @@ def word_rows(
             marked = sum(results.values())
             there = other[place - 1]
             rows.append(
-                WordRow(
-                    item=clip.item,
-                    condition=clip.condition,
+                row_from(
+                    WordRow,
+                    clip,
                     place=place,
                     word=word,
                     share=marked / len(clip.marks),
                     raters=len(clip.marks),
                     kind=kinds[most] if most else None,
                     recogniser=None if there is None else (there or "(left out)"),
-                    stimulus=clip.stimulus,
                     marked=marked,
                 )
             )
@@ -295,16 +260,10 @@ def word_rows(
 
 def agreement_rows(
     clips: Sequence[Clip], kinds: Sequence[str], inputs: PartInput, level: float
-) -> Iterator[AgreementRow]:
+) -> Iterator[WordAgreementRow]:
     """All conditions together, then each."""
-    for name, _, marked, of_kinds in agreements(clips, kinds, inputs, level):
-        yield AgreementRow(
-            condition=name,
-            **bounds_of(marked),
-            kinds=of_kinds,
-            words=marked.n_words,
-            clips=marked.n_clips,
-        )
+    for _, marked, cells in agreements(clips, kinds, inputs, level):
+        yield WordAgreementRow(**cells, words=marked.n_words, clips=marked.n_clips)
 
 
 def recogniser_rows(

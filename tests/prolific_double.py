@@ -1,23 +1,28 @@
-"""Control over the double, for tests: participants, their doings, the clock, money, faults."""
+"""The simulated Prolific with what tests need beside it: control over everything, and faults.
+
+`python -m tests.prolific_double --port 0`. Its paths below /control make participants and let them
+act, and change the clock, the settings and the money. Faults are switched on by name: how often,
+for which requests.
+"""
 
 from __future__ import annotations
 
+import random
+import re
 import secrets
+import socket
+import time
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
+from listening.recruitment.play_money import api, hooks, money, people, studies, submissions
+from listening.recruitment.play_money.__main__ import main
 from listening.recruitment.play_money.routing import Reply, Request, Routes
+from listening.recruitment.play_money.server import API, Handler, Server
 from listening.recruitment.play_money.state import ApiError, Json, State, moment, number
 
+CONTROL = "/control"
 ROUTES = Routes()
-
-
-@ROUTES.add("GET", "/info/")
-def info(request: Request) -> Json:
-    data = request.state.data
-    entries = {"workspaces": list(data["workspaces"]), "projects": list(data["projects"])}
-    return {**request.state.links, **entries, "tokens": list(data["tokens"])}
 
 
 @ROUTES.add("GET", "/state/")
@@ -107,24 +112,6 @@ def _moment(body: Json, name: str) -> float | None:
     return None if body.get(name) is None else moment(body[name])
 
 
-@ROUTES.add("POST", "/messages/")
-def write(request: Request) -> Json:
-    """A participant writes to the researcher: `participant`, `body`, `study`, `category`."""
-    body = request.body
-    who = request.state.get("participants", str(body.get("participant")))["id"]
-    text, category = str(body.get("body")), str(body.get("category") or "")
-    people.to_researcher(request.state, who, text, body.get("study"), category)
-    return {}
-
-
-@ROUTES.add("POST", "/studies/{id}/high-return-rate/")
-def high_return_rate(request: Request, name: str) -> Json:
-    study = request.state.get("studies", name)
-    event = "study.has_high_return_rate"
-    hooks.emit(request.state, study["workspace"], event, study["id"], metadata={})
-    return {}
-
-
 # --- The clock, settings and faults --------------------------------------------------------------
 
 
@@ -136,13 +123,7 @@ def forward(request: Request) -> Json:
     if by_s < 0:
         raise ApiError(400, "The clock goes forward only.")
     state.data["offset_s"] += by_s
-    return {"now": state.now(), "done": pass_time(state)}
-
-
-def pass_time(state: State) -> int:
-    done = state.work_off() + submissions.let_time_pass(state)
-    state.is_dirty |= done > 0
-    return done
+    return {"now": state.now(), "done": submissions.pass_time(state)}
 
 
 def settle(state: State, *, retries: bool = False) -> Json:
@@ -176,14 +157,7 @@ def change_settings(request: Request) -> Json:
     if unknown := set(body) - set(state.data["settings"]):
         raise ApiError(400, f"There are no settings {', '.join(sorted(unknown))}.")
     state.data["settings"].update(body)
-    return settings(request)  # type: ignore[no-any-return]
-
-
-@ROUTES.add("GET", "/settings/")
-def settings(request: Request) -> Json:
-    data = request.state.data
-    features = {w["id"]: w["features"] for w in data["workspaces"].values()}
-    return {**data["settings"], "features": features, "tokens": data["tokens"]}
+    return {}
 
 
 @ROUTES.add("POST", "/workspaces/")
@@ -244,21 +218,197 @@ def force_status(request: Request, name: str) -> Json:
 
 @ROUTES.add("GET", "/faults/")
 def list_faults(request: Request) -> Json:
-    return {"faults": request.state.data["faults"], "names": faults.NAMES}
+    return {"faults": request.state.data["faults"], "names": FAULTS}
 
 
 @ROUTES.add("POST", "/faults/")
 def add_fault(request: Request) -> Json:
-    return faults.add(request.state, request.body)
+    """`count` (1; null: for ever), `probability` (1), regular expressions `method` and `path`."""
+    body = request.body
+    if body.get("name") not in FAULTS:
+        raise ApiError(400, f"There is no fault {body.get('name')!r}: {', '.join(FAULTS)}")
+    fault = {"count": None if "probability" in body else 1, "probability": 1, "hits": 0, **body}
+    try:
+        for name in ("method", "path"):
+            re.compile(fault.get(name) or "")
+    except re.error as error:
+        raise ApiError(400, f"{name} is no regular expression: {error}") from None
+    request.state.data["faults"].append(fault)
+    return fault
 
 
 @ROUTES.add("DELETE", "/faults/")
 def clear_faults(request: Request) -> Reply:
-    faults.remove(request.state)
+    request.state.data["faults"] = []
     return Reply(204)
 
 
 @ROUTES.add("DELETE", "/faults/{name}/")
 def remove_fault(request: Request, name: str) -> Reply:
-    faults.remove(request.state, name)
+    others = [fault for fault in request.state.data["faults"] if fault["name"] != name]
+    request.state.data["faults"] = others
     return Reply(204)
+
+
+# --- Faults --------------------------------------------------------------------------------------
+
+FAULTS = {
+    "too_many": "429, nothing happens; `retry_after` in seconds is its header",
+    "error_500": "a server error before the effect; `status` for another one than 500",
+    "error_500_after": "a server error after the effect; `status` for another one than 500",
+    "slow": "the reply comes after `seconds` (2)",
+    "drop_before": "the connection is closed, nothing has happened",
+    "drop_after": "the connection is closed after the effect",
+    "not_json": "the reply is a page of HTML",
+    "error_bare": "errors without the object around them",
+    "error_message": "errors as message and detail",
+    "extra_fields": "objects have fields that nobody has heard of",
+    "unknown_status": "statuses that nobody has heard of",
+    "floats": "whole numbers come as 30.0",
+    "rates_bare": "the recommended rewards are one object instead of a list",
+}
+
+
+def hit(state: State, name: str, method: str = "", path: str = "") -> Json | None:
+    """A fault that strikes now, counted; or nothing."""
+    for fault in state.data["faults"]:
+        if fault["name"] != name or fault["count"] == 0:
+            continue
+        if not re.fullmatch(fault.get("method") or ".*", method):
+            continue
+        if not re.search(fault.get("path") or "", path):
+            continue
+        if fault["probability"] < 1 and random.random() >= fault["probability"]:
+            continue
+        fault["hits"] += 1
+        state.is_dirty = True
+        if fault["count"] is not None:
+            fault["count"] -= 1
+        hit_fault: Json = fault
+        return hit_fault
+    return None
+
+
+def warp(state: State, body: Any, method: str, path: str) -> Any:
+    """A reply's body with what faults do to it."""
+    if hit(state, "extra_fields", method, path):
+        body = _each(body, lambda o: {**o, "an_unheard_of_field": {"new": [1, None]}})
+    if hit(state, "unknown_status", method, path):
+        body = _each(body, lambda o: {**o, "status": "UNHEARD OF"} if "status" in o else o)
+    if hit(state, "floats", method, path):
+        body = _floats(body)
+    return body
+
+
+def _each(body: Any, change: Any) -> Any:
+    if isinstance(body, list):
+        return [_each(each, change) for each in body]
+    if isinstance(body, dict):
+        return change({name: _each(each, change) for name, each in body.items()})
+    return body
+
+
+def _floats(body: Any) -> Any:
+    if isinstance(body, list):
+        return [_floats(each) for each in body]
+    if isinstance(body, dict):
+        return {name: _floats(each) for name, each in body.items()}
+    return float(body) if isinstance(body, int) and not isinstance(body, bool) else body
+
+
+class Dropped(BaseException):
+    """The connection is to be closed without an answer; no mistake of the double's own."""
+
+
+class FaultyHandler(Handler):
+    """Hang up where a fault says so."""
+
+    def _any(self) -> None:
+        try:
+            super()._any()
+        except Dropped:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = _any
+
+
+class ControlledServer(Server):
+    """The simulated Prolific with its control and its faults."""
+
+    handler = FaultyHandler
+
+    def __init__(self, state: State, host: str, port: int) -> None:
+        state.data.setdefault("faults", [])
+        super().__init__(state, host, port)
+
+    def answer(self, request: Request) -> Reply:
+        state, at = self.state, (request.method, request.path)
+        if request.path.rstrip("/") == CONTROL + "/settle":
+            return Reply(200, settle(state, retries=bool(request.body.get("retries"))))
+        if request.path.startswith(CONTROL + "/"):
+            return self._control(request)
+        if not request.path.startswith(API + "/"):
+            return super().answer(request)
+        with state.lock:
+            fault = hit(state, "slow", *at)
+        if fault:
+            time.sleep(float(fault.get("seconds") or 2))
+        with state.lock:
+            try:
+                reply = _fault_before(state, *at)
+                if reply is None:
+                    reply = super().answer(request)
+                    reply = _fault_after(state, reply, *at) or reply
+                return reply
+            finally:
+                state.save()
+
+    def _control(self, request: Request) -> Reply:
+        with self.state.lock:
+            self.state.is_dirty |= request.method != "GET"
+            try:
+                submissions.pass_time(self.state)
+                return ROUTES.answer(request, request.path.removeprefix(CONTROL))
+            except ApiError as error:
+                return Reply(error.status, api.error_body(error))
+            finally:
+                self.state.save()
+
+
+def _fault_before(state: State, *at: str) -> Reply | None:
+    if hit(state, "drop_before", *at):
+        raise Dropped
+    if fault := hit(state, "too_many", *at):
+        retry_after_s = fault.get("retry_after")
+        headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+        return Reply(429, api.error_body(ApiError(429, "Too many requests.")), headers)
+    return _broken(hit(state, "error_500", *at))
+
+
+def _fault_after(state: State, reply: Reply, *at: str) -> Reply | None:
+    if reply.status >= 400 and hit(state, "error_bare", *at):
+        reply.body = reply.body["error"]
+    elif reply.status >= 400 and hit(state, "error_message", *at):
+        error = reply.body["error"]
+        reply.body = {"message": error["title"], "detail": error["detail"]}
+    if "/reward-recommendations" in at[1] and hit(state, "rates_bare", *at):
+        reply.body = reply.body[0]
+    if hit(state, "drop_after", *at):
+        raise Dropped
+    if hit(state, "not_json", *at):
+        return Reply(reply.status, "<html>Just a moment</html>", content_type="text/html")
+    if reply.content_type == "application/json":
+        reply.body = warp(state, reply.body, *at)
+    return _broken(hit(state, "error_500_after", *at))
+
+
+def _broken(fault: Any) -> Reply | None:
+    if not fault:
+        return None
+    status = int(fault.get("status") or 500)
+    return Reply(status, "<h1>Server Error</h1>", content_type="text/html")
+
+
+if __name__ == "__main__":
+    main(ControlledServer)
