@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +94,6 @@ def spawn(
     cwd: Path,
     death_signal: int = signal.SIGTERM,
     account: Account | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Starts a child in its own process group; call it from the main thread only.
 
@@ -111,7 +110,6 @@ def spawn(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            env=environment,
             process_group=0,
             preexec_fn=_in_child(death_signal, account, os.getpid()),
         )

@@ -40,6 +40,7 @@ FAST_HOP = 26
 TAIL = 64_000  # samples after which the slowest filter has died away
 DYING = 130_000  # samples times Hz: after so long a filter has died away to single precision
 N_CHANNELS = 23
+LOWEST_HZ = 125.0  # of the gammatone channels
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
 FAST_N_FFT = 512
 FAST_WINDOW = 160  # samples: 10 ms at 16 kHz
@@ -218,7 +219,7 @@ def fast_energies(waves: torch.Tensor, highest_hz: float, precision: Precision) 
     budget = BLOCK_SAMPLES.get(waves.device.type, BLOCK_SAMPLES["cuda"])
     for part in waves.split(max(1, budget // waves.shape[-1])):  # type: ignore[no-untyped-call]
         level = unit_peak(part.to(getattr(torch, precision.dtype)))
-        envelope = fast_envelopes(level, N_CHANNELS)
+        envelope = fast_envelopes(level)
         parts.append(fast_framed_energies(envelope, highest_hz, precision))
     return torch.cat(parts)
 
@@ -280,8 +281,8 @@ def k_stars(highest_hz: float) -> torch.Tensor:
 
     K* is the number of modulation filters whose lower edge is below the channel's bandwidth.
     """
-    bandwidth = erb_hz(centre_frequencies(N_CHANNELS))[::-1]
-    edges = modulation_lower_edges(modulation_centres(4.0, highest_hz))
+    bandwidth = erb_hz(centre_frequencies())[::-1]
+    edges = modulation_lower_edges(modulation_centres(highest_hz))
     return torch.from_numpy(np.searchsorted(edges, bandwidth, side="left").astype(np.int64))
 
 
@@ -372,7 +373,7 @@ def modulation(
     The slower a filter, the lower the rate at which its output is computed; the gains make the
     result equal to the full-rate output, taken every `decimation` samples.
     """
-    centres = modulation_centres(4.0, highest_hz)
+    centres = modulation_centres(highest_hz)
     decimations = [decimation_for(float(hz)) if precision.decimated else 1 for hz in centres]
     groups = []
     for decimation in sorted(set(decimations), reverse=True):
@@ -392,7 +393,7 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
     Two columns per filter, real and imaginary part of the sum of an envelope's values (means of
     `step` samples) times its pole to the number of samples to come, over all periods before.
     """
-    poles = modulation_poles(modulation_centres(4.0, highest_hz))[0]
+    poles = modulation_poles(modulation_centres(highest_hz))[0]
     to_come = torch.arange(length, 0, -step, dtype=torch.float64)
     columns = []
     for pole in poles:
@@ -405,7 +406,7 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
 @functools.lru_cache(maxsize=8)
 def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.Tensor]:
     """What each filter does unfed from the states of `last_states`: (2, samples) per filter."""
-    centres = modulation_centres(4.0, highest_hz)
+    centres = modulation_centres(highest_hz)
     decays = []
     for centre, pole, residue in zip(centres, *modulation_poles(centres), strict=True):
         time = np.arange(0, DYING / centre, decimation)
@@ -417,7 +418,7 @@ def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.T
 @functools.lru_cache(maxsize=4)
 def fast_modulation(length: int, highest_hz: float, dtype: str, device: str) -> torch.Tensor:
     """Responses of the modulation filters at 400 Hz, (8, length // 2 + 1)."""
-    centres = modulation_centres(4.0, highest_hz)
+    centres = modulation_centres(highest_hz)
     response = modulation_response(centres, length, FAST_RATE_HZ, device)
     return response.to(torch.complex64 if dtype == "float32" else torch.complex128)
 
@@ -494,8 +495,7 @@ def overlapping_spectra(waves: torch.Tensor, length: int, tail: int) -> torch.Te
 @functools.lru_cache(maxsize=3)
 def gammatone(length: int, device: str) -> torch.Tensor:
     """Responses of the gammatone channels, (23, length // 2 + 1), complex128."""
-    centres = centre_frequencies(N_CHANNELS)
-    return gammatone_response(centres, length, RATE_HZ, device)
+    return gammatone_response(length, device)
 
 
 def analytic_magnitude(filtered: torch.Tensor, padded: int) -> torch.Tensor:
@@ -628,8 +628,7 @@ def take_off_decays(parts: torch.Tensor, endings: torch.Tensor, channels: slice)
 @functools.lru_cache(maxsize=12)
 def one_sided_gammatone(length: int, device: str) -> torch.Tensor:
     """Responses without negative frequencies, (23, bins), for means of four: a quarter of twice."""
-    centres = centre_frequencies(N_CHANNELS)
-    response = gammatone_response(centres, length, RATE_HZ, device) / 2
+    response = gammatone_response(length, device) / 2
     response[:, [0, -1]] /= 2
     return response.to(torch.complex64)
 
@@ -641,10 +640,9 @@ def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     Returns: what gives their amounts from the last samples of a wave, (LEAD, 23 * 8); and for each
     channel a quarter of their analytic signals, (2, 8, edge, 2), after and before they start.
     """
-    centres = centre_frequencies(N_CHANNELS)
-    response = gammatone_response(centres, DECAY_PERIOD, RATE_HZ)
+    response = gammatone_response(DECAY_PERIOD)
     matrices, shapes = [], []
-    for centre, channel in zip(centres, response, strict=True):
+    for centre, channel in zip(centre_frequencies(), response, strict=True):
         of_shapes = torch.fft.rfft(_decay_shapes(float(centre)), n=DECAY_PERIOD)
         matrices.append(torch.fft.irfft(of_shapes.conj() * channel)[:, 1 : LEAD + 1].flip(-1))
         of_shapes[:, 1:-1] *= 2
@@ -666,23 +664,18 @@ def _decay_shapes(centre_hz: float) -> torch.Tensor:
     return orthonormal
 
 
-def fast_column_count(n_samples: int) -> int:
-    """Columns of the envelopes of `n_samples`, 0 for less than one transform."""
-    return max(0, 1 + (n_samples - FAST_N_FFT) // FAST_STEP)
-
-
-def fast_envelopes(waves: torch.Tensor, n_channels: int) -> torch.Tensor:
-    """Envelopes at 400 Hz, (batch, n_channels, columns), channels from low to high frequency.
+def fast_envelopes(waves: torch.Tensor) -> torch.Tensor:
+    """Envelopes at 400 Hz, (batch, 23, columns), channels from low to high frequency.
 
     `waves`: (batch, samples) at 16 kHz, at least 512 of them. When the last transform ends with the
     wave, SRMRpy leaves that column at zero; so does this.
     """
-    columns = fast_column_count(waves.shape[-1])
+    columns = 1 + (waves.shape[-1] - FAST_N_FFT) // FAST_STEP
     used = waves[..., FAST_MARGIN : FAST_MARGIN + (columns - 1) * FAST_STEP + FAST_WINDOW]
     window = torch.hann_window(FAST_WINDOW, dtype=torch.float64).to(waves)
     spectra = torch.fft.rfft(used.unfold(-1, FAST_WINDOW, FAST_STEP) * window, n=FAST_N_FFT)
     envelope: torch.Tensor = (
-        spectra.abs() @ gammatone_magnitudes(n_channels, waves.dtype, str(waves.device))
+        spectra.abs() @ gammatone_magnitudes(waves.dtype, str(waves.device))
     ).mT / FAST_N_FFT
     if (waves.shape[-1] - FAST_N_FFT) % FAST_STEP == 0:
         envelope[..., -1] = 0
@@ -690,10 +683,9 @@ def fast_envelopes(waves: torch.Tensor, n_channels: int) -> torch.Tensor:
 
 
 @functools.lru_cache(maxsize=4)
-def gammatone_magnitudes(n_channels: int, dtype: torch.dtype, device: str) -> torch.Tensor:
-    """Magnitudes of the gammatone responses, (257, n_channels), from low to high frequency."""
-    centres = centre_frequencies(n_channels)
-    response = gammatone_response(centres, FAST_N_FFT, 16_000.0, device)
+def gammatone_magnitudes(dtype: torch.dtype, device: str) -> torch.Tensor:
+    """Magnitudes of the gammatone responses, (257, 23), from low to high frequency."""
+    response = gammatone_response(FAST_N_FFT, device)
     magnitudes: torch.Tensor = response.abs().flip(0).T.contiguous().to(dtype)
     return magnitudes
 
@@ -703,14 +695,12 @@ MIN_BANDWIDTH_HZ = 24.7
 MODULATION_Q = 2.0
 
 
-def centre_frequencies(
-    n_channels: int = 23, lowest_hz: float = 125.0, rate_hz: float = 16_000.0
-) -> NDArray[np.float64]:
-    """Centre frequencies in Hz, (n_channels,), from high to low, even on the ERB scale."""
+def centre_frequencies() -> NDArray[np.float64]:
+    """Centre frequencies in Hz, (23,), from high to low, even on the ERB scale."""
     corner = EAR_Q * MIN_BANDWIDTH_HZ
-    highest = rate_hz / 2 + corner
-    steps = np.arange(1, n_channels + 1) / n_channels
-    return np.asarray(highest * ((lowest_hz + corner) / highest) ** steps - corner)
+    highest = RATE_HZ / 2 + corner
+    steps = np.arange(1, N_CHANNELS + 1) / N_CHANNELS
+    return np.asarray(highest * ((LOWEST_HZ + corner) / highest) ** steps - corner)
 
 
 def erb_hz(centre_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -718,27 +708,23 @@ def erb_hz(centre_hz: NDArray[np.float64]) -> NDArray[np.float64]:
     return centre_hz / EAR_Q + MIN_BANDWIDTH_HZ
 
 
-def gammatone_response(
-    centre_hz: NDArray[np.float64], length: int, rate_hz: float, device: str = "cpu"
-) -> torch.Tensor:
-    """Slaney's four-section gammatone on the bins of an rfft of `length`.
+def gammatone_response(length: int, device: str = "cpu") -> torch.Tensor:
+    """Slaney's four-section gammatone of each channel on the bins of an rfft of `length`.
 
-    Returns complex128, (channels, length // 2 + 1), with gain 1 at each centre frequency.
+    Returns complex128, (23, length // 2 + 1), with gain 1 at each centre frequency.
     """
-    delay = _unit_delay(length, 1, device)
+    delay, centre_hz = _unit_delay(length, 1, device), centre_frequencies()
     channels = [
-        _gammatone_at(delay, centre, width, rate_hz)
+        _gammatone_at(delay, centre, width)
         for centre, width in zip(centre_hz, erb_hz(centre_hz), strict=True)
     ]
     return torch.stack(channels)
 
 
-def _gammatone_at(
-    delay: torch.Tensor, centre_hz: float, width_hz: float, rate_hz: float
-) -> torch.Tensor:
+def _gammatone_at(delay: torch.Tensor, centre_hz: float, width_hz: float) -> torch.Tensor:
     """One channel's response where z^-1 takes the values `delay`; scaled to 1 at its centre."""
-    decay = math.exp(-1.019 * 2 * math.pi * width_hz / rate_hz)
-    angle = 2 * math.pi * centre_hz / rate_hz
+    decay = math.exp(-1.019 * 2 * math.pi * width_hz / RATE_HZ)
+    angle = 2 * math.pi * centre_hz / RATE_HZ
     zeros = [
         -decay * (math.cos(angle) + side * math.sqrt(3 + slope * 2**1.5) * math.sin(angle))
         for slope in (1, -1)
@@ -759,18 +745,14 @@ def _gammatone_at(
     return response(delay) / response(at_centre).abs()
 
 
-def modulation_centres(
-    lowest_hz: float = 4.0, highest_hz: float = 128.0, n_filters: int = 8
-) -> NDArray[np.float64]:
-    """Centre frequencies in Hz of the modulation filters, (n_filters,), evenly spaced in log."""
-    return np.geomspace(lowest_hz, highest_hz, n_filters)
+def modulation_centres(highest_hz: float) -> NDArray[np.float64]:
+    """Centre frequencies in Hz of the modulation filters, (8,), evenly spaced in log from 4 Hz."""
+    return np.geomspace(4.0, highest_hz, 8)
 
 
-def modulation_lower_edges(
-    centre_hz: NDArray[np.float64], rate_hz: float = 16_000.0
-) -> NDArray[np.float64]:
-    """Lower 3 dB edges in Hz, (n_filters,), of the modulation filters."""
-    half_width = np.tan(np.pi * centre_hz / rate_hz) / MODULATION_Q * rate_hz / (2 * np.pi)
+def modulation_lower_edges(centre_hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower 3 dB edges in Hz, (8,), of the modulation filters."""
+    half_width = np.tan(np.pi * centre_hz / RATE_HZ) / MODULATION_Q * RATE_HZ / (2 * np.pi)
     return np.asarray(centre_hz - half_width)
 
 
@@ -804,13 +786,13 @@ def modulation_response(
 
 
 def modulation_poles(
-    centre_hz: NDArray[np.float64], rate_hz: float = 16_000.0
+    centre_hz: NDArray[np.float64],
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """(poles, residues), each (n_filters,), of the modulation filters.
+    """(poles, residues), each (8,), of the modulation filters.
 
     The impulse response after its first sample is twice the real part of residue * pole ** n.
     """
-    warped = np.tan(math.pi * centre_hz / rate_hz)
+    warped = np.tan(math.pi * centre_hz / RATE_HZ)
     width = warped / MODULATION_Q
     lead = 1 + width + warped**2
     half = (warped**2 - 1) / lead
