@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil, comb
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -81,22 +81,7 @@ class CheckSettings:
     numbers: Mapping[str, float] = field(default_factory=dict)  # the check's own, such as snr_db
 
 
-class Defaults(Protocol):
-    """What a check brings of its own, and a study may change in part; `check.Check` is one."""
-
-    key: ClassVar[str]
-    title: ClassVar[str]
-    text: ClassVar[str]
-    trials: ClassVar[int]
-    pass_at_least: ClassVar[int]
-    attempts: ClassVar[int]
-    on_fail: ClassVar[str]
-    feedback: ClassVar[bool]
-    languages: ClassVar[tuple[str, ...]]
-    numbers: ClassVar[Mapping[str, Number]]
-
-
-def read_settings(check: Defaults, overrides: Mapping[str, Any], language: str) -> CheckSettings:
+def read_settings(check: Check, overrides: Mapping[str, Any], language: str) -> CheckSettings:
     """The check's defaults with what the study changes; Unfit names field and remedy."""
     known = names_of(check)
     for name in overrides:
@@ -127,7 +112,7 @@ def read_settings(check: Defaults, overrides: Mapping[str, Any], language: str) 
     )
 
 
-def names_of(check: Defaults) -> tuple[str, ...]:
+def names_of(check: Check) -> tuple[str, ...]:
     """The settings that a study may give this check."""
     if not check.trials:
         return WORDS
@@ -136,7 +121,7 @@ def names_of(check: Defaults) -> tuple[str, ...]:
     return (*marks, *spoken, *check.numbers, *WORDS)
 
 
-def _marks(check: Defaults, overrides: Mapping[str, Any]) -> tuple[int, int]:
+def _marks(check: Check, overrides: Mapping[str, Any]) -> tuple[int, int]:
     """Trials and how many must be right: without a mark, the default's share of the trials."""
     if not check.trials:
         return 0, 0
@@ -175,7 +160,7 @@ def _words(value: Any, name: str) -> str:
     return value
 
 
-def _language(check: Defaults, choice: Any, study: str) -> str:
+def _language(check: Check, choice: Any, study: str) -> str:
     """The language asked for, which must be there; else the study's, else the first there is."""
     if not check.languages:
         return ""

@@ -28,7 +28,7 @@ from listening.models import (
 )
 from listening.models.study_log import COMMAND_LINE, note
 from listening.sessions.lifecycle import deleting_ratings
-from listening.studies.findings import StudyError
+from listening.studies.findings import Counts, StudyError, counting
 
 # The large tables go by statements: a million rows are not read to be deleted. Their order is that
 # of who refers to whom.
@@ -99,32 +99,18 @@ def forget_unused(names: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Contents:
+class Contents(Counts):
     """How much goes with a study."""
 
-    clips: int
-    sessions: int
-    listening_now: int
-    raters: int  # who took part in no other study
-    ratings: int
-    reasons: int
-    verdicts: int
-    analyses: int
-    invitations: int
-
-    def rows(self) -> list[tuple[str, int]]:
-        words = {
-            "clips": "clips, with their audio where no copy of the study uses it",
-            "sessions": "sessions",
-            "listening_now": "of them not over yet",
-            "raters": "raters without other studies",
-            "ratings": "ratings",
-            "reasons": "justifications",
-            "verdicts": "verdicts of reviewers",
-            "analyses": "analyses with their reports",
-            "invitations": "invitations of panels",
-        }
-        return [(words[name], count) for name, count in asdict(self).items()]
+    clips: int = counting("clips, with their audio where no copy of the study uses it")
+    sessions: int = counting("sessions")
+    listening_now: int = counting("of them not over yet")
+    raters: int = counting("raters without other studies")  # who took part in no other study
+    ratings: int = counting("ratings")
+    reasons: int = counting("justifications")
+    verdicts: int = counting("verdicts of reviewers")
+    analyses: int = counting("analyses with their reports")
+    invitations: int = counting("invitations of panels")
 
 
 def contents_of(study: Study) -> Contents:

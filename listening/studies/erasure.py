@@ -32,7 +32,7 @@ from listening.models import (
 from listening.models.study_log import COMMAND_LINE, note
 from listening.review.verdicts import forget_notes
 from listening.sessions.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
-from listening.studies.findings import StudyError
+from listening.studies.findings import Counts, StudyError, counting
 
 MOST_DAYS = 36_500
 PENDING = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet
@@ -168,32 +168,19 @@ def is_looser(new: Rule, old: Rule) -> bool:
 
 
 @dataclass(frozen=True)
-class Erased:
+class Erased(Counts):
     """How much was erased of a study, or would be."""
 
-    participant_ids: int = 0  # of raters who are in no other study that still needs them
-    ids_kept: int = 0  # of the others
-    sessions: int = 0  # that lose submission, address, browser, device
-    trials: int = 0  # that lose what their page reported of the device
-    comments: int = 0
-    answers_in_words: int = 0  # to questionnaires
-    reasons: int = 0
-    invitations: int = 0
-    submissions: int = 0  # at Prolific; what was decided and paid stays
-
-    def rows(self) -> list[tuple[str, int]]:
-        words = {
-            "participant_ids": "IDs from Prolific or other sources",
-            "ids_kept": "of them kept for another study",
-            "sessions": "sessions: submission, address, browser, device",
-            "trials": "trials: device details reported by the page",
-            "comments": "comments",
-            "answers_in_words": "free-text questionnaire answers",
-            "reasons": "justifications",
-            "invitations": "invitations: IDs and email addresses",
-            "submissions": "Prolific submissions: IDs (payments are kept)",
-        }
-        return [(words[name], count) for name, count in asdict(self).items()]
+    # of raters who are in no other study that still needs them
+    participant_ids: int = counting("IDs from Prolific or other sources")
+    ids_kept: int = counting("of them kept for another study")  # of the others
+    sessions: int = counting("sessions: submission, address, browser, device")
+    trials: int = counting("trials: device details reported by the page")
+    comments: int = counting("comments")
+    answers_in_words: int = counting("free-text questionnaire answers")  # to questionnaires
+    reasons: int = counting("justifications")
+    invitations: int = counting("invitations: IDs and email addresses")
+    submissions: int = counting("Prolific submissions: IDs (payments are kept)")
 
     def __str__(self) -> str:
         parts = [f"{count:,} {words}" for words, count in self.rows() if count]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 CLIPS, TEXTS = "stimuli.csv", "stimuli.csv, text"  # places beside those of study.toml
 
@@ -50,3 +50,16 @@ class ProblemsFound(StudyError):
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
         super().__init__("\n".join(str(finding) for finding in findings))
+
+
+def counting(words: str) -> Any:
+    """A field of `Counts`: so many of what the words say."""
+    return field(default=0, metadata={"words": words})
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much of a study goes, or went."""
+
+    def rows(self) -> list[tuple[str, int]]:
+        return [(each.metadata["words"], getattr(self, each.name)) for each in fields(self)]
