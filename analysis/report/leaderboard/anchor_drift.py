@@ -14,8 +14,8 @@ from analysis.arrays import Floats
 from analysis.formatting import enumerated, number, p_phrase
 from analysis.report.content import Column, Table
 from analysis.report.leaderboard.gathering import Question, linked_strengths
+from analysis.report.leaderboard.standings import INTERVAL, contrast_cells
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.intervals import t_interval
 from analysis.statistics.linking.heterogeneity import Residual, test_of
 from analysis.statistics.linking.linked_studies import Component, components_of
 
@@ -51,7 +51,7 @@ class Drift:
     moved: Sequence[str] = field(default_factory=tuple)
 
 
-def drift_of(question: Question, anchors: Anchors, level: float = 0.95) -> Drift:
+def drift_of(question: Question, anchors: Anchors) -> Drift:
     """Return how each anchor stands in each period.
 
     The test is an ANOVA-type one (Brunner, Dette and Munk 1997) of all changes at once, with
@@ -84,7 +84,7 @@ def drift_of(question: Question, anchors: Anchors, level: float = 0.95) -> Drift
     changes = {(unit, name): row - rows[0, name] for (unit, name), row in rows.items() if unit}
     statistic, p = _test(component, np.array(list(changes.values())))
     moved = [] if p is None or p >= ALPHA else list(component.units)
-    table = list(_rows(component, rows, changes, _facts(ratings), level))
+    table = list(_rows(component, rows, changes, _facts(ratings)))
     return Drift(table, statistic, p, moved=moved)
 
 
@@ -99,9 +99,9 @@ def drift_tables(question: Question, drift: Drift, suffix: str) -> Iterator[Tabl
         Column("answers", "Ratings", "count"),
         Column("raters", "Raters", "count"),
         Column("value", "Score", "number", decimals),
-        Column("value", "95 %", "interval", decimals),
+        Column("value", INTERVAL, "interval", decimals),
         Column("change", "Change", "number", decimals, sign=True),
-        Column("change", "95 %", "interval", decimals),
+        Column("change", INTERVAL, "interval", decimals),
     ]
     test = (
         f" Test that no anchor moved: F = {number(drift.statistic)}, {p_phrase(drift.p)}."
@@ -224,25 +224,10 @@ def _rows(
     cells: dict[tuple[int, str], Floats],
     changes: dict[tuple[int, str], Floats],
     facts: dict[tuple[str, str], tuple[int, int]],
-    level: float,
 ) -> Iterator[Row]:
     for (unit, name), cell in sorted(cells.items(), key=lambda each: (each[0][1], each[0][0])):
         period = component.units[unit]
         answers, raters = facts[period, name]
         row: Row = {"system": name, "period": period, "answers": answers, "raters": raters}
-        for key, contrast in (("value", cell), ("change", changes.get((unit, name)))):
-            value, low, high = _estimate(component, contrast, level)
-            row |= {key: value, f"{key}_low": low, f"{key}_high": high}
-        yield row
-
-
-def _estimate(
-    component: Component, contrast: Floats | None, level: float
-) -> tuple[float | None, float | None, float | None]:
-    if contrast is None:
-        return None, None, None
-    value = float(contrast @ component.mean)
-    variance, df = component.influence.spread(contrast)
-    if variance <= 0:
-        return value, None, None
-    return value, *t_interval(value, variance**0.5, df, level)
+        row |= contrast_cells("value", component, cell)
+        yield row | contrast_cells("change", component, changes.get((unit, name)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.citations import cite
 from analysis.formatting import counted, enumerated, listed, number, p_phrase
 from analysis.ratings.metric_scores import directions, of_metrics, titles
@@ -31,8 +32,10 @@ from analysis.report.leaderboard.gathering import (
     question_set,
 )
 from analysis.report.leaderboard.standings import (
+    INTERVAL,
     MOST_COMPARED,
     Standing,
+    contrast_cells,
     difference_rows,
     score_rows,
     standing_of,
@@ -41,7 +44,6 @@ from analysis.report.leaderboard.style_control import style_tables
 from analysis.report.win_matrix import NOTE as WIN_NOTE
 from analysis.report.win_matrix import win_matrix, win_rows
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.intervals import t_interval
 from analysis.statistics.linking.linked_strengths import PRIOR_SD
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 from analysis.statistics.pairs.pair_ratings import PairRatings
@@ -84,14 +86,13 @@ LETTERS = "Systems that share a letter do not differ significantly (all pairs, H
 def leaderboard(
     studies: Sequence[StudyInput],
     reference: str = "",
-    level: float = 0.95,
     anchors: Anchors = NO_ANCHORS,
 ) -> Content:
     """The leaderboard of these studies; scores are on the scale of the first one that it links."""
     collection = question_set(studies)
     several = len(collection.questions) > 1
     parts = [
-        _of_question(question, studies, reference, level, anchors, f"_{n + 1}" if several else "")
+        _of_question(question, studies, reference, anchors, f"_{n + 1}" if several else "")
         for n, question in enumerate(collection.questions)
     ]
     contents = together(parts)
@@ -109,7 +110,6 @@ def _of_question(
     question: Question,
     studies: Sequence[StudyInput],
     reference: str,
-    level: float,
     anchors: Anchors,
     suffix: str,
 ) -> Content:
@@ -117,7 +117,7 @@ def _of_question(
         scores = _scores_of(question)
     except Undefined as why:
         return Content(warnings=[f"{question.title}: no scores: {why}."])
-    standings = [standing_of(each, level, reference) for each in scores.components]
+    standings = [standing_of(each, reference) for each in scores.components]
     metrics = metric_columns(studies, question.clips)
     figures = [_figure(question, scores, standings, suffix)]
     tables = [
@@ -134,7 +134,7 @@ def _of_question(
         tables += style_tables(question, studies, standings, suffix)
     if sum(len(each.component.units) for each in standings) > 1:
         tables += _links(question, standings, suffix, shifts=scores.pairs is None)
-    drift = drift_of(question, anchors, level)
+    drift = drift_of(question, anchors)
     tables += drift_tables(question, drift, suffix)
     return Content(
         sentences=[f"{question.title}: {text}" for text in map(said_of, standings) if text],
@@ -230,7 +230,7 @@ def _scores(
         Column("rank", "Rank", "count"),
         Column("system", "System"),
         Column("score", scores.heading, "number", decimals),
-        Column("score", f"{standings[0].level * 100:g} %", "interval", decimals),
+        Column("score", INTERVAL, "interval", decimals),
         *([Column("letters", "Letters", "mark")] if lettered else []),
         *map(metrics.column, metrics.names),
         Column("studies", "Rated in"),
@@ -261,7 +261,7 @@ def _differences(
         Column("system", "System"),
         Column("versus", "Minus"),
         Column("difference", "Difference", "number", decimals, sign=True),
-        Column("difference", f"{standings[0].level * 100:g} %", "interval", decimals),
+        Column("difference", INTERVAL, "interval", decimals),
         Column("p_adjusted", "p (Holm)", "p"),
         Column("how", "Compared by"),
     ]
@@ -340,7 +340,6 @@ def _links(
     question: Question, standings: Sequence[Standing], suffix: str, shifts: bool
 ) -> list[Table]:
     decimals = question.estimand.decimals
-    level = f"{standings[0].level * 100:g} %"
     pairs = [
         Column("one", "Study"),
         Column("other", "And"),
@@ -348,13 +347,13 @@ def _links(
         Column("systems", "Shared systems"),
         Column("clips", "Shared clips", "count"),
         Column("shift", "Second − first", "number", decimals, sign=True),
-        Column("shift", level, "interval", decimals),
+        Column("shift", INTERVAL, "interval", decimals),
     ]
     systems = [
         Column("pair", "Studies"),
         Column("system", "Shared system"),
         Column("shift", "Difference", "number", decimals, sign=True),
-        Column("shift", level, "interval", decimals),
+        Column("shift", INTERVAL, "interval", decimals),
         Column("clips", "Shared clips", "count"),
     ]
     note = (
@@ -422,7 +421,7 @@ def link_rows(standings: Sequence[Standing], shifts: bool) -> Iterator[Row]:
 
 
 def _link_row(standing: Standing, one: str, other: str, shifts: bool) -> Row:
-    component, level = standing.component, standing.level
+    component = standing.component
     a, b = component.units.index(one), component.units.index(other)
     shared = component.shared(a, b)
     if not shared:
@@ -431,16 +430,8 @@ def _link_row(standing: Standing, one: str, other: str, shifts: bool) -> Row:
     if not shifts:
         return linked
     rows, clips = zip(*(component.shift_row(a, b, system) for system in shared), strict=True)
-    row = np.mean(rows, axis=0)
-    variance, df = component.influence.spread(row)
-    value = float(row @ component.mean)
-    low, high = t_interval(value, variance**0.5, df, level) if variance > 0 else (None, None)
-    return linked | {
-        "clips": sum(clips),
-        "shift": value,
-        "shift_low": low,
-        "shift_high": high,
-    }
+    row: Floats = np.mean(rows, axis=0)
+    return linked | {"clips": sum(clips), **contrast_cells("shift", component, row)}
 
 
 def shift_rows(standings: Sequence[Standing]) -> Iterator[Row]:
@@ -449,16 +440,11 @@ def shift_rows(standings: Sequence[Standing]) -> Iterator[Row]:
         component = standing.component
         for a, b in combinations(range(len(component.units)), 2):
             for system in component.shared(a, b):
-                linked, clips = component.shift(a, b, system)
-                spread = linked.variance**0.5
-                ends = t_interval(linked.value, spread, linked.df, standing.level)
-                low, high = ends if spread > 0 else (None, None)
+                row, clips = component.shift_row(a, b, system)
                 yield {
                     "pair": f"{component.units[b]} − {component.units[a]}",
                     "system": component.systems[system],
-                    "shift": linked.value,
-                    "shift_low": low,
-                    "shift_high": high,
+                    **contrast_cells("shift", component, row),
                     "clips": clips,
                 }
 

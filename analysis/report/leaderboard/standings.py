@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Any
 
+from analysis.arrays import Floats
 from analysis.formatting import enumerated, listed
 from analysis.statistics.comparisons.tiers import tiers_of
-from analysis.statistics.intervals import holm
+from analysis.statistics.intervals import holm, t_interval
 from analysis.statistics.linking.heterogeneity import LinkedContrast, bounds, p_of
 from analysis.statistics.linking.linked_studies import Component
 
+LEVEL, INTERVAL = 0.95, "95 %"  # of all intervals, and as headings say it
 MOST_COMPARED = 40  # systems: 780 pairs
 SAME, THROUGH = "same study", "through "
 Row = dict[str, Any]
@@ -28,7 +30,6 @@ class Standing:
 
     component: Component
     order: Sequence[int]
-    level: float
     reference: int | None
     letters: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,19 +48,19 @@ class Standing:
         return f"{self.scale} alone" if several else ""
 
 
-def standing_of(component: Component, level: float, reference: str) -> Standing:
+def standing_of(component: Component, reference: str) -> Standing:
     """The component's systems, the best first."""
     values = [component.score(place).value for place in range(len(component.systems))]
     order = sorted(range(len(values)), key=lambda place: (-values[place], component.systems[place]))
     known = component.systems.index(reference) if reference in component.systems else None
-    standing = Standing(component, order, level, known)
+    standing = Standing(component, order, known)
     if len(order) > MOST_COMPARED:
         return standing
     pairs = list(combinations(order, 2))
     p = holm([_p(standing, component.difference(a, b)) for a, b in pairs])
     names = component.systems
     tested = {(names[a], names[b]): each for (a, b), each in zip(pairs, p, strict=True)}
-    tiers = tiers_of(dict(zip(names, values, strict=True)), tested, 1 - level)
+    tiers = tiers_of(dict(zip(names, values, strict=True)), tested, 1 - LEVEL)
     return replace(standing, letters=tiers.letters)
 
 
@@ -165,4 +166,15 @@ def _bounds(standing: Standing, linked: LinkedContrast) -> tuple[float | None, f
     """The interval; none where there is no spread to tell it from."""
     if not linked.variance > 0:
         return None, None
-    return bounds(linked, standing.component.heterogeneity, standing.level)
+    return bounds(linked, standing.component.heterogeneity, LEVEL)
+
+
+def contrast_cells(key: str, component: Component, contrast: Floats | None) -> Row:
+    """The cells KEY, KEY_low and KEY_high of a contrast of cells' means, by sampling alone."""
+    value = low = high = None
+    if contrast is not None:
+        value = float(contrast @ component.mean)
+        variance, df = component.influence.spread(contrast)
+        if variance > 0:
+            low, high = t_interval(value, variance**0.5, df, LEVEL)
+    return {key: value, f"{key}_low": low, f"{key}_high": high}

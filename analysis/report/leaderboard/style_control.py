@@ -13,7 +13,7 @@ from scipy import special
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Column, Table
 from analysis.report.leaderboard.gathering import Question, StudyInput
-from analysis.report.leaderboard.standings import Standing, score_rows, standing_of
+from analysis.report.leaderboard.standings import INTERVAL, LEVEL, Standing, score_rows, standing_of
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.intervals import t_interval
 from analysis.statistics.linking.linked_strengths import LinkedStrengths, link_pairs, pairs_in_unit
@@ -46,21 +46,19 @@ def style_tables(
         adjusted = link_pairs(ratings, question.units, names)
     except Undefined:
         return []
-    level = standings[0].level
-    interval = f"{level * 100:g} %"
     strengths = [
         Column("system", "System"),
         Column("without", "Without", "number", 2, sign=True),
-        Column("without", interval, "interval", 2),
+        Column("without", INTERVAL, "interval", 2),
         Column("adjusted", "With covariates", "number", 2, sign=True),
-        Column("adjusted", interval, "interval", 2),
+        Column("adjusted", INTERVAL, "interval", 2),
     ]
     effects = [
         Column("study", "Study"),
         Column("covariate", "Covariate"),
         Column("unit", "Per"),
         Column("points", "Points at 50 %", "number", 1, sign=True),
-        Column("points", interval, "interval", 1),
+        Column("points", INTERVAL, "interval", 1),
     ]
     about = question.title
     return [
@@ -77,7 +75,7 @@ def style_tables(
             f"covariates{suffix}",
             f"What moves a preference: {about}",
             effects,
-            list(_effect_rows(adjusted, names, level)),
+            list(_effect_rows(adjusted, names)),
             EFFECTS_NOTE,
             about=about,
             folded=True,
@@ -139,11 +137,10 @@ def _declared(studies: Sequence[StudyInput]) -> dict[str, dict[str, float]]:
 
 
 def _strength_rows(standings: Sequence[Standing], adjusted: LinkedStrengths) -> Iterator[Row]:
-    level = standings[0].level
     known: Mapping[str, Row] = {
         row["system"]: row
         for component in adjusted.components
-        for row in score_rows(standing_of(component, level, ""))
+        for row in score_rows(standing_of(component, ""))
     }
     for standing in standings:
         for row in score_rows(standing):
@@ -155,7 +152,7 @@ def _strength_rows(standings: Sequence[Standing], adjusted: LinkedStrengths) -> 
             }
 
 
-def _effect_rows(adjusted: LinkedStrengths, names: Sequence[str], level: float) -> Iterator[Row]:
+def _effect_rows(adjusted: LinkedStrengths, names: Sequence[str]) -> Iterator[Row]:
     chance = special.expit if adjusted.scale == LOG_ODDS else special.ndtr
     for unit, fit in adjusted.fits:
         for term in fit.terms:
@@ -164,15 +161,15 @@ def _effect_rows(adjusted: LinkedStrengths, names: Sequence[str], level: float) 
                 title, per = SIDE if term.name == ORDER else COVARIATES.get(term.name, other)
                 points = [
                     None if each is None else 100 * (float(chance(each)) - 0.5)
-                    for each in (term.value, *_bounds(fit, term, level))
+                    for each in (term.value, *_bounds(fit, term))
                 ]
                 keys = ("points", "points_low", "points_high")
                 row = {"study": unit, "covariate": title, "unit": per}
                 yield row | dict(zip(keys, points, strict=True))
 
 
-def _bounds(fit: AbilityFit, term: Term, level: float) -> tuple[float | None, float | None]:
+def _bounds(fit: AbilityFit, term: Term) -> tuple[float | None, float | None]:
     """The clustered t interval of a term; none with one rater or item."""
     if term.se_clustered is None:
         return None, None
-    return t_interval(term.value, term.se_clustered, min(fit.n_raters, fit.n_items) - 1, level)
+    return t_interval(term.value, term.se_clustered, min(fit.n_raters, fit.n_items) - 1, LEVEL)

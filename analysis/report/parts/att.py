@@ -488,7 +488,8 @@ def _means_and_tiers(labels: Labels) -> dict[str, Row]:
 def _table3(labels: Labels, rows: Mapping[str, Row], model: Posterior | str) -> Table:
     """Posterior mean (SD) and interval, by falling posterior mean; nothing but a note without."""
     references = labels.references
-    ordered = sorted(rows.values(), key=lambda row: -float(row.get("posterior_mean", row["hls"])))
+    by = "posterior_mean"
+    ordered = sorted(rows.values(), key=lambda row: -row[by if by in row else "hls"])
     printed = with_best(
         ({**row, UNRANKED: row["system"] in references} for row in ordered), ["posterior_mean"]
     )

@@ -12,7 +12,7 @@ from analysis.ratings.estimands import estimand_of, name_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import metrics_of
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.report.content import Column, Content, Figure, Table
+from analysis.report.content import Column, Content, Figure, Table, interval_cells
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import means_of_clips
@@ -186,8 +186,7 @@ def scores_of(family: Family, inputs: PartInput) -> dict[str, Score]:
 
 def score_cells(key: str, score: Score) -> dict[str, Any]:
     """A score as cells of a row: value, interval and number of ratings."""
-    bounds = {f"{key}_low": score.low, f"{key}_high": score.high}
-    return {key: score.value, **bounds, f"{key}_ratings": score.n}
+    return {**interval_cells(key, score), f"{key}_ratings": score.n}
 
 
 class Systems:
@@ -201,6 +200,7 @@ class Systems:
         names = {name for scores in self.scores.values() for name in scores}
         self.names = inputs.ordered("condition", names)
         self.metrics = metric_means(shown, inputs)
+        self.metric_keys = metric_keys(self.metrics)
 
     def heading(self, n: int) -> str:
         """What the column of a family is called: its estimand, with the criterion if several."""
@@ -235,13 +235,9 @@ class Systems:
                     row |= score_cells(self.key(n), own)
             rows.append(row | self.metrics.get(name, {}))
         keys = [self.key(n) for n in self.scores]
-        lowest = [key for key in self.metric_keys() if COLUMNS[key].lowest_is_best]
-        ranked = [key for key in self.metric_keys() if COLUMNS[key].ranked]
+        lowest = [key for key in self.metric_keys if COLUMNS[key].lowest_is_best]
+        ranked = [key for key in self.metric_keys if COLUMNS[key].ranked]
         return with_best(rows, [*keys, *ranked], decimals=2, lowest=lowest)
-
-    def metric_keys(self) -> list[str]:
-        """The metrics of which any system has a value, in the table’s order."""
-        return metric_keys(self.metrics)
 
     def columns(self) -> list[Column]:
         """The columns: systems, scores with intervals, metrics."""
@@ -251,12 +247,12 @@ class Systems:
             signed = estimand_of(family.estimand).signed
             columns.append(Column(self.key(n), self.heading(n), "number", 2, sign=signed))
             columns.append(Column(self.key(n), level, "interval", 2, sign=signed))
-        return columns + metric_columns(self.metric_keys())
+        return columns + metric_columns(self.metric_keys)
 
     @property
     def note(self) -> str:
         """What stands below the table."""
-        keys = self.metric_keys()
+        keys = self.metric_keys
         sim = any(COLUMNS[key].heading.startswith("SIM-") for key in keys)
         timing = any(not COLUMNS[key].ranked for key in keys)
         metrics = METRICS_NOTE * bool(keys) + _TIMING_NOTE * timing

@@ -105,7 +105,7 @@ def preference_content(ratings: PairRatings, each: FamilyInput, shares: bool = F
     tables = [
         _means_table(f"pairs{each.suffix}", rows, level, shares),
         _naive_table(f"pairs_naive{each.suffix}", rows, level, shares),
-        *_order_tables(rows, order_rows, each.suffix, level),
+        *_order_tables(rows, order_rows, each),
     ]
     return Content(
         sentences=[_answer(pairs, level, shares), *order],
@@ -252,18 +252,15 @@ def _is_lopsided(ratings: PairRatings, pair: PairMean) -> bool:
 
 
 def _order_tables(
-    rows: Sequence[Mapping[str, Any]], order: Sequence[OrderRow], suffix: str, level: float
+    rows: Sequence[Mapping[str, Any]], order: Sequence[OrderRow], each: FamilyInput
 ) -> list[Table]:
     tables = []
     if order:
-        key, title = (
-            f"order_effect{suffix}",
-            "Order effect: what a clip gains by being heard second",
-        )
-        tables.append(Table.from_rows(OrderRow, key, title, order, level=level, folded=True))
+        title = "Order effect: what a clip gains by being heard second"
+        tables.append(each.table(OrderRow, "order_effect", title, order, folded=True))
     known = [row for row in rows if row["balanced"] is not None]
     if known:
-        interval = f"{level * 100:g} % interval"
+        interval = f"{each.level * 100:g} % interval"
         columns = [
             Column("name", "Pair"),
             Column("balanced", "Mean of both orders", "number", sign=True),
@@ -272,7 +269,7 @@ def _order_tables(
             Column("order", "Gain by coming second", "number", sign=True),
             Column("order", interval, "interval"),
         ]
-        key, title = f"pairs_by_order{suffix}", "Pairs, both orders weighing the same"
+        key, title = f"pairs_by_order{each.suffix}", "Pairs, both orders weighing the same"
         tables.append(Table(key, title, columns, known, folded=True))
     return tables
 
@@ -614,11 +611,7 @@ def right(use: pd.DataFrame, each: FamilyInput) -> Content:
     return Content(
         sentences=[_abx_sentence(rows[-1], each.level)],
         figures=[figure] if len(rows) <= MOST_ABX_DRAWN else [],
-        tables=[
-            Table.from_rows(
-                RightRow, key, title, rows, columns=columns, note=note, about=each.title
-            )
-        ],
+        tables=[each.table(RightRow, "abx", title, rows, columns=columns, note=note)],
         warnings=_abx_warnings(by_pair, each.level),
         methods=[ABX_METHOD],
     )

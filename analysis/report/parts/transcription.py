@@ -204,16 +204,12 @@ def _confusions_table(
     if unit is PHONEME:
         phonemes = phoneme_confusions(scores)[:MOST_CONFUSED]
         title = "Most frequent confusions of phonemes"
-        return (
-            Table.from_rows(PhonemeConfusionRow, key, title, phonemes, note=_PHONEMES_NOTE)
-            if phonemes
-            else None
-        )
-    words = confusions(scores)[:MOST_CONFUSED]
-    title = f"{unit.title} most often missed or confused"
-    note = unit.fill(_CONFUSED_NOTE)
-    shown = Table.from_rows(ConfusionRow, key, title, words, note=note, folded=True)
-    return shown if words else None
+        shown = Table.from_rows(PhonemeConfusionRow, key, title, phonemes, note=_PHONEMES_NOTE)
+    else:
+        words = confusions(scores)[:MOST_CONFUSED]
+        title, note = f"{unit.title} most often missed or confused", unit.fill(_CONFUSED_NOTE)
+        shown = Table.from_rows(ConfusionRow, key, title, words, note=note, folded=True)
+    return shown if shown.rows else None
 
 
 def typed_answers(family: Family, inputs: PartInput) -> TypedAnswers | None:

@@ -376,17 +376,11 @@ class Component:
         common = np.isin(self.cells.node, list(nodes[0] & nodes[1]))
         return sorted({int(each) for each in self.cells.system[common]})
 
-    def shift(self, a: int, b: int, system: int) -> tuple[LinkedContrast, int]:
-        """Study b minus study a for a system's shared clips, by sampling alone; and their number.
+    def shift_row(self, a: int, b: int, system: int) -> tuple[Floats, int]:
+        """Study b minus study a for a system's shared clips, as a contrast of cells; their number.
 
         Each clip weighs the same.
         """
-        row, clips = self.shift_row(a, b, system)
-        variance, df = self.influence.spread(row)
-        return LinkedContrast(float(row @ self.mean), variance, df, 0.0), clips
-
-    def shift_row(self, a: int, b: int, system: int) -> tuple[Floats, int]:
-        """The same as a contrast of cells; and the number of clips."""
         row, clips = np.zeros(len(self.mean)), 0
         for node in np.unique(self.cells.node[self.cells.system == system]):
             here = self.cells.node == node
