@@ -128,7 +128,8 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
     """A file that is made at once from a finished analysis; empty for other names."""
-    from analysis.report.writers.clip_files import TEXTGRIDS, part_files, textgrids_zip
+    from analysis.report.writers.bundle import textgrids_zip
+    from analysis.report.writers.clip_files import TEXTGRIDS, part_files
 
     report = finished.report()
     if name == TEXTGRIDS:

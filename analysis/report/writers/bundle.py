@@ -133,6 +133,12 @@ def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
     return buffer.getvalue()
 
 
+def textgrids_zip(report: Report) -> bytes:
+    """Return all TextGrids in one zip; empty where there are none."""
+    files = {name: text.encode() for name, text in mark_textgrids(report).items()}
+    return zip_files(files.items()) if files else b""
+
+
 def bundle_files(
     report: Report,
     table: pd.DataFrame | None = None,

@@ -106,14 +106,6 @@ def mark_textgrids(report: Report) -> dict[str, str]:
     return files
 
 
-def textgrids_zip(report: Report) -> bytes:
-    """Return all TextGrids in one zip; empty where there are none."""
-    from analysis.report.writers.bundle import zip_files
-
-    files = {name: text.encode() for name, text in mark_textgrids(report).items()}
-    return zip_files(files.items()) if files else b""
-
-
 def part_files(report: Report) -> dict[str, str]:
     """Return the further files of single analyses, such as marking-marks.json, by their names."""
     return {
