@@ -49,7 +49,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Match:
-    """Two clips by their places: share of bits that differ, seconds shared, and the second's delay.
+    """Two clips by their places: share of bits that differ, and the second's delay.
 
     ``offset_s``: where the first sample of the second clip stands in the first one.
     """
@@ -57,7 +57,6 @@ class Match:
     first: int
     second: int
     bit_error_rate: float
-    shared_s: float
     offset_s: float
 
 
@@ -161,6 +160,5 @@ def _compare(prints: Sequence[Fingerprint], first: int, second: int, offset: int
             best = rate, frames, hops
     if best is None or best[0] >= max_bit_error_rate(best[1]):
         return None
-    rate, frames, hops = best
-    shared_s = (frames * HOP + FRAME - HOP) / RATE_HZ
-    return Match(first, second, rate, shared_s, hops * HOP / RATE_HZ)
+    rate, _, hops = best
+    return Match(first, second, rate, hops * HOP / RATE_HZ)

@@ -50,13 +50,6 @@ ABOUT = {  # every column of the ratings, and what it holds
     "justification": "reason in the rater's own words",
 }
 WORDS = "justification"
-NEVER = (
-    "rated_at",
-    "paid",
-    "review",
-    "codes",
-    "recruitment_source",
-)  # columns of ratings.csv that stay
 STAY = {  # why a session's ratings stay
     "withdrawn": "of raters who withdrew",
     "rejected": "of sessions that were rejected",

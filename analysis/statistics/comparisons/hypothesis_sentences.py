@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 BETTER, NON_INFERIOR, EQUIVALENT = "better than", "non-inferior to", "equivalent to"
-KINDS = (BETTER, NON_INFERIOR, EQUIVALENT)
 FORMS = (
     "“A is better than B”, “A is non-inferior to B within 0.2” or “A is equivalent to B within "
     "0.2”, each with “in TASK” or “for these items” behind it where that is meant"

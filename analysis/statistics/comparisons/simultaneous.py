@@ -29,10 +29,8 @@ from analysis.statistics.clustered_variance import (
 )
 from analysis.statistics.comparisons.pairwise_contrasts import Pair, pair_contrasts
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.intervals import TWO_WAY, Clustered
+from analysis.statistics.intervals import Clustered
 
-METHOD = f"{TWO_WAY}, simultaneous in its family"
-ALONE = f"{TWO_WAY}, for this one alone"
 NO_VARIANCE = "the difference does not vary at all: a test is undefined"
 NO_VARIANCE_OF_A_MEAN = "the ratings do not vary at all: a test is undefined"
 NO_RATER_IN_COMMON = "the two have no rater in common: raters may explain the difference"

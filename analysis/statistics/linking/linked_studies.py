@@ -247,7 +247,6 @@ class Influence:
         return float(part @ (1 + 1 / df)) / whole, whole**2 / float(np.sum(part**2 / df))
 
 
-NEEDED = ("unit", "system", "clip", "item", "rater", "score")
 PRIOR_SHARE = 0.05  # of the scale's range: the scale of the half-t prior of tau
 _RANK = 1e-9
 

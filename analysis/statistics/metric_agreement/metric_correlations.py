@@ -54,7 +54,6 @@ class Cubic:
     coefficients: tuple[float, float, float, float]
     low: float
     high: float
-    increasing: bool
 
     def __call__(self, x: Floats) -> Floats:
         """The mapped values, of any shape, on the human scale."""
@@ -87,7 +86,7 @@ def monotonic_cubic(x: Floats, y: Floats, increasing: bool = True) -> Cubic:
             break
         at = np.append(at, worst)
     a, b, c, d = (float(value) for value in solved)
-    return Cubic((a, b, c, d), low, high, increasing)
+    return Cubic((a, b, c, d), low, high)
 
 
 def _placed(x: Floats, low: float, high: float) -> Floats:

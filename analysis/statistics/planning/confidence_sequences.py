@@ -272,7 +272,7 @@ def obrien_fleming_bounds(information: Sequence[float], *, level: float = 0.95) 
     times = [float(t) for t in information]
     if not times or times[0] <= 0 or times[-1] > 1 + 1e-12 or (np.diff(times) <= 0).any():
         raise PlanningError("the looks' shares of information must rise from above 0 to 1 at most")
-    nodes, weights = _quadrature()
+    nodes, weights = gauss_legendre(_NODES)
     at, mass = np.zeros(1), np.ones(1)  # where the sum was, and how likely
     spent, before, looks = 0.0, 0.0, []
     for time in times:
@@ -318,8 +318,9 @@ def repeated_intervals(
 
 
 @cache
-def _quadrature() -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(_NODES)
+def gauss_legendre(n: int) -> tuple[Floats, Floats]:
+    """n nodes from -1 to 1 and their weights."""
+    return np.polynomial.legendre.leggauss(n)
 
 
 def _outside(edge: float, at: Floats, mass: Floats, step: float) -> float:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
-from analysis.statistics.planning.confidence_sequences import obrien_fleming_bounds
+from analysis.statistics.planning.confidence_sequences import (
+    gauss_legendre,
+    obrien_fleming_bounds,
+)
 from analysis.statistics.planning.study_design import PlanningError
 
 Region = tuple[tuple[float, float], ...]  # values of Z at which a study goes on, ascending
@@ -161,7 +164,7 @@ def _trimmed(ends: tuple[float, float], middle: float, root: float) -> tuple[flo
 
 def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights over parts, dense enough for steps of this size."""
-    x, w = _legendre()
+    x, w = gauss_legendre(_NODES)
     nodes, weights = [], []
     for low, high in parts:
         pieces = max(int(np.ceil((high - low) / (4 * step))), 1)
@@ -170,11 +173,6 @@ def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, F
             nodes.append((a + b) / 2 + (b - a) / 2 * x)
             weights.append((b - a) / 2 * w)
     return np.concatenate(nodes), np.concatenate(weights)
-
-
-@cache
-def _legendre() -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(_NODES)
 
 
 def beta_spending(information: float, power: float) -> float:
