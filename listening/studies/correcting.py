@@ -75,7 +75,24 @@ def correctable(file: StudyFile) -> Definition:
     """
     fixed = {("tasks", t.key, *place) for t in file.tasks for place in rubric_paths(t)}
     read = values_of_kinds(definition_of(file), *READ)
-    return {p: words for p, words in read.items() if PREFER_NOT not in p and p not in fixed}
+    return {
+        path: words
+        for path, words in read.items()
+        if PREFER_NOT not in path and path not in fixed and _has_a_place(path, file)
+    }
+
+
+def _has_a_place(path: Path, file: StudyFile) -> bool:
+    """False of an answer in Earnest's own words, which no option of its method holds."""
+    if not _is_label(path):
+        return True
+    _, of_task, _, of_criterion, _, label = path
+    task = next(task for task in file.tasks if task.key == of_task)
+    criterion = next(each for each in task.criteria if each.key == of_criterion)
+    own = dict(criterion.options)
+    _put_label(own, task.options, label, "new")
+    changed = method_named(task.method).scale({**task.options, **own})
+    return any(step.label == label and step.text == "new" for step in changed.steps)
 
 
 def _as_met(place: CorrectableText) -> tuple[int, int]:
@@ -228,7 +245,7 @@ def _as_file(raw: Mapping[str, Any], before: StudyFile) -> StudyFile:
 
 def _put(raw: Any, path: Path, text: str) -> None:
     """Writes words at their path; those of a scale into the criterion's options."""
-    if len(path) == 6 and path[2] == "criteria" and path[4] == "words":
+    if _is_label(path):
         task = _entry(raw["tasks"], path[1])
         _put_label(_entry(task["criteria"], path[3])["options"], task["options"], path[5], text)
         return
@@ -248,6 +265,10 @@ def _entry(at: Any, name: str) -> Any:
         if any(str(each.get(identity)) == name for identity in IDS if identity in each):
             return each
     raise KeyError(name)
+
+
+def _is_label(path: Path) -> bool:
+    return len(path) == 6 and path[2] == "criteria" and path[4] == "words"
 
 
 def _put_label(own: dict[str, Any], of_task: Mapping[str, Any], label: str, text: str) -> None:

@@ -16,6 +16,9 @@ from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.study_toml import read_study_toml
 from listening.drafts.folder import change
 from listening.drafts.making import is_made, make
+from listening.methods.marking import KINDS
+from listening.methods.marks import NO_ERRORS
+from listening.methods.transcript_scores import NOTHING
 from listening.models import Draft, Session, StudyDefinition, StudyEvent
 from listening.studies import (
     StudyError,
@@ -240,7 +243,8 @@ def test_who_reads_while_the_words_change_reads_them_again(client, study):
     assert Session.objects.get().wording_first == 1
 
 
-SHORT = {"mushra", "nvv", "p808"}  # sliders, questions about a kind of sound, four tasks
+# Sliders, questions about a kind of sound, four tasks, kinds of errors
+SHORT = {"mushra", "nvv", "p808", "error_marking", "intelligibility"}
 
 
 @pytest.mark.parametrize(
@@ -261,6 +265,9 @@ def test_every_place_that_is_offered_can_be_corrected(name):
     wanted = {place.path: f"{place.words[:30]} x" for place in places}
     after = definition_of(correcting._corrected(file, [(p, wanted[p.path]) for p in places]))
     assert {path: after[path] for path in wanted} == wanted
+    labels = {path[-1] for path in wanted if len(path) == 6 and path[-2] == "words"}
+    assert not labels & {NO_ERRORS, NOTHING, *KINDS}  # Earnest's own words, as in every study
+    assert labels or name in ("error_marking", "intelligibility", "rhyme_test")
 
 
 # --- In the browser ------------------------------------------------------------------------------
