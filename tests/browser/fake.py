@@ -35,7 +35,7 @@ class Fault:
     path: str
     kind: str | int
     times: int = 1
-    body: dict[str, Any] | None = None
+    body: Any = None
 
 
 @dataclass
@@ -60,9 +60,7 @@ class House:
     clip_requests: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def fail(
-        self, path: str, kind: str | int, times: int = 1, body: dict[str, Any] | None = None
-    ) -> None:
+    def fail(self, path: str, kind: str | int, times: int = 1, body: Any = None) -> None:
         self.faults.append(Fault(path, kind, times, body))
 
     def hold(self, path: str) -> threading.Event:
@@ -194,7 +192,8 @@ class Handler(BaseHTTPRequestHandler):
         elif fault.kind == "csrf":
             self.send(403, b"<h1>Please load the page again</h1>", "text/html")
         else:
-            reply = fault.body or {"error": "broken", "message": "", "state": None}
+            broken = {"error": "broken", "message": "", "state": None}
+            reply = broken if fault.body is None else fault.body
             self.send(int(fault.kind), json.dumps(reply).encode(), "application/json")
 
     def api(self, path: str, body: dict[str, Any], *, lost: bool) -> None:

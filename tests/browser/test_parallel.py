@@ -273,6 +273,25 @@ def test_the_best_and_the_worst_are_chosen_by_buttons_and_by_keys(
     assert list(server.house.stored["t0"]["answers"].values()) == labels
 
 
+def test_enter_goes_on_from_the_choice_that_a_key_has_made(serve: Serve, new_page: NewPage) -> None:
+    """A pressed button has nothing left to choose: Enter means "Next" there, as the page says."""
+    page = new_page()
+    server = serve(mushra_story(0.6, BEST_WORST))
+    enter(page, server)
+    hear_all(page, [f"Clip {letter}" for letter in "ABCD"])
+    page.keyboard.press("a")
+    page.keyboard.press("ArrowLeft")
+    worst = page.get_by_role("button", name="Clip A: Worst", exact=True)
+    expect(worst).to_be_focused()
+    page.keyboard.press("d")
+    page.keyboard.press("Enter")  # an open choice has the focus: this makes it
+    expect(worst).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    wait_stored(page, server, 1)
+    labels = ["worst", "neither", "neither", "best"]
+    assert list(server.house.stored["t0"]["answers"].values()) == labels
+
+
 def switched(page: Page) -> np.ndarray:
     """What is heard while clips are switched, at a moment when the page has the time to do it.
 

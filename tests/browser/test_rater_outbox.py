@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.driver import arrived, at_trial, choose, enter, go_on, hear, rate, wait_stored
@@ -208,6 +210,47 @@ def test_a_page_that_a_proxy_sends_is_no_reply_to_an_answer(
     rate(page, "3")
     wait_stored(page, server, 1)
     expect(page.locator("#notice")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "foreign", [{}, [], 1, {"status": "ok"}, {"stored": True, "state": {}}, {"stage": "x"}]
+)
+def test_only_the_documented_reply_counts_as_stored(
+    serve: Serve, new_page: NewPage, foreign: Any
+) -> None:
+    """A network's login page or a proxy may reply 200 with JSON of its own."""
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/answers/", 200, body=foreign)
+    enter(page, server)
+    rate(page, "3")
+    kept(page, "t0")
+    wait_stored(page, server, 1)
+    saved(page, "All answers saved")
+    assert server.house.stored["t0"]["answers"] == {"0": "3"}
+
+
+def test_a_refusal_that_is_not_earnests_own_is_no_refusal(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/answers/", 404, body={"message": "no route matched"})
+    enter(page, server)
+    rate(page, "3")
+    wait_stored(page, server, 1)
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_a_foreign_reply_withdraws_nobody(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    server = serve(short_story(2))
+    server.house.fail("/withdraw/", 200, body={"status": "ok"})
+    enter(page, server)
+    page.locator("#withdraw").click()
+    page.locator("#withdraw-confirm").click()
+    expect(page.locator("#withdraw-error")).to_be_visible()
+    page.locator("#withdraw-confirm").click()
+    expect(page.locator(".view-end")).to_be_visible()
+    assert server.house.withdrawn
 
 
 def test_the_older_tab_rests_and_can_take_over_again(serve: Serve, new_page: NewPage) -> None:

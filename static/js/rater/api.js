@@ -16,6 +16,15 @@ import { backoffMs } from "../shared/backoff.js";
 
 const TIME_LIMIT_MS = 15_000; // then the page says that it waits, and for what
 
+const isState = (/** @type {any} */ body) => typeof body?.stage === "string";
+/** What a success is at each address; elsewhere the state. @type {Record<string, (body: any) => boolean>} */
+const SUCCESSES = {
+  "answers/": (body) => body?.stored === true && isState(body.state),
+  "loaded/": (body) => body?.stored === true,
+  "next/": (body) => Array.isArray(body?.items), // this and the next: of the review desk
+  "verdicts/": (body) => Array.isArray(body?.stored),
+};
+
 export class Api {
   /** @param {string} base the address of the session, ending in a slash */
   constructor(base) {
@@ -90,7 +99,7 @@ export class Api {
         keepalive: method === "POST",
         signal: stop.signal,
       });
-      return await replyFrom(response);
+      return await replyFrom(response, SUCCESSES[door] ?? isState);
     } catch {
       return { status: 0, body: null, retry: true, waitS: 0 };
     } finally {
@@ -125,19 +134,24 @@ export class Api {
   }
 }
 
-/** @param {Response} response */
-export async function replyFrom(response) {
+/**
+ * A page or JSON of a proxy or a portal in between is no reply: the server has not answered yet.
+ * @param {Response} response
+ * @param {(body: any) => boolean} isSuccess
+ */
+async function replyFrom(response, isSuccess) {
   const text = await response.text();
   let body = null;
   try {
     body = JSON.parse(text);
   } catch {
-    // A page of a proxy or a portal in between: the server has not answered yet.
+    // no JSON
   }
   const { status } = response;
   const waitS = Number(response.headers.get("Retry-After")) || 0;
-  const retry = body === null || status >= 500 || [408, 425, 429].includes(status);
-  return { status, body, retry, waitS };
+  const isOurs = response.ok ? isSuccess(body) : typeof body?.error === "string";
+  const retry = !isOurs || status >= 500 || [408, 425, 429].includes(status);
+  return { status, body: isOurs ? body : null, retry, waitS };
 }
 
 /** @param {Reply} reply */

@@ -105,7 +105,10 @@ export class BestWorstBoard extends Board {
    * @param {1 | -1} direction
    */
   step(track, direction) {
-    return this.rowOf(track) >= 0 && this.choose(track, direction === 1 ? "best" : "worst");
+    const end = direction === 1 ? "best" : "worst";
+    if (this.rowOf(track) < 0 || !this.choose(track, end)) return false;
+    this.rows[this.rowOf(track)].part(end).focus();
+    return true;
   }
 
   /** @param {Track} track */

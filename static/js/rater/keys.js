@@ -32,6 +32,9 @@ function placeOf(target) {
   return target.matches("button, a[href], summary, input") ? "button" : "";
 }
 
+/** What pressing again would not change: Space and Enter mean there what they mean elsewhere. */
+const CHOSEN = "input[type=radio]:checked, .extreme-choice[aria-pressed=true]";
+
 const KEPT = "earnest-single-keys";
 
 /** Whether letters, digits and signs are shortcuts; kept in this browser where it keeps anything. */
@@ -84,9 +87,9 @@ function inText(event, doors) {
 function onPage(event, doors) {
   const place = placeOf(event.target);
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const chosen = place === "radio" && /** @type {HTMLInputElement} */ (event.target).checked;
+  const chosen = event.target instanceof Element && event.target.matches(CHOSEN);
   if (key === " " && place !== "" && place !== "range" && !chosen) return false;
-  if (key === "Enter" && place === "button") return false;
+  if (key === "Enter" && place === "button" && !chosen) return false;
   if (key === "ArrowLeft" || key === "ArrowRight") {
     if (place === "radio" || place === "range") return false;
     return doors.step((key === "ArrowRight") === isRightToLeft() ? -1 : 1);

@@ -386,7 +386,7 @@ export class SessionPage {
 
   async withdraw() {
     const reply = await this.api.post("withdraw", { confirm: true });
-    if (reply.status >= 300 || reply.status === 0) return false;
+    if (reply.retry || reply.status >= 300) return false;
     for (const { trial } of [...this.outbox.answers]) this.outbox.remove(trial);
     this.accept(stateIn(reply.body));
     return true;
