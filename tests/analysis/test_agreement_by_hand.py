@@ -100,6 +100,16 @@ def test_sos_of_two_units():
     assert found.a.value == pytest.approx(9.5 / 25)
 
 
+def test_sos_of_few_ratings_stays_in_its_range():
+    # Two ratings at both ends: g = 4 and variance 8, so that the fit is 2; the third unit pulls.
+    few = sos_parameter(["a", "a", "b", "b"], [0, 1, 0, 1], [1, 5, 1, 5]).a
+    assert (few.value, few.low, few.high) == (1, 1, 1)
+    assert "the fit is 2.000" in few.note
+    mixed = sos_parameter(["a", "a", "b", "b", "c", "c"], [0, 1] * 3, [1, 5, 3, 3, 3, 4]).a
+    assert mixed.value < 1 == mixed.high
+    assert mixed.note == ""
+
+
 def test_a_rater_without_half_steps_is_told_by_chance():
     steps = np.arange(1, 5.1, 0.5)
     rater = ["whole"] * 20 + ["half"] * 40

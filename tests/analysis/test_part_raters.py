@@ -135,6 +135,45 @@ def test_bias_is_found_and_haste_is_warned_of():
     assert pace["r2"]["quick"] == 1.0
 
 
+def of_pairs(names):
+    """CMOS of two pairs, a with b and c with d, by 8 raters, with these names for a to d."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for r in range(8):
+        for position, place in enumerate(rng.permutation(24).tolist(), start=1):
+            pair = [("a", "b"), ("c", "d")][place % 2]
+            first, second = (names[name] for name in pair)
+            y = float(np.clip(np.rint(0.05 * position + rng.standard_normal()), -3, 3))
+            rows.append(
+                BLANK
+                | {"rater": f"r{r}", "session": f"s{r}", "item": f"i{place}", "score": y}
+                | {"condition": first, "versus_condition": second, "label": f"{y:g}"}
+                | {"stimulus": f"{first}_{place}", "versus_stimulus": f"{second}_{place}"}
+                | {"estimand": "cmos", "criterion": "quality", "position": position}
+                | {"method": "cmos", "counts": True}
+            )
+    return from_rows(rows)
+
+
+@pytest.mark.medium
+def test_no_number_of_raters_depends_on_the_names_of_the_pairs_sides():
+    plain = part_of("raters", of_pairs({name: name for name in "abcd"}))
+    turned = part_of("raters", of_pairs({"a": "z", "b": "b", "c": "c", "d": "a"}))
+    rows = rows_of_table(plain, "versus-rest")
+    for mine, other in zip(rows, rows_of_table(turned, "versus-rest"), strict=True):
+        for bound in ("qwk_interval_low", "qwk_interval_high"):  # the bootstrap draws in their order
+            assert mine.pop(bound) == pytest.approx(other.pop(bound), abs=0.1)
+        assert mine == pytest.approx(other, nan_ok=True)
+    assert {row["bias"] for row in rows} == {None}
+    assert all(row["inconsistency"] > 0 for row in rows)
+    assert "No effects of order are given: no condition is in every pair" in str(plain["sentences"])
+    assert "order" not in {table["key"] for table in plain["tables"]}
+    assert not {"bias", "over-trials"} & {figure["key"] for figure in plain["figures"]}
+    common = part_of("raters", of_pairs({"a": "a", "b": "b", "c": "c", "d": "a"}))
+    assert rows_of_table(common, "versus-rest")[0]["bias"] is not None  # a is in every pair
+    assert rows_of_table(common, "order")
+
+
 @pytest.mark.medium
 def test_a_trial_of_several_criteria_has_one_answer_time():
     twice = from_rows([*ratings(criterion="quality"), *ratings(criterion="noise")])

@@ -138,7 +138,7 @@ def _by_labels(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[t
 
 
 def _by_scores(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
-    if len(np.unique(units.score)) < LEAST_STEPS:
+    if len(np.unique(units.score)) < LEAST_STEPS or units.sides_by_name:
         return
     unit = np.unique(units.unit.astype(str), return_inverse=True)[1]
     model = severity(unit, rater, units.score, level=each.level, seed=each.inputs.options.seed)

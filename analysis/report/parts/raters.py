@@ -91,11 +91,14 @@ def raters_against_rest(each: FamilyInput) -> Content:
     )
     if all(one.value is None for one in measures):
         return Content([f"No rater can be compared with the rest: {_why(measures)}."])
-    model = subject_model(*ratings, level=level, rounds=ROUNDS)
-    unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
+    sided = not rated.sides_by_name
+    model = subject_model(*ratings, level=level, rounds=ROUNDS, sided=sided)
+    unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, sided=sided, unbiased=True)
     rows = merge_measures(measures, model, unbiased)
     known = [row for row in rows if row["plcc"] is not None]
     note, heading = _note(categories, bool(steps), model), "Each rater against the rest"
+    if rated.sides_by_name:
+        note += f" Bias is not given: {NO_SIDE}."
     return Content(
         sentences=_rest_sentences(known, family.n_raters),
         figures=_figures(title, rows),
@@ -253,6 +256,7 @@ def _why(measures: Sequence[VersusRest]) -> str:
     return max(sorted(set(notes)), key=notes.count) if notes else "too few ratings"
 
 
+NO_SIDE = "no condition is in every pair, so the scores of the pairs have no common direction"
 STRETCHES = 10  # of a session, for the figure
 FIFTHS = 5  # of a session, for traps
 TRIALS = 10  # a trend is told per so many
@@ -285,7 +289,9 @@ def effects_of_order(each: FamilyInput) -> Content:
     rated, level, title = rated_units(each.family), each.level, each.title
     columns = (rated.unit, rated.rater, rated.score)
     rows, sentences, warnings, figures = [], [], [], []
-    if not np.isnan(rated.position).all():
+    if rated.sides_by_name:
+        sentences.append(f"No effects of order are given: {NO_SIDE}.")
+    elif not np.isnan(rated.position).all():
         slope = trend(*columns, rated.position, level=level)
         rows.append(_order_row(slope, f"Change of a rating over {TRIALS} trials", TRIALS))
         before = carry_over(

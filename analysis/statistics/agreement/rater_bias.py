@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse, stats
@@ -74,6 +74,7 @@ def subject_model(
     *,
     level: float = 0.95,
     unbiased: bool = False,
+    sided: bool = True,
     rounds: int = _ROUNDS,
 ) -> SubjectModel:
     """y = quality(unit) + bias(rater) + inconsistency(rater) * noise, for ratings (n,).
@@ -88,7 +89,8 @@ def subject_model(
     pulled along: all noise comes out too small (by 4 to 5 % in usual panels), and quiet raters
     seem quieter round by round, sometimes until one has all weight. ``unbiased`` divides each mean
     square by the mean share of weight that the others hold, and takes n_i less its share of the
-    units' scores as the degrees of an inconsistency. In both, noise is floored at a tenth of the
+    units' scores as the degrees of an inconsistency. Where the sign of a unit's scores means
+    nothing (``sided`` False), a bias has no direction: none is fitted. In both, noise is floored at a tenth of the
     panel's median, so that a chance fit does not take everything; raters there are told. After
     ``rounds`` it stops, converged or not: with few ratings per rater on a coarse scale it may
     never settle.
@@ -102,7 +104,7 @@ def subject_model(
         empty = np.full(len(mean), np.nan)
         return SubjectModel([], ratings.units, mean, empty, True, 0, note)
     part = _parts(ratings)
-    quality, bias, noise, done = _alternate(ratings, part, unbiased, rounds)
+    quality, bias, noise, done = _alternate(ratings, part, unbiased, sided, rounds)
     weights = 1 / np.maximum(noise[ratings.rater], 1e-300) ** 2
     information = np.bincount(ratings.unit, weights=weights, minlength=len(quality))
     parts = int(part.max()) + 1
@@ -112,8 +114,11 @@ def subject_model(
     left = np.bincount(ratings.rater, minlength=len(ratings.raters)).astype(np.float64)
     if unbiased:
         share = weights / information[ratings.unit]
-        left -= 1 + np.bincount(ratings.rater, weights=share, minlength=len(left))
+        left -= sided + np.bincount(ratings.rater, weights=share, minlength=len(left))
     raters = _raters(ratings, bias, noise, left, level)
+    if not sided:
+        none = dict.fromkeys(("bias", "bias_se", "bias_low", "bias_high"))
+        raters = [replace(each, **none) for each in raters]
     floored = sum(each.note == AT_FLOOR for each in raters)
     if floored:
         which = "rater stands" if floored == 1 else "raters stand"
@@ -131,7 +136,7 @@ def subject_model(
 
 
 def _alternate(
-    ratings: CodedRatings, part: Codes, unbiased: bool, most: int
+    ratings: CodedRatings, part: Codes, unbiased: bool, sided: bool, most: int
 ) -> tuple[Floats, Floats, Floats, int]:
     y, unit, rater = ratings.y, ratings.unit, ratings.rater
     n_units, n_raters = len(ratings.units), len(ratings.raters)
@@ -142,15 +147,16 @@ def _alternate(
     bias, noise = np.zeros(n_raters), np.ones(n_raters)
     rounds = 0
     for rounds in range(1, most + 1):  # noqa: B007
-        bias = _means((y - quality[unit])[shared], rater[shared], n_raters)
-        bias -= _means(bias, part, int(part.max()) + 1)[part]
+        if sided:
+            bias = _means((y - quality[unit])[shared], rater[shared], n_raters)
+            bias -= _means(bias, part, int(part.max()) + 1)[part]
         rest = y - quality[unit] - bias[rater]
         square = _means(rest[shared] ** 2, rater[shared], n_raters)
         if unbiased:
             weight = 1 / noise[rater] ** 2
             share = weight / np.bincount(unit, weights=weight, minlength=n_units)[unit]
             own_share = _means((1 - share)[shared], rater[shared], n_raters)
-            own_share -= 1 / np.maximum(counts, 2)  # the bias
+            own_share -= sided / np.maximum(counts, 2)  # the bias
             square = square / np.maximum(own_share, 1e-6)
         noise = _floor_noise(np.sqrt(square), counts)
         weight = 1 / noise[rater] ** 2

@@ -46,6 +46,11 @@ class Rated:
     baseline: str = ""
     neutral: float | None = None
 
+    @property
+    def sides_by_name(self) -> bool:
+        """Whether names alone decide for which side a score counts: then its sign means nothing."""
+        return self.neutral is not None and not self.baseline
+
 
 def rated_units(family: Family) -> Rated:
     """The family's ratings with what was rated as units; see `Rated`."""

@@ -154,9 +154,11 @@ def sos_parameter(
 ) -> SosFit:
     """a = sum(g v) / sum(g^2), v a unit's variance (n - 1), g = (mean - low)(high - mean).
 
-    Ratings (n,) on a scale with these ``ends``; a lies in 0..1 but for small samples: about .1
-    for clear-cut tasks, .3 for hard ones. Undefined, with the reason, without units of two
-    ratings or when all means lie on the ends. The interval resamples units. Raises AgreementError
+    Ratings (n,) on a scale with these ``ends``; a lies in 0..1: about .1 for clear-cut tasks, .3
+    for hard ones. The unbiased variance of n ratings reaches n / (n - 1) times the most that their
+    mean allows, so a fit to few ratings can exceed 1; then value and bounds are 1 at most, and the
+    note has the fit. Undefined, with the reason, without units of two ratings or when all means
+    lie on the ends. The interval resamples units. Raises AgreementError
     when a score lies off the scale. Hossfeld, Schatz and Egger (2011), SOS: the MOS is not
     enough!, QoMEX, eq. 3, fitted by least squares through the origin.
     """
@@ -177,6 +179,9 @@ def sos_parameter(
     bounds = _bounds(g, variance, level, replicates, seed)
     notes = [f"{left} units with one rating are left out"] if left else []
     notes += [] if bounds else ["too few units: no interval"]
+    if fitted > 1:
+        notes.append(f"the fit is {fitted:.3f}, and a is 1 at most: too few ratings per unit")
+    fitted, bounds = min(fitted, 1.0), bounds and (min(bounds[0], 1.0), min(bounds[1], 1.0))
     x = np.linspace(*ends, 101)
     parabola = np.column_stack([x, fitted * (x - ends[0]) * (ends[1] - x)])
     a = ratings.measured("sos_a", fitted, bounds, level, BOOTSTRAP, "; ".join(notes))
