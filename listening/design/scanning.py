@@ -358,6 +358,26 @@ def scan(paths: Iterable[str], pattern: str = "") -> Scan:
     return Scan(reading.cells, reading.how, (*ignored, *odd))
 
 
+def describe_ignored(ignored: Iterable[tuple[str, str]], most: int) -> list[str]:
+    """A sentence for each folder, extension and reason of ignored files, and one for the rest."""
+    groups: dict[tuple[str, str, str], list[tuple[str, str]]] = defaultdict(list)
+    for path, why in ignored:
+        folder, _, name = path.rpartition("/")
+        stem, dot, extension = name.rpartition(".")
+        reason = why.partition(" of ")[0]  # without the file whose name it has
+        groups[folder, dot + extension.casefold() if stem else "", reason].append((path, why))
+    sentences = []
+    for (folder, extension, _), files in groups.items():
+        path, why = files[0]
+        kind = f"{len(files):,} {extension} files".replace("  ", " ")
+        where = f"in “{folder}”" if folder else "at the top"
+        many = f"{kind} {where}, such as “{path}”, which {why}."
+        sentences.append(many if len(files) > 1 else f"“{path}” {why}.")
+    if more := sum(map(len, list(groups.values())[most:])):
+        sentences[most:] = ["1 more file." if more == 1 else f"{more:,} more files."]
+    return sentences
+
+
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A key for sorting in which 2 comes before 10."""
     pieces = re.findall(r"\d+|\D+", name)

@@ -287,7 +287,7 @@ def test_files_of_macos_and_windows_are_named_and_not_stored(ada: Client, tmp_pa
     page = page_of(ada, draft)
     assert "Unused files (3)" in page
     for name in ("set/vits/._s1.wav", "__MACOSX/set/vits/._s3.wav", "set/human/Thumbs.db"):
-        assert f"<code>{name}</code> was put there by macOS or Windows, and is no sound" in page
+        assert f"“{name}” was put there by macOS or Windows, and is no sound" in page
     draft.refresh_from_db()
     assert len(rows_of(draft)) == 6
     assert not [p for p in folder_of(draft).rglob("*") if p.name in ("._s1.wav", "Thumbs.db")]

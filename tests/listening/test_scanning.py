@@ -3,7 +3,7 @@
 import pytest
 
 from listening.design.pasted_texts import UnclearTexts, texts_in
-from listening.design.scanning import UnclearNames, scan
+from listening.design.scanning import UnclearNames, describe_ignored, scan
 
 TTS = ["flite-awb", "human", "my_tts_v2"]
 LINES = ["s0870", "s0880", "s0890", "s0920"]
@@ -69,6 +69,21 @@ def test_holes_and_what_is_no_sound_are_named() -> None:
     assert why["notes.txt"] == "does not have the extension of an audio file"
     assert why["human/s0870.mp3"] == "has the name of human/s0870.wav, which is taken"
     assert set(why) == set(more)
+
+
+def test_thousands_of_ignored_files_are_described_in_groups() -> None:
+    sounds = named("{s}/{i}.wav")
+    labels = [f"meta/{n}.{'JSON' if n % 2 else 'json'}" for n in range(5000)]
+    copies = [path.replace(".wav", ".mp3") for path in sounds if path.startswith("human/")]
+    found = scan([*sounds, *labels, *copies, "notes.txt"])
+    assert describe_ignored(found.ignored, 12) == [
+        "5,000 .json files in “meta”, such as “meta/0.json”, which does not have the extension of "
+        "an audio file.",
+        "“notes.txt” does not have the extension of an audio file.",
+        f"{len(copies)} .mp3 files in “human”, such as “{copies[0]}”, which has the name of "
+        f"{copies[0].replace('.mp3', '.wav')}, which is taken.",
+    ]
+    assert describe_ignored(found.ignored, 1)[1:] == [f"{len(copies) + 1} more files."]
 
 
 def test_a_file_that_does_not_fit_the_others_is_left_out_by_name() -> None:

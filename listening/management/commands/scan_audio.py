@@ -13,12 +13,12 @@ from django.core.management.base import BaseCommand, CommandError
 from listening.common.spreadsheets import TableError, decoded, located, raw_bytes
 from listening.common.whole_files import write_whole
 from listening.design.pasted_texts import UnclearTexts, texts_in
-from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
+from listening.design.scanning import Scan, UnclearNames, describe_ignored, scan, stimuli_of
 from listening.design.studyfile import CSV
 from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.writer import rows_text
 
-MOST_SHOWN = 12  # systems of the table, ignored files, holes
+MOST_SHOWN = 12  # systems of the table, groups of ignored files, holes
 
 
 class Command(BaseCommand):
@@ -92,10 +92,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"Missing: {quoted(holes, MOST_SHOWN)}. A task needs allow_missing = true."
             )
-        for path, why in scanned.ignored[:MOST_SHOWN]:
-            self.stdout.write(f"Ignored: “{path}” {why}.")
-        if len(scanned.ignored) > MOST_SHOWN:
-            self.stdout.write(f"Ignored: {len(scanned.ignored) - MOST_SHOWN:,} more files.")
+        for sentence in describe_ignored(scanned.ignored, MOST_SHOWN):
+            self.stdout.write(f"Ignored: {sentence}")
         if texts:
             self.stdout.write(f"Texts: {len(texts):,} of {len(sentences):,} sentences.")
         self.stdout.write(

@@ -35,7 +35,7 @@ from listening.common.views import logged_in_page
 from listening.design import draft_context
 from listening.design.draft_fields import field_value
 from listening.design.draft_toml import LOUDNESS_LUFS, Kind, Table, all_kinds
-from listening.design.scanning import UnclearNames, scan
+from listening.design.scanning import UnclearNames, describe_ignored, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import anchors_and_traps, folder, levels, making, sounds
 from listening.drafts.figures import Cost, figures_of, length_of, reading_of, whole
@@ -72,7 +72,7 @@ from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_list import draft_list
 
 SENTENCES_PER_PAGE = 40
-NAMED = 20  # files that are not used
+NAMED = 20  # groups of files that are not used
 MOST_BROKEN = 50  # files that cannot be used
 MOST_DRAFTS = 100
 ROLES = {
@@ -214,8 +214,8 @@ def _sounds(request: HttpRequest, draft: Draft, top: Table, reading: Reading) ->
     return {
         "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
         "page": page,
-        "left": left[:NAMED],
-        "left_more": len(left) - NAMED,
+        "left": describe_ignored(left, NAMED),
+        "left_files": len(left),
         "unusable": levels.unusable(facts),
         "unclear": _unclear(draft),
         "broken": list(broken.items())[:MOST_BROKEN],
