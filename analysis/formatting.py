@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from listening.common.counted import counted as counted
+
 NOTHING = "–"
 MOST_NAMED = 8
 MINUS = "−"
@@ -134,11 +136,6 @@ def short(value: float) -> str:
 def whole_number(value: float) -> str:
     """A whole number with a narrow blank between thousands, as pages show it."""
     return f"{value:,.0f}".replace(",", "\u202f")
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things: 1 rater, 1,200 raters."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def beware(notes: Iterable[str], most: int | None = None) -> str:

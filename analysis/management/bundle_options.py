@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.ratings.covariate_columns import Covariates
 from analysis.report.report_schema import Report
+from listening.common.counted import counted
 from listening.common.whole_files import write_whole
 
 WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
@@ -53,7 +54,7 @@ def written_lines(paths: Iterable[Path], arguments: Mapping[str, Any]) -> Iterat
             yield str(path)
         else:
             inside[path.parent] += 1
-    yield from (f"{folder}: {count} files" for folder, count in inside.items())
+    yield from (f"{folder}: {counted(count, 'file')}" for folder, count in inside.items())
 
 
 def write_bundle(

@@ -129,7 +129,7 @@ def _frozen(facts: StudyFacts, declared: Declared) -> Iterator[str]:
         )
     for each in facts["corrections"]:
         yield (
-            f"Wording corrected on {each['on']} UTC, after {each['ratings']:,} ratings: "
+            f"Wording corrected on {each['on']} UTC, after {counted(each['ratings'], 'rating')}: "
             f"{each['reason']}"
         )
     yield ""
@@ -189,7 +189,7 @@ def _collection(facts: StudyFacts) -> Iterator[str]:
     languages = enumerated([facts["language"], *facts["translations"]])
     yield f"- Language: {languages}."
     for source in facts["sources"]:
-        most = f", at most {source['quota']:,} sessions" if source["quota"] else ""
+        most = f", at most {counted(source['quota'], 'session')}" if source["quota"] else ""
         yield f"- From {source['name']} ({source['kind']}{most})."
     for each in facts["recruitments"]:
         filters = enumerated(each["filters"]) or "none"
@@ -248,7 +248,7 @@ def _hypotheses(facts: StudyFacts) -> Iterator[str]:
     for n, each in enumerate(declared, start=1):
         yield f"{n}. {each['text']}{_because(each)}"
     added = [
-        f"- added on {each['on']} UTC, after {each['ratings']:,} ratings: {each['text']}"
+        f"- added on {each['on']} UTC, after {counted(each['ratings'], 'rating')}: {each['text']}"
         f"{_because(each)}"
         for each in every
         if not each["declared"]
@@ -280,7 +280,7 @@ def _later(facts: StudyFacts) -> Iterator[str]:
     for rule in rules:
         if not rule["declared"]:
             yield (
-                f"- added on {rule['on']} UTC, after {rule['ratings']:,} ratings: "
+                f"- added on {rule['on']} UTC, after {counted(rule['ratings'], 'rating')}: "
                 f"`{rule['rule']}`{_because(rule)}"
             )
     for rule in _ended_rules([each for each in rules if each["declared"]]):
@@ -318,6 +318,6 @@ def _ended_rules(declared: Sequence[Kept]) -> list[Kept]:
 
 def _ended_line(each: DecidedFacts, words: str) -> str:
     return (
-        f"- ended on {each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: {words} "
-        f"({each['ended_because']})"
+        f"- ended on {each['ended_on']} UTC, after {counted(each['ended_ratings'], 'rating')}: "
+        f"{words} ({each['ended_because']})"
     )

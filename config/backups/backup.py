@@ -26,6 +26,7 @@ from config.backups.database import Contents, copied_out, read_contents, snapsho
 from config.installation import version
 from listening.audio import store
 from listening.common.command_name import command
+from listening.common.counted import counted
 
 STDOUT = "-"
 CLIPS_OF_STUDIES = b"SELECT original, served FROM listening_stimulus"
@@ -56,8 +57,8 @@ def take(target: str, say: Say, *, key: bool = True) -> Contents:
         writer.close()
     if missing:
         say(
-            f"Missing, and not in the backup: {len(missing)} files, first {missing[0]}. Unless you "
-            "deleted a study meanwhile, copy them from an earlier backup."
+            f"Missing, and not in the backup: {counted(len(missing), 'file')}, first {missing[0]}. "
+            "Unless you deleted a study meanwhile, copy them from an earlier backup."
         )
     return contents
 

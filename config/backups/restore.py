@@ -27,6 +27,7 @@ from config.run.interrupted_restore import (
 from config.run.processes import open_lock, try_lock
 from config.run.running_instance import lock_file
 from listening.audio import store
+from listening.common.counted import counted
 from listening.common.whole_files import write_private
 
 SHORTEST_KEY, LONGEST_KEY = 50, 1000
@@ -38,9 +39,9 @@ def describe(reader: Reader) -> str:
     clips = len(reader.names("media/"))
     return (
         f"A backup of {description['taken_at']} by Earnest {description['earnest']}, PostgreSQL "
-        f"{contents.server}: {contents.count('listening_study'):,} studies, "
-        f"{contents.count('listening_rating'):,} ratings, "
-        f"{contents.rows:,} rows in all, {clips:,} clips"
+        f"{contents.server}: {counted(contents.count('listening_study'), 'study', 'studies')}, "
+        f"{counted(contents.count('listening_rating'), 'rating')}, "
+        f"{counted(contents.rows, 'row')} in all, {counted(clips, 'clip')}"
         f"{'' if description['key'] else ', without the key of its server'}."
     )
 
@@ -227,7 +228,7 @@ def queue_again(say: Say) -> None:
     AskedJob.objects.all().delete()
     count = jobs.queue_again() + board_jobs.queue_again()
     if count:
-        say(f"{count:,} analyses that waited are queued again")
+        say(f"Queued again: {counted(count, 'analysis', 'analyses')} that waited")
 
 
 def check_empty(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:

@@ -51,6 +51,7 @@ from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.shared_server import Use, join
 from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION, START
+from listening.common.counted import counted
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 CLEAR_LINE = "\r\x1b[K"
@@ -385,7 +386,8 @@ class Supervisor:
         media = Path(settings.MEDIA_ROOT)
         closed, left = close_all(self.var, media, settings.EARNEST_FILE_GROUP)
         if closed:
-            say(f"{len(closed)} files and folders were open to other accounts and are closed now.")
+            files = counted(len(closed), "file or folder", "files and folders")
+            say(f"Closed what was open to other accounts: {files}.")
         for path in left[:5]:
             say(f"{path} is open to other accounts and belongs to one of them: close it by hand.")
 

@@ -38,6 +38,8 @@ REASON_S = 15.0  # a reason in a few words
 TYPED_PER_S = 3.0  # characters
 BREAK_S = 30.0
 UNFILLED = "{minutes}"  # in a study's texts: stands for the figure
+ONE_MINUTE = {"minutes": "minute", "Minuten": "Minute", "minutos": "minuto", "minuti": "minuto"}
+ONE_MINUTE |= {"minuten": "minuut"}  # the languages of our texts; others write one word for all
 WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 SAID = re.compile(  # "about 15 minutes", "15-20 min", "约20分钟"
     r"(\d{1,3})(?:\s*(?:-|–|to|bis)\s*(\d{1,3}))?\s*(?:minutes?\b|mins?\b|minuten\b|分钟|分鐘|分)",
@@ -80,6 +82,9 @@ class SessionLength:
 
     def fill(self, text: str) -> str:
         """A study's text with the figure in the place that it keeps for it."""
+        if self.minutes == 1:
+            for many, one in ONE_MINUTE.items():
+                text = re.sub(rf"{UNFILLED} {many}\b", f"1 {one}", text)
         return text.replace(UNFILLED, str(self.minutes))
 
 

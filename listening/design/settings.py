@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from listening.common.counted import counted
 from listening.common.speaker_turns import Excerpt, Turn, turns_of
 from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 from listening.design.studyfile.problems import did_you_mean
@@ -384,14 +385,14 @@ class Derived:
             return ""
         lines = {line.stimulus for recipe in self.stimuli for line in recipe.heard_lines}
         counts_made = (
-            f"{_counted(len(self.stimuli), 'stimulus', 'stimuli')} of "
-            f"{_counted(len(self.conditions), 'condition', 'conditions')} made from "
-            f"{_counted(len(lines), 'line', 'lines')}"
+            f"{counted(len(self.stimuli), 'stimulus', 'stimuli')} of "
+            f"{counted(len(self.conditions), 'condition')} made from "
+            f"{counted(len(lines), 'line')}"
         )
         counts = Counter((s.condition, s.why) for s in self.skipped)
         words = {"short": "too short", "missing": "with lines missing"}
         left_out = [
-            f"{condition}: {_counted(n, 'paragraph', 'paragraphs')} {words[why]}"
+            f"{condition}: {counted(n, 'paragraph')} {words[why]}"
             for (condition, why), n in counts.items()
         ]
         notes = [f"{n:,} {what}" for what, n in self.passed_over if n]
@@ -778,7 +779,3 @@ def _chosen(form: Form, windows: list[Window], which: str) -> list[Window]:
 def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry, str]]:
     for n, line in enumerate(window):
         yield line, "context" if n < form.context_lines else "rated"
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

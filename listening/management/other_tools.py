@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from listening.audio import AudioError
 from listening.audio.degradations import write_degraded
 from listening.common.command_name import command as typed
+from listening.common.counted import counted
 from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes
 from listening.design.othertools import CannotTake, Conversion
@@ -26,7 +27,7 @@ def write_and_report(command: BaseCommand, taken: Conversion, out: Path) -> None
     """Write the folder; then print guesses, omissions, mistakes and the next command."""
     problems = write_conversion(taken, out)
     tasks = ", ".join(f"{task['key']} ({task['method']})" for task in taken.top["tasks"])
-    command.stdout.write(f"Wrote {out}: {len(taken.rows):,} clips. Tasks: {tasks}.")
+    command.stdout.write(f"Wrote {out}: {counted(len(taken.rows), 'clip')}. Tasks: {tasks}.")
     for line in taken.guessed:
         command.stdout.write(f"Guessed: {line}.")
     for line in taken.omitted:

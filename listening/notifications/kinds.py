@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from listening.access.rights import EDIT, LOOK
 from listening.common.addresses import public_route
+from listening.common.counted import counted
 from listening.models import Occurrence, Study
 
 Facts = Mapping[str, Any]
@@ -37,19 +38,16 @@ class Kind:
     wants: str = LOOK
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def _full(facts: Facts) -> str:
-    return f"All {_count(facts['planned'], 'planned rating')} are there."
+    return f"All {counted(facts['planned'], 'planned rating')} are there."
 
 
 def _stalled(facts: Facts) -> str:
     listening = facts["listening"]
-    now = f" {_count(listening, 'rater')} hold{'s' * (listening == 1)} places." if listening else ""
+    hold = "holds" if listening == 1 else "hold"
+    now = f" {counted(listening, 'rater')} {hold} places." if listening else ""
     return (
-        f"No rating for {_count(facts['hours'], 'hour')} (since {facts['since']} UTC), and "
+        f"No rating for {counted(facts['hours'], 'hour')} (since {facts['since']} UTC), and "
         f"{facts['left']:,} of {facts['planned']:,} places are free or not filled yet.{now}"
     )
 
@@ -57,9 +55,9 @@ def _stalled(facts: Facts) -> str:
 def _rate(facts: Facts) -> str:
     """The rate, over how many, its bound, and against what."""
     return (
-        f"{facts['percent']:g} % on average of {_count(facts['sessions'], 'session')} that are "
+        f"{facts['percent']:g} % on average of {counted(facts['sessions'], 'session')} that are "
         f"over, and with 99 % confidence at least {facts['at_least_percent']:g} %; expected were "
-        f"at most {facts['expected_percent']} %. {_count(facts['concerned'], 'session')} had one "
+        f"at most {facts['expected_percent']} %. {counted(facts['concerned'], 'session')} had one "
         "or more. The bound is valid however often you look; simulated raters are excluded."
     )
 
@@ -83,7 +81,7 @@ def _budget(facts: Facts) -> str:
 def _review_due(facts: Facts) -> str:
     count = facts["submissions"]
     return (
-        f"{_count(count, 'submission')} on Prolific without a decision: Prolific approves "
+        f"{counted(count, 'submission')} on Prolific without a decision: Prolific approves "
         f"{'it' if count == 1 else 'them'} automatically within a day."
     )
 

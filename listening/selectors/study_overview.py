@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from listening.common.ages import age_s
 from listening.common.cached_counts import Kept, Patience, look
+from listening.common.counted import counted
 from listening.models import LedgerEntry, Study, StudyEvent
 from listening.recruitment.ledger import PAID
 from listening.recruitment.plan import money
@@ -138,7 +139,7 @@ class Overview:
         if hours > MOST_TOLD_H:
             return "more than 90 days"
         count, word = (hours, "hour") if hours < 24 else (-(-hours // 24), "day")
-        return f"{count} {word}{'' if count == 1 else 's'}"
+        return counted(count, word)
 
 
 def overviews(studies: Iterable[Study], patience: Patience | None = None) -> list[Overview]:

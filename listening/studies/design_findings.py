@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from listening.checks import check_named
+from listening.common.counted import counted
 from listening.common.languages import has_interface, name_of
 from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.draft_toml import FAILED
@@ -220,10 +221,9 @@ def _check_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Findi
         )
     sentences = len({ref.item for ref in material})
     if 0 < sentences < FEW_SENTENCES:
-        noun = "sentence" if sentences == 1 else "sentences"
         yield warning(
-            f"The task “{task.key}” has {sentences} {noun}. Results hardly generalize to other "
-            "sentences, and intervals are wide.",
+            f"The task “{task.key}” has {counted(sentences, 'sentence')}. Results hardly "
+            "generalize to other sentences, and intervals are wide.",
             f"Take {2 * FEW_SENTENCES} or more, with fewer ratings of each.",
             CLIPS,
         )

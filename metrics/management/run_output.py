@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from listening.common.counted import counted
 from metrics.core.input_warnings import TITLES
 
 EVERY_S = 10.0
@@ -69,7 +70,7 @@ class InputNotes:
     def lines(self) -> Iterator[str]:
         """A line for each kind of warning."""
         for code, clips in self._clips.items():
-            count = "1 clip" if len(clips) == 1 else f"{len(clips)} clips"
+            count = counted(len(clips), "clip")
             yield f"Warning, {TITLES.get(code, code)} ({code}), {count}: {self._first[code]}"
 
 

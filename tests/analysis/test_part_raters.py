@@ -161,7 +161,10 @@ def test_no_number_of_raters_depends_on_the_names_of_the_pairs_sides():
     turned = part_of("raters", of_pairs({"a": "z", "b": "b", "c": "c", "d": "a"}))
     rows = rows_of_table(plain, "versus-rest")
     for mine, other in zip(rows, rows_of_table(turned, "versus-rest"), strict=True):
-        for bound in ("qwk_interval_low", "qwk_interval_high"):  # the bootstrap draws in their order
+        for bound in (
+            "qwk_interval_low",
+            "qwk_interval_high",
+        ):  # the bootstrap draws in their order
             assert mine.pop(bound) == pytest.approx(other.pop(bound), abs=0.1)
         assert mine == pytest.approx(other, nan_ok=True)
     assert {row["bias"] for row in rows} == {None}

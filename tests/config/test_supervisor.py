@@ -78,7 +78,7 @@ def test_its_files_are_its_accounts_own_whatever_the_umask(house: House, before:
     assert open_places(house.var) == []
     as_root = os.geteuid() == 0 and not before
     assert house.var.stat().st_mode & 0o777 == (0o711 if as_root else 0o700)
-    assert "1 files and folders were open to other accounts and are closed now." in house.said
+    assert "Closed what was open to other accounts: 1 file or folder." in house.said
 
 
 def test_it_says_in_its_folder_where_it_runs(house: House):

@@ -287,5 +287,5 @@ def test_a_restored_house_sends_no_mail_that_the_other_one_may_have_sent(
     assert [row.job for row in AskedJob.objects.all()] == [JOB.name]
     assert said == [
         "Not done again, ask for it where it is still wanted: send_invitations",
-        "1 analyses that waited are queued again",
+        "Queued again: 1 analysis that waited",
     ]

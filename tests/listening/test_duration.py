@@ -102,6 +102,23 @@ def test_presets_say_what_is_computed_and_nothing_else(name):
 
 
 @pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("It takes about {minutes} minutes.", "It takes about 1 minute."),
+        ("Etwa {minutes} Minuten, {minutes} Minutenangaben", "Etwa 1 Minute, 1 Minutenangaben"),
+        (
+            "Unos {minutes} minutos / ongeveer {minutes} minuten",
+            "Unos 1 minuto / ongeveer 1 minuut",
+        ),
+        ("大约需要 {minutes} 分钟", "大约需要 1 分钟"),
+    ],
+)
+def test_one_minute_is_singular(text, filled):
+    assert SessionLength(1, {"clips": 20.0}).fill(text) == filled
+    assert SessionLength(1, {"clips": 300.0}).fill(text) == text.replace("{minutes}", "5")
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("It takes about 15 minutes.", [(15, 15)]),
@@ -155,9 +172,10 @@ def test_the_page_fills_the_figure_into_the_studys_words(client):
     )
     page = client.get(f"/r/{study.link}/").content.decode()
     minutes = session_length(study).minutes
-    assert f"Takes {minutes} minutes." in page
-    assert f"{minutes} of them" in page
-    assert f"about {minutes} min" in page
+    assert minutes == 1
+    assert "Takes 1 minute." in page
+    assert "1 of them" in page
+    assert "about 1 min" in page
 
 
 def finished(study: Study, minutes: float, **fields) -> Session:

@@ -12,6 +12,7 @@ from django.http import Http404
 
 from analysis.management.bundle_options import note_export
 from analysis.management.whole_folder import check_new, whole_folder
+from listening.common.counted import counted
 
 if TYPE_CHECKING:
     from analysis.ratings.published import PublishedRatings
@@ -70,7 +71,7 @@ class Command(BaseCommand):
 
     def _tell(self, dataset: Dataset, folder: Path) -> None:
         count, clips = len(dataset.ratings.rows), len(dataset.clips)
-        self.stdout.write(f"{folder}: {count:,} ratings and {clips:,} clips")
+        self.stdout.write(f"{folder}: {counted(count, 'rating')} and {counted(clips, 'clip')}")
         for note in dataset.notes:
             self.stdout.write(f"  {note}")
 

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.bundle_options import note_export
 from analysis.management.whole_folder import check_new, whole_folder
+from listening.common.counted import counted
 
 if TYPE_CHECKING:
     from analysis.report.writers.training_files import TrainingFiles
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         for name in sorted(files.texts):
             self.stdout.write(str(folder / name))
         if not arguments["no_audio"]:
-            self.stdout.write(f"{len(files.heard):,} clips")
+            self.stdout.write(f"{counted(len(files.heard), 'clip')}")
         for note in files.notes:
             self.stdout.write(note)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from listening.common.input_limits import WEB_FILES
 
 SAY_EVERY_S = 5.0
@@ -79,7 +80,7 @@ class Command(BaseCommand):
         except (CorpusError, NotFetched) as error:
             raise CommandError(f"{error}\n{self._so_far()} Run it again to continue.") from None
         write_stimuli(folder, rows)
-        self.stdout.write(f"{folder}: {len(rows):,} clips. {self._so_far()}")
+        self.stdout.write(f"{folder}: {counted(len(rows), 'clip')}. {self._so_far()}")
         self.stdout.write("Add study.toml, then import the folder. sources.csv has the hashes.")
 
     def _progress(self, files: int, size: int) -> None:
@@ -90,4 +91,4 @@ class Command(BaseCommand):
 
     def _so_far(self) -> str:
         files, size = self.done
-        return f"{files:,} files fetched in this run, {size / 1e6:,.1f} MB."
+        return f"{counted(files, 'file')} fetched in this run, {size / 1e6:,.1f} MB."

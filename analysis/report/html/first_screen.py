@@ -15,6 +15,7 @@ from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
 from analysis.report.interim_answer import LOOKING
 from analysis.report.report_schema import Counts, PartRecord, Report
+from listening.common.counted import counted
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
@@ -68,8 +69,8 @@ def too_small(data: Counts) -> Iterator[str]:
     ratings, raters = data["ratings_kept"], data["raters_kept"]
     if not ratings:
         return
-    few = [f"{ratings} rating{'s' * (ratings != 1)}"] if ratings < FEWEST_RATINGS else []
-    few += [f"{raters} rater{'s' * (raters != 1)}"] if raters < FEWEST_RATERS else []
+    few = [counted(ratings, "rating")] if ratings < FEWEST_RATINGS else []
+    few += [counted(raters, "rater")] if raters < FEWEST_RATERS else []
     if few:
         yield (
             f"Only {' and '.join(few)} so far: too little to compare anything. What stands here "

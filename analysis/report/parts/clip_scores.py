@@ -17,6 +17,7 @@ from analysis.report.writers.clip_files import COLUMNS
 from analysis.statistics.agreement.rater_bias import LEAST
 from analysis.statistics.options import Options
 from analysis.statistics.single_clips import ITEM, STIMULUS, ClipScores, clip_scores
+from listening.common.counted import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ def _sentences(scores: ClipScores, one: str, many: str, level: float) -> Iterato
         names = ", ".join(scores.rejected[:MOST_NAMED])
         more = len(scores.rejected) - MOST_NAMED
         names += f" and {more} more" if more > 0 else ""
-        raters = "1 rater" if len(scores.rejected) == 1 else f"{len(scores.rejected)} raters"
+        raters = counted(len(scores.rejected), "rater")
         yield f"BT.500 would reject {raters} of {len(scores.screened)} ({names})."
     elif len(scores.screened) > 1 and n.max() >= LEAST:
         yield f"BT.500 would reject none of {len(scores.screened)} raters."

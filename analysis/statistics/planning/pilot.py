@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.ratings.estimands import bare_title, estimand_of
 from analysis.statistics.planning.study_design import PlanningError
 from analysis.statistics.planning.variance_components import Components, components_from_pilot
+from listening.common.counted import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
     counts = {name: int(code.max()) + 1 for name, code in codes.items()}
     head = {"estimand": first["estimand"], "task": first["task"], "criterion": first["criterion"]}
     title = bare_title(head)
-    source = f"pilot: {len(rows)} ratings of {counts['rater']} raters"
+    source = f"pilot: {counted(len(rows), 'rating')} of {counted(counts['rater'], 'rater')}"
     scores = rows["score"].to_numpy(dtype="float64")
     components = components_from_pilot(
         scores, codes["condition"], codes["rater"], codes["item"], source

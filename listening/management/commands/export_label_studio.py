@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import local_path
 from listening.common.command_name import command
+from listening.common.counted import counted
 from listening.common.whole_files import write_whole
 from listening.management.other_tools import review_named
 from listening.review import ReviewError
@@ -50,8 +51,8 @@ class Command(BaseCommand):
             left > 0
         )
         self.stdout.write(
-            f"Wrote {out}: {len(export.tasks):,} tasks and {len(export.copies):,} sounds."
-            f"{without}\n"
+            f"Wrote {out}: {counted(len(export.tasks), 'task')} and "
+            f"{counted(len(export.copies), 'sound')}.{without}\n"
             "Labelling interface: labeling.xml. Not taken along: hints, second showings, talks, "
             "and how many judge each item (set it in Label Studio).\n"
             f"Back again: {command(f'import_label_studio {job.study.key} {job.pk} EXPORT.json')}"

@@ -18,6 +18,7 @@ from listening import studies
 from listening.audio.store import forget
 from listening.common.addresses import public_route
 from listening.common.command_name import command
+from listening.common.counted import counted
 from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
 
@@ -73,7 +74,7 @@ class Command(BaseCommand):
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
         grouped = mistakes(problems)
-        count = "1 problem" if len(grouped) == 1 else f"{len(grouped)} problems"
+        count = counted(len(grouped), "problem")
         places = f" in {len(problems):,} places" if len(problems) > len(grouped) else ""
         self.stderr.write(f"Nothing was imported: {count}{places}.")
         for file, group in groupby(grouped, key=lambda mistake: mistake.first.file):
@@ -117,7 +118,7 @@ def owner_named(name: str) -> AbstractUser:
 
 def imported(study: Study) -> str:
     counts = ", ".join(
-        f"{number} {one if number == 1 else many}"
+        counted(number, one, many)
         for number, one, many in (
             (study.tasks.count(), "task", "tasks"),
             (study.conditions.filter(derived=False).count(), "condition", "conditions"),

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.common.command_name import command
+from listening.common.counted import counted
 from listening.design.studyfile.problems import quoted
 from listening.design.word_list_study import (
     ENDINGS,
@@ -62,7 +63,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"“{folder}” cannot be written: {error.strerror}.") from None
         self.stdout.write(
-            f"Wrote study.toml, stimuli.csv ({clips:,} clips) and {WORDS_CSV} in {folder}."
+            f"Wrote study.toml, stimuli.csv ({counted(clips, 'clip')}) and {WORDS_CSV} in {folder}."
         )
         if missing:
             self.stdout.write(

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from listening.accounts import logins, sign_on
 from listening.accounts.required_login import is_required, lacks_second_factor
+from listening.common.counted import counted
 from listening.common.views import logged_in_page, logged_in_post
 
 
@@ -86,7 +87,7 @@ def _end(request: HttpRequest) -> HttpResponse:
 @again  # type: ignore[untyped-decorator]
 def _end_others(request: HttpRequest) -> HttpResponse:
     ended = logins.end(_account(request), request)
-    others = "1 other browser" if ended == 1 else f"{ended} other browsers"
+    others = counted(ended, "other browser")
     messages.success(request, f"{others} logged out. You are now logged in only here.")
     return redirect("account")
 

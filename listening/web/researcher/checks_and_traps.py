@@ -8,6 +8,7 @@ from typing import Any
 
 from listening.checks import check_named
 from listening.checks.check import CheckSettings
+from listening.common.counted import counted
 from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
 from listening.design.questionnaires import default_title, may_screen_out
 from listening.design.studyfile.questionnaire_tables import plans_of
@@ -73,7 +74,7 @@ def _settings_text(settings: CheckSettings) -> str:
     """How the check is set, in a line."""
     if not settings.trials:
         return "confirmed by the rater; cannot be failed"
-    attempts = "1 attempt" if settings.attempts == 1 else f"{settings.attempts} attempts"
+    attempts = counted(settings.attempts, "attempt")
     parts = [f"{settings.pass_at_least} of {settings.trials} right", attempts]
     parts += [f"language {settings.language}"] if settings.language else []
     parts += [f"{name} {value:g}" for name, value in settings.numbers.items()]

@@ -19,7 +19,6 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect
-from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -27,6 +26,7 @@ from django.views.decorators.cache import never_cache
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.fetching import NotFetched
 from listening.audio.links import piece_of
+from listening.common.counted import counted
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files import EXTENSIONS, is_system_file
@@ -93,7 +93,7 @@ def _revision_seen(request: HttpRequest) -> int:
 def take_back(request: HttpRequest, draft: Draft) -> None:
     condition = request.POST.get("condition", "")
     count = anchors_and_traps.take_back(draft, condition, _revision_seen(request))
-    messages.success(request, f"{count} clips of “{condition}” are removed.")
+    messages.success(request, f"Removed {counted(count, 'clip')} of “{condition}”.")
 
 
 # --- Changes of the table -------------------------------------------------------------------------
@@ -428,7 +428,7 @@ def _fetch(request: HttpRequest, draft: Draft) -> HttpResponse:
         messages.error(request, str(problem))
         return _back(draft, "arrange", "")
     if left == 0:
-        messages.success(request, f"{total:,} file{pluralize(total)} fetched.")
+        messages.success(request, f"{counted(total, 'file')} fetched.")
         with suppress(UnclearNames):  # the page asks how they are named
             _arrange(request, draft)
 
@@ -448,7 +448,7 @@ def _arrange(request: HttpRequest, draft: Draft) -> None:
         messages.warning(request, words)
     if scanned is not None:
         systems, sentences = len(scanned.systems), len(scanned.sentences)
-        words = f"{systems} system{pluralize(systems)}, {sentences} sentence{pluralize(sentences)}"
+        words = f"{counted(systems, 'system')}, {counted(sentences, 'sentence')}"
         words += f": {scanned.how}."
         messages.success(request, words)
     _name_unsent(request)

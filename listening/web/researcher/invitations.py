@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from listening.access.rights import EDIT, study_for
+from listening.common.counted import counted
 from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.design.sources import Source, source_named
 from listening.jobs import send_invitations
@@ -98,7 +99,7 @@ def _send(request: HttpRequest, study: Study, source: Source, *, reminder: bool)
     people = list(due.values_list("pk", flat=True))
     if people:
         ask(send_invitations, people, subject.strip(), text, reminder)
-    emails = f"Sending {len(people)} email{'s' * (len(people) != 1)}."
+    emails = f"Sending {counted(len(people), 'email')}."
     return f"{emails} The table shows when the mail server has accepted each."
 
 

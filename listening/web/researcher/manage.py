@@ -16,6 +16,7 @@ from django.utils import timezone
 from listening import studies
 from listening.access.projects import move_study
 from listening.access.rights import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
+from listening.common.counted import counted
 from listening.common.views import attachment, logged_in_get, logged_in_post
 from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
@@ -191,7 +192,7 @@ def _move(request: HttpRequest, study: Study) -> Done:
 def _delete(request: HttpRequest, study: Study) -> Done:
     went = studies.delete_study(study, request.POST.get("typed", ""), by=who(request))
     forget_progress(study.key)
-    words = f"{went.sessions:,} sessions and {went.ratings:,} ratings"
+    words = f"{counted(went.sessions, 'session')} and {counted(went.ratings, 'rating')}"
     return None, f"Deleted “{study.key}” with {words}. The deletion is recorded in the log."
 
 

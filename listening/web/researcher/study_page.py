@@ -18,6 +18,7 @@ from django.utils import timezone
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
+from listening.common.counted import counted
 from listening.common.views import logged_in_get, logged_in_page, logged_in_post
 from listening.design.settings import derive
 from listening.design.stop_rule import ASK, StopRule
@@ -304,8 +305,8 @@ def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     deleted = lifecycle.delete_simulated(mine)
     note(mine, "simulated_deleted", who(request), sessions=deleted)
     forget_progress(key)
-    word = "session" if deleted == 1 else "sessions"
-    messages.success(request, f"Deleted {deleted} {word} of simulated raters with their ratings.")
+    sessions = counted(deleted, "session")
+    messages.success(request, f"Deleted {sessions} of simulated raters with their ratings.")
     return redirect("study", key=key)
 
 

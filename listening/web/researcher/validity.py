@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from listening.access.rights import EDIT, study_for
+from listening.common.counted import counted
 from listening.common.views import logged_in_post
 from listening.models import Study
 from listening.studies import StudyError
@@ -44,9 +45,8 @@ def _add(request: HttpRequest, study: Study) -> str:
     )
     if rule.declared:
         return f"Declared: {rule.text}. Opening the study freezes it."
-    return (
-        f"Rule added: {rule.text}. Reports state that it was added after {rule.ratings:,} ratings."
-    )
+    after = counted(rule.ratings, "rating")
+    return f"Rule added: {rule.text}. Reports state that it was added after {after}."
 
 
 def _end(request: HttpRequest, study: Study) -> str:
@@ -73,7 +73,7 @@ def _expect(request: HttpRequest, study: Study) -> str:
     )
     if hypothesis.declared:
         return "Hypothesis added. It is frozen when the study opens."
-    return f"Hypothesis added, marked as added after {hypothesis.ratings:,} ratings."
+    return f"Hypothesis added, marked as added after {counted(hypothesis.ratings, 'rating')}."
 
 
 def _take_back(request: HttpRequest, study: Study) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from listening.common.whole_files import write_whole
 from listening.selectors import no_study
 from metrics.core.input_warnings import TITLES
@@ -68,4 +69,4 @@ class Command(BaseCommand):
             self.stdout.write(text, ending="")
             return
         write_whole(Path(out), text.encode())
-        self.stdout.write(f"{count} scores written to {out}")
+        self.stdout.write(f"{counted(count, 'score')} written to {out}")

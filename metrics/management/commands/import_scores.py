@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from metrics.scoring.imported_scores import ImportedScoreError, import_scores, remove_scores
 
 
@@ -42,4 +43,4 @@ class Command(BaseCommand):
         for note in notes:
             self.stderr.write(f"note: {note}")
         for metric, count in counts.items():
-            self.stdout.write(f"{metric}: {count} scores imported")
+            self.stdout.write(f"{metric}: {counted(count, 'score')} imported")

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from metrics.core import decoding
 from metrics.core.decoding import printable
 from metrics.core.metric import Metric, Score
@@ -100,7 +101,7 @@ class Command(BaseCommand):
         """Fail when something did."""
         unread = len(self.unread)
         parts = [f"{unread} {'file' if unread == 1 else 'files'} {UNREAD}"] if unread else []
-        parts += [f"{failed} scores failed"] if failed else []
+        parts += [f"{counted(failed, 'score')} failed"] if failed else []
         if parts:
             raise CommandError(f"{' and '.join(parts)}; the reasons are above")
 

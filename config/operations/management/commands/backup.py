@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
 from config.backups.backup import size_of, take
+from listening.common.counted import counted
 
 
 class Command(BaseCommand):
@@ -35,9 +36,10 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(str(error)) from None
         self.stderr.write(
-            f"Written{size_of(target)}: {contents.count('listening_study'):,} studies, "
-            f"{contents.count('listening_rating'):,} ratings, {contents.rows:,} rows, clips "
-            "and drafts."
+            f"Written{size_of(target)}: "
+            f"{counted(contents.count('listening_study'), 'study', 'studies')}, "
+            f"{counted(contents.count('listening_rating'), 'rating')}, "
+            f"{contents.rows:,} rows, clips and drafts."
         )
         if not options["without_key"]:
             self.stderr.write(
