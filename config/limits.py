@@ -153,6 +153,10 @@ LIMITS = (
     Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_network, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_network),
     Limit("entering from an address", ("landing",), 120, 60, _person),
+    Limit(
+        *("sessions begun from an address", ("landing",)),
+        *(settings.EARNEST_ENTRIES_PER_HOUR, 3600, _person),
+    ),
     ANSWERING,
     Limit(
         "shared results of an address",
@@ -284,6 +288,11 @@ def count_no_more(request: HttpRequest) -> None:
 def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
     """429 with when to come back; a rater's page keeps its answer and sends it again."""
     words = _("Too many requests at once. Please wait a minute; nothing is lost.")
+    if wait_s > 60:
+        words = _(
+            "Too many sessions have been started from your network in the last hour. Please try "
+            "again in %(minutes)s min."
+        ) % {"minutes": math.ceil(wait_s / 60)}
     if without_prefix(request.path).startswith("/api/"):
         body = {"error": "too_many", "message": words, "state": None}
         response: HttpResponse = JsonResponse(body, status=429)

@@ -53,6 +53,7 @@ EARNEST_MAX_UPLOAD_BYTES = _variables["EARNEST_MAX_UPLOAD_MB"] * 1024**2
 
 # How many proxies in front add to X-Forwarded-For; 0: the connection's other end is believed.
 EARNEST_TRUSTED_PROXIES = _variables["EARNEST_TRUSTED_PROXIES"]
+EARNEST_ENTRIES_PER_HOUR = _variables["EARNEST_ENTRIES_PER_HOUR"]
 
 
 def _public_url() -> str:

@@ -280,6 +280,12 @@ TABLE: tuple[Variable, ...] = (
         "connection counts as who asks ([limits](operations.md#limits))",
     ),
     Variable(
+        "EARNEST_ENTRIES_PER_HOUR",
+        _number(600, 1, 1_000_000),
+        "600",
+        "how often an address may enter studies in an hour ([limits](operations.md#limits))",
+    ),
+    Variable(
         "EARNEST_PROLIFIC_API",
         _web_address("https://api.prolific.com"),
         "`https://api.prolific.com`",

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections import Counter
+from dataclasses import replace
 from http import HTTPStatus
 
 import pytest
@@ -192,6 +193,26 @@ def test_entering_is_limited_by_address_but_not_for_scripted_raters(monkeypatch)
     scripted = [Client().post(door, {"simulate": token}).status_code for _ in range(5)]
     assert scripted == [422] * 5
     assert [Client().get(door).status_code for _ in range(5)] == [200] * 5  # reading is not counted
+
+
+@pytest.mark.medium
+def test_one_address_cannot_fill_an_open_link_with_sessions_hour_by_hour(monkeypatch, settings):
+    (hourly,) = (
+        each for each in limits.LIMITS if "landing" in each.routes and each.seconds == 3600
+    )
+    assert hourly.requests == settings.EARNEST_ENTRIES_PER_HOUR
+    monkeypatch.setattr(limits, "LIMITS", (replace(hourly, requests=3),))
+    door = f"/r/{make_study().link}/"
+    clients = [Client() for _ in range(5)]
+    entered = [each.post(door, {"consent": "yes"}) for each in clients]
+    assert [each.status_code for each in entered] == [302] * 3 + [429] * 2
+    page = entered[-1].content.decode()
+    assert "Too many sessions have been started from your network in the last hour." in page
+    assert "Please try again in 60 min." in page
+    assert 3500 < int(entered[-1]["Retry-After"]) <= 3600
+    assert clients[0].get(entered[0]["Location"]).status_code == 200  # who is in goes on
+    again = Client().post(door, {"consent": "yes"}, REMOTE_ADDR="192.0.2.9")
+    assert again.status_code == 302
 
 
 def test_a_rater_who_answers_too_often_is_told_so_in_json_and_keeps_the_answer(monkeypatch):
