@@ -132,6 +132,34 @@ def test_text_twice_as_large_on_a_phone_breaks_no_word(serve: Serve, new_page: N
     assert {name: each for name, each in found.items() if each != ([], 0)} == {}
 
 
+WORDS = """() => [...document.querySelectorAll(".slider-words:not([hidden]) span, .step-text")]
+    .map((word) => [word.textContent, parseFloat(getComputedStyle(word).fontSize)])"""
+OVERLAPS = """() => {
+    const boxes = [...document.querySelectorAll(".slider-words:not([hidden]) span")]
+        .map((word) => word.getBoundingClientRect());
+    const meets = (a, b) => a.left < b.right && b.left < a.right
+        && a.top < b.bottom && b.top < a.bottom;
+    return boxes.some((a, k) => boxes.slice(k + 1).some((b) => meets(a, b)));
+}"""
+
+
+@pytest.mark.medium
+def test_the_words_of_scales_grow_with_the_text(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for story in (mushra_story(0.3, MUSHRA), short_story(1, task=SCALES), short_story(1)):
+        enter(page, serve(story))
+        plain = page.evaluate(WORDS)
+        page.evaluate("() => { document.documentElement.style.fontSize = '200%'; }")
+        large = page.evaluate(WORDS)
+        assert plain
+        for (word, before_px), (same, after_px) in zip(plain, large, strict=True):
+            assert same == word
+            assert after_px >= 1.9 * before_px, word
+        assert (page.evaluate(BROKEN), page.evaluate(TOO_WIDE)) == ([], 0)
+        assert not page.evaluate(OVERLAPS)
+        page.evaluate("() => localStorage.clear()")
+
+
 def test_single_keys_can_be_switched_off(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     enter(page, serve(short_story(1)))

@@ -90,10 +90,10 @@ def subject_model(
     seem quieter round by round, sometimes until one has all weight. ``unbiased`` divides each mean
     square by the mean share of weight that the others hold, and takes n_i less its share of the
     units' scores as the degrees of an inconsistency. Where the sign of a unit's scores means
-    nothing (``sided`` False), a bias has no direction: none is fitted. In both, noise is floored at a tenth of the
-    panel's median, so that a chance fit does not take everything; raters there are told. After
-    ``rounds`` it stops, converged or not: with few ratings per rater on a coarse scale it may
-    never settle.
+    nothing (``sided`` False), a bias has no direction: none is fitted. In both, noise is floored
+    at a tenth of the panel's median, so that a chance fit does not take everything; raters there
+    are told. After ``rounds`` it stops, converged or not: with few ratings per rater on a coarse
+    scale it may never settle.
     """
     ratings = coded(unit, rater, score)
     if not len(ratings.y):
