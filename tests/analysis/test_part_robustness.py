@@ -155,3 +155,4 @@ def test_comparisons_of_pairs_are_said_to_be_left_out_and_where_they_stand():
     both = pd.concat([made(60), others], ignore_index=True)
     (told,) = part_of("robustness", both, Options(rules=()))["sentences"]
     assert "2 pairs were compared, not all with the same other" in told
+    assert "strengths, which also use indirect comparisons" in told

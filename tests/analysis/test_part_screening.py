@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from analysis.ratings.table import from_rows
@@ -16,11 +17,12 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening.rater_rules import Correlation, Variance
 from analysis.statistics.screening.rule_text import rule_from
 from analysis.statistics.screening.screened import screen
-from analysis.statistics.screening.session_rules import Headphones
+from analysis.statistics.screening.session_rules import FewRatings, Headphones
 from analysis.statistics.screening.trap_rules import AttTraps
 from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
 from tests.analysis.shown_by import in_keys
+from tests.analysis.test_part_pairs import made as compared
 
 PARTS = ("screening",)
 pytestmark = pytest.mark.usefixtures("answer_alone")
@@ -152,6 +154,20 @@ def test_rules_that_compare_raters_are_warned_of_and_those_without_their_column_
     assert "The rule review leaves out nothing: the column review is empty." in told
     assert "name it by conditions=" in told
     assert "correlation@1:minimum=0.25,shared=10" in part["methods"][0]
+
+
+@pytest.mark.medium
+def test_means_of_comparisons_are_said_to_hold_no_indirect_ones():
+    """b meets c, and a meets b: nothing in the table is of a over c."""
+    others = compared(60, condition="b", versus_condition="c")
+    others["stimulus"] = "b" + others["stimulus"].str[1:]
+    both = pd.concat([compared(60), others], ignore_index=True)
+    fewer = both.drop(both.index[both["rater"] == "r1"][[0, 1, 5, 6]]).reset_index(drop=True)
+    for table, several in ((fewer, True), (fewer[fewer["condition"] == "a"], False)):
+        rules = (FewRatings(minimum=7 if several else 4),)  # r1 goes
+        part = made(table.reset_index(drop=True), rules=rules)
+        note = table_named(part, "screening_orders")["note"]
+        assert ("Indirect comparisons, over a third condition, are in" in note) is several
 
 
 @pytest.mark.medium

@@ -109,7 +109,8 @@ def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iter
         if len(some) > 1 or pairs > 1:
             why = (
                 f"{pairs} pairs were compared, not all with the same other condition, so their "
-                "means have no common footing"
+                "means have no common footing, and strengths, which also use indirect comparisons "
+                "over a third condition, are fitted under the rules in force only"
             )
         yield (
             f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair has "

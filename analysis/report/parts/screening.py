@@ -58,6 +58,10 @@ NOT_IN_FORCE = (
     "Rules named “with …” are not in force: they stand here to show what one more rule would "
     "change, not to choose the result from."
 )
+DIRECT = (
+    "Means of comparisons are of each pair’s own ratings. Indirect comparisons, over a third "
+    "condition, are in the strengths of “Paired comparisons” only, under the rules in force."
+)
 DISTANCE = (
     "Distance: Kendall's, the share of pairs of conditions in another order than under the rules "
     "in force."
@@ -131,6 +135,8 @@ def orders_table(judged: ScreeningResults, silent: Sequence[str]) -> Table:
             rows.append(row)
     columns = columns_of(ChangeRow)
     notes = [NOT_IN_FORCE] * bool(set(judged.tried) - set(silent)) + [DISTANCE]
+    every = (order for schemes in judged.families.values() for order in schemes.values())
+    notes += [DIRECT] * any(len({versus for _, versus in order.rows}) > 1 for order in every)
     if silent:
         notes.append(f"Not shown, because another row is the same: {', '.join(silent)}.")
     return Table.from_rows(
