@@ -145,6 +145,7 @@ DOORS = (
     *("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments"),
     "api-loaded",
 )
+PER_HOUR: int = settings.EARNEST_ENTRIES_PER_HOUR
 ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, uncounted=60)
 LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_network),
@@ -153,10 +154,7 @@ LIMITS = (
     Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_network, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_network),
     Limit("entering from an address", ("landing",), 120, 60, _person),
-    Limit(
-        *("sessions begun from an address", ("landing",)),
-        *(settings.EARNEST_ENTRIES_PER_HOUR, 3600, _person),
-    ),
+    Limit("sessions begun from an address", ("landing",), PER_HOUR, 3600, _person),
     ANSWERING,
     Limit(
         "shared results of an address",

@@ -116,9 +116,8 @@ def interim_words(report: Report) -> str:
     if not is_interim(report):
         return ""
     raters = max((row["raters"] for row in report["interim"]), default=0)
-    return (
-        f"Interim results: recruiting was still open, and {counted(raters, 'rater')} had finished."
-    )
+    who = f"{counted(raters, 'rater')} had finished" if raters else "no finished rater was kept"
+    return f"Interim results: recruiting was still open, and {who}."
 
 
 def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:

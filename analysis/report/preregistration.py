@@ -317,7 +317,6 @@ def _ended_rules(declared: Sequence[Kept]) -> list[Kept]:
 
 
 def _ended_line(each: DecidedFacts, words: str) -> str:
-    return (
-        f"- ended on {each['ended_on']} UTC, after {counted(each['ended_ratings'], 'rating')}: "
-        f"{words} ({each['ended_because']})"
-    )
+    ratings = counted(each["ended_ratings"] or 0, "rating")
+    when = f"{each['ended_on']} UTC, after {ratings}"
+    return f"- ended on {when}: {words} ({each['ended_because']})"

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.options import Options
+from listening.common.counted import counted
 from listening.selectors import earlier_with, task_plans
 
 if TYPE_CHECKING:
@@ -90,10 +91,8 @@ def notes_of(study: str, options: Options) -> list[str]:
                 f"Excluded because only one of {both} asks it: {', '.join(match['apart'])}."
             )
         if match["changed"]:
-            count = len(match["changed"])
-            notes.append(
-                f"{count} clips with the same name differ in {both} and are analysed separately."
-            )
+            clips = counted(len(match["changed"]), "clip")
+            notes.append(f"Analysed separately, as they differ in {both}: {clips} of one name.")
         if match["wording"]:
             notes.append(f"The wording of {both} differs: {', '.join(match['wording'][:6])}.")
     return notes

@@ -8,6 +8,7 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol
@@ -208,26 +209,27 @@ def _tag(code: str, key: bytes) -> bytes:
     return hmac.digest(key, code.encode(), "sha256")[:TAG_BYTES]
 
 
-def flac_response(path: Path, wanted: str) -> HttpResponseBase:
+def flac_response(flac: Path | bytes, wanted: str) -> HttpResponseBase:
     """The FLAC file, or the part of it that the header Range, ``wanted``, names."""
-    response = piece_of(path, wanted)
+    response = piece_of(flac, wanted)
     response["Content-Type"] = "audio/flac"
     response["Accept-Ranges"] = "bytes"
     return response
 
 
-def piece_of(path: Path, wanted: str) -> HttpResponseBase:
+def piece_of(content: Path | bytes, wanted: str) -> HttpResponseBase:
     """A file, or the part of it that the header Range, ``wanted``, names; its kind is not set."""
+    file = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
     byte_range = RANGE.fullmatch(wanted)
     if byte_range is None:
-        return FileResponse(path.open("rb"))
-    size = path.stat().st_size
-    start = int(byte_range[1])
-    if start >= size:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    last = min(int(byte_range[2]) if byte_range[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
-    with path.open("rb") as file:
+        return FileResponse(file)
+    with file:
+        size, start = file.seek(0, SEEK_END), int(byte_range[1])
+        if start >= size:
+            return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+        end = int(byte_range[2]) if byte_range[2] else size - 1
+        last = min(end, size - 1, start + PIECE_BYTES - 1)
         file.seek(start)
-        content = file.read(max(last - start + 1, 0))
+        piece = file.read(max(last - start + 1, 0))
     span = f"bytes {start}-{last}/{size}"
-    return HttpResponse(content, status=206, headers={"Content-Range": span})
+    return HttpResponse(piece, status=206, headers={"Content-Range": span})

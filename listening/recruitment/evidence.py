@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from statistics import fmean, stdev
 
+from listening.common.counted import counted
 from listening.common.statements import rows_of
 from listening.models import Study
 from listening.models.sealed import unseal
@@ -173,7 +174,8 @@ class Evidence:
         if self.browser_of:
             lines.append(f"{self.browser_of} began in this very browser before, with another id")
         if self.same_browser:
-            lines.append(f"{self.same_browser} other raters with this address and browser")
+            others = counted(self.same_browser, "other rater")
+            lines.append(f"{others} with this address and browser")
         return [*lines, *self.signs, *self.review]
 
     @property
@@ -185,14 +187,13 @@ class Evidence:
             lines.append(f"came as a program: {self.agent}")
         if self.scripts_ran is False and self.answered:
             lines.append("answered although the scripts of the page never ran")
-        if self.without_facts:
-            lines.append(f"{self.without_facts} clips answered without playback facts of the page")
-        if self.driven:
-            lines.append(f"{self.driven} clips in a browser that a program drives")
-        if self.jumped:
-            lines.append(f"{self.jumped} clips in which the mouse clicked where it had not moved")
-        if self.scripted:
-            lines.append(f"{self.scripted} clips with clicks or keys that no device made")
+        clips = {
+            "answered without playback facts of the page": self.without_facts,
+            "in a browser that a program drives": self.driven,
+            "in which the mouse clicked where it had not moved": self.jumped,
+            "with clicks or keys that no device made": self.scripted,
+        }
+        lines += [f"{counted(count, 'clip')} {words}" for words, count in clips.items() if count]
         if self.typed_fast:
             lines.append(
                 f"{self.typed_fast} of {self.reasons} reasons typed faster than "

@@ -17,6 +17,7 @@ from analysis.report.interim_answer import (
     SHOWN_WHEN_OPEN,
     interim_report,
     interim_sentence,
+    interim_words,
 )
 from analysis.report.part import Part
 from analysis.statistics.options import Options
@@ -54,6 +55,11 @@ def rows(raters, levels=LEVELS, items=8, seed=3, **fields):
                     "rated_at": f"2026-11-01T{who // 60:02}:{who % 60:02}:{place:02}Z",
                     **fields,
                 }
+
+
+def test_a_file_without_a_finished_rater_says_that_none_was_kept():
+    """Raters may have finished whom the rules leave out: that none had would be untrue."""
+    assert interim_words({"interim": []}).endswith("and no finished rater was kept.")
 
 
 def looked_at(table, monkeypatch, question=QUESTION, **options):

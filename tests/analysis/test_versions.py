@@ -217,7 +217,7 @@ def test_a_clip_that_was_mended_stands_apart(versions):
     Stimulus.objects.filter(pk=clip.pk).update(sha256="0", served_sha256="0")
     names = set(combined_table("second", wanted())["stimulus"])
     assert {name, f"{name} (version 1)"} <= names
-    assert "1 clips with the same name differ" in notes_of("second", wanted())[1]
+    assert "1 clip of one name" in notes_of("second", wanted())[1]
 
 
 @pytest.mark.medium

@@ -385,7 +385,7 @@ def test_a_house_comes_back_as_it_was(
     assert everything() == before
     assert (house / "drafts" / "code" / "study.toml").read_text() == "begun"
     assert len((house / "secret_key").read_text()) != 60
-    assert "1 clips of the previous installation were deleted" in capsys.readouterr().out
+    assert "Deleted 1 clip of the previous installation." in capsys.readouterr().out
     Study.objects.create(key="next", title="", owner=Study.objects.get().owner)  # a free number
     with pytest.raises(IntegrityError, match="never changed"):  # the guards are on again
         Rating.objects.update(label="changed")

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import pytest
+import soundfile
+from django.conf import settings
 from django.test import Client
 
 from listening import review
-from listening.models import Membership, Project, Rater, ReviewJob, Stimulus, Study
+from listening.models import (
+    Membership,
+    Project,
+    Rater,
+    ReviewAssignment,
+    ReviewJob,
+    Stimulus,
+    Study,
+)
 from listening.review import Plan
 from tests.factories import answer_all, arrive, make_study, make_user
 
@@ -73,6 +85,35 @@ def test_nothing_on_the_desk_tells_system_rater_truth_or_what_others_said(job):
     assert set(one) == {"item", "answers", "reason", "language", "clips", "training", "others"}
     assert one["others"] == []
     assert one["reason"] == "the rhythm is unlike a person's"
+
+
+@pytest.mark.medium
+def test_a_reviewer_gets_a_clip_in_bytes_of_its_own_for_each_assignment(job):
+    """The stored copy tells the system by its bytes, and a repeated item by their hash."""
+    client, sent = Client(), {}
+    stored = set()
+    for served in set(Stimulus.objects.values_list("served", flat=True)):
+        path = Path(settings.MEDIA_ROOT) / served
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path, np.sin(np.arange(16_000) / 9) / 4, 16_000, subtype="PCM_24")
+        stored.add(path.read_bytes())
+    for desk in (desk_of(job), desk_of(job)):
+        for each in ask(client, f"{desk}next/", want=40).json()["items"]:
+            url = f"{desk}clips/{each['item']}/0"
+            answer = client.get(url)
+            data = b"".join(answer)
+            assert answer.status_code == 200, (answer.status_code, data)
+            assert (answer["Content-Type"], int(answer["Content-Length"])) == (
+                "audio/flac",
+                len(data),
+            )
+            assert b"".join(client.get(url)) == data  # the same each time
+            part = client.get(url, headers={"Range": "bytes=10-19"})
+            assert (part.status_code, part.content) == (206, data[10:20])
+            sent[each["item"]] = data
+    rows = dict(ReviewAssignment.objects.values_list("code", "item__trial__stimulus__served"))
+    assert len(set(sent.values())) == len(sent) > len(set(rows.values()))
+    assert not stored & set(sent.values())
 
 
 @pytest.mark.medium

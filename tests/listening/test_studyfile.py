@@ -171,7 +171,7 @@ def test_what_is_spoken_what_is_shown_and_the_caption_are_three_fields(tmp_path:
     assert study.stimuli[0].attributes == {"caption": "A calm voice"}
     assert [s.run for s in study.stimuli] == [1, 1, 1, 1, 2]
     assert (
-        "1 clips of run 2 of the synthesis are measured by metrics and not rated"
+        "Measured by metrics and not rated: 1 clip of run 2 of the synthesis"
         in (reading.remarks[-1])
     )
     assert len(material_of(study, study.tasks[0])) == 4

@@ -117,8 +117,9 @@ def subject_model(
         left -= sided + np.bincount(ratings.rater, weights=share, minlength=len(left))
     raters = _raters(ratings, bias, noise, left, level)
     if not sided:
-        none = dict.fromkeys(("bias", "bias_se", "bias_low", "bias_high"))
-        raters = [replace(each, **none) for each in raters]
+        raters = [
+            replace(each, bias=None, bias_se=None, bias_low=None, bias_high=None) for each in raters
+        ]
     floored = sum(each.note == AT_FLOOR for each in raters)
     if floored:
         which = "rater stands" if floored == 1 else "raters stand"

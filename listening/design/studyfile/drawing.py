@@ -8,6 +8,7 @@ from math import ceil
 from random import Random
 from typing import Any, Protocol
 
+from listening.common.counted import counted
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of, read_table
@@ -244,7 +245,7 @@ def remarks_of(study: StudyFile) -> list[str]:
     if runs:
         n = sum(s.run != 1 for s in study.stimuli)
         remarks.append(
-            f"{n:,} clips of run {', '.join(map(str, runs))} of the synthesis are measured by "
-            "metrics and not rated: raters get run 1."
+            f"Measured by metrics and not rated: {counted(n, 'clip')} of run "
+            f"{', '.join(map(str, runs))} of the synthesis. Raters get run 1."
         )
     return remarks

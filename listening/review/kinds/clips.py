@@ -47,6 +47,7 @@ class ClipsKind(ValidatedClips):
     title = "Clip validation"
     what = "clips"
     settings = ClipSettings
+    marks_times = True
     passing, words, verdict_names = OK, NAMES, SAID
 
     @property

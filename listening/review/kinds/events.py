@@ -41,6 +41,7 @@ class EventsKind(Kind):
     what = "clips"
     consequence = "The marks page compares judge models and reviewers with the outcomes."
     settings = EventSettings
+    marks_times = True
     rules = ("majority_third", "majority", "all_agree")
     per_item = 3
     resolving = "third"

@@ -64,6 +64,7 @@ class Kind(ABC):
     passing: ClassVar[str] = ""  # the category of what is well, of kinds that have a pass mark
     words: ClassVar[Mapping[str, str]] = {}  # what a mark in an answer is called
     settings: ClassVar[type[Any]] = NoSettings
+    marks_times: ClassVar[bool] = False  # answers name times, counted in the stored copy of a clip
     several: ClassVar[bool] = False  # a category may hold several codes, "a|b"
     per_item: ClassVar[int] = 2  # reviewers of each, unless somebody says otherwise
     resolving: ClassVar[str] = "none"

@@ -130,16 +130,22 @@ def _standing(reviewer: Reviewer) -> dict[str, Any]:
 
 @require_GET
 def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpResponseBase:
-    """A clip of an item assigned to this reviewer, where the job lets them hear it."""
+    """A clip of an item assigned to this reviewer, where the job lets them hear it.
+
+    As raters, they get an appearance of its own for each assignment, unless they mark times in it.
+    """
     reviewer = reviewer_at(token, request.user)
     if reviewer is None:
         raise Http404
     rows = ReviewAssignment.objects.select_related("item__trial")
     assignment = get_object_or_404(rows, reviewer=reviewer, code=item)
-    copies = served_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
+    kind = kind_named(reviewer.job.kind)
+    copies = served_copies(assignment) if kind.hears(reviewer.job) else []
     try:
-        path = audio.local_path(copies[place])
-        response = flac_response(path, request.headers.get("Range", ""))
+        copy = audio.local_path(copies[place])
+        shown = audio.ClipRequest(f"review {item} {place}", copy, assignment.pk, place, False)
+        found = copy if kind.marks_times else audio.appearance_of(shown)
+        response = flac_response(found, request.headers.get("Range", ""))
     except (IndexError, FileNotFoundError):
         raise Http404 from None
     response["Cache-Control"] = f"private, max-age={CLIPS_CACHE_S}"

@@ -17,18 +17,20 @@ import { backoffMs } from "../shared/backoff.js";
 const TIME_LIMIT_MS = 15_000; // then the page says that it waits, and for what
 
 const isState = (/** @type {any} */ body) => typeof body?.stage === "string";
-/** What a success is at each address; elsewhere the state. @type {Record<string, (body: any) => boolean>} */
+/** What a success looks like, where it is not the state. @type {Record<string, (body: any) => boolean>} */
 const SUCCESSES = {
   "answers/": (body) => body?.stored === true && isState(body.state),
   "loaded/": (body) => body?.stored === true,
-  "next/": (body) => Array.isArray(body?.items), // this and the next: of the review desk
-  "verdicts/": (body) => Array.isArray(body?.stored),
 };
 
 export class Api {
-  /** @param {string} base the address of the session, ending in a slash */
-  constructor(base) {
+  /**
+   * @param {string} base the address of the session, ending in a slash
+   * @param {typeof SUCCESSES} successes
+   */
+  constructor(base, successes = SUCCESSES) {
     this.base = base;
+    this.successes = successes;
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
     this.token = "";
@@ -92,33 +94,31 @@ export class Api {
     try {
       const response = await fetch(this.base + door, {
         method,
-        headers: this.headers(body !== undefined),
-        body: body === undefined ? undefined : JSON.stringify(body),
+        headers: {
+          Accept: "application/json",
+          ...(body && { "Content-Type": "application/json", "X-CSRFToken": this.token || csrfToken() }),
+        },
+        body: body && JSON.stringify(body),
         credentials: "same-origin",
         cache: "no-store",
         keepalive: method === "POST",
         signal: stop.signal,
       });
-      return await replyFrom(response, SUCCESSES[door] ?? isState);
+      const { ok, status } = response;
+      const reply = await response.json().catch(() => null);
+      // JSON of a proxy in between is no reply.
+      const isOurs = ok ? (this.successes[door] ?? isState)(reply) : typeof reply?.error === "string";
+      return {
+        status,
+        body: isOurs ? reply : null,
+        retry: !isOurs || status >= 500 || [408, 425, 429].includes(status),
+        waitS: Number(response.headers.get("Retry-After")) || 0,
+      };
     } catch {
       return { status: 0, body: null, retry: true, waitS: 0 };
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /**
-   * @param {boolean} writes
-   * @returns {Record<string, string>}
-   */
-  headers(writes) {
-    /** @type {Record<string, string>} */
-    const headers = { Accept: "application/json" };
-    if (writes) {
-      headers["Content-Type"] = "application/json";
-      headers["X-CSRFToken"] = this.token || csrfToken();
-    }
-    return headers;
   }
 
   /** Fetches the page once more for a fresh token. */
@@ -132,26 +132,6 @@ export class Api {
       return false;
     }
   }
-}
-
-/**
- * A page or JSON of a proxy or a portal in between is no reply: the server has not answered yet.
- * @param {Response} response
- * @param {(body: any) => boolean} isSuccess
- */
-async function replyFrom(response, isSuccess) {
-  const text = await response.text();
-  let body = null;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // no JSON
-  }
-  const { status } = response;
-  const waitS = Number(response.headers.get("Retry-After")) || 0;
-  const isOurs = response.ok ? isSuccess(body) : typeof body?.error === "string";
-  const retry = !isOurs || status >= 500 || [408, 425, 429].includes(status);
-  return { status, body: isOurs ? body : null, retry, waitS };
 }
 
 /** @param {Reply} reply */

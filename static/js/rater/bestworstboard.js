@@ -117,9 +117,4 @@ export class BestWorstBoard extends Board {
     const open = ENDS.find((end) => !this.chosen[end]);
     if (row && !this.locked) (open ? row.part(open) : row.button.root).focus();
   }
-
-  /** @returns {boolean} digits choose clips here */
-  digit() {
-    return false;
-  }
 }

@@ -32,7 +32,7 @@ function placeOf(target) {
   return target.matches("button, a[href], summary, input") ? "button" : "";
 }
 
-/** What pressing again would not change: Space and Enter mean there what they mean elsewhere. */
+/** Pressing these again changes nothing. */
 const CHOSEN = "input[type=radio]:checked, .extreme-choice[aria-pressed=true]";
 
 const KEPT = "earnest-single-keys";

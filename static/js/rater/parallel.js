@@ -255,7 +255,7 @@ export class ParallelTrialView extends TrialScreen {
     if (key === "0" && this.reference) return this.pick(this.reference);
     const selected = this.tracks[deck.selected];
     if (/^[1-9]$/.test(key)) {
-      if (boards.some((board) => board.digit(selected, Number(key)))) return true;
+      if (boards.some((board) => "digit" in board && board.digit(selected, Number(key)))) return true;
       const digits = boards.length > 0 && !boards.some((board) => board.plan.scale.widget === "ranking");
       if (digits) return this.pick(rated[Number(key) - 1]);
     }

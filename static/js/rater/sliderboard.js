@@ -96,9 +96,4 @@ export class SlidersBoard extends Board {
   focus(track) {
     this.sliders[this.rowOf(track)]?.input.focus();
   }
-
-  /** @returns {boolean} digits choose clips here */
-  digit() {
-    return false;
-  }
 }

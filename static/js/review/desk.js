@@ -53,7 +53,10 @@ export class Desk {
   /** @param {(desk: Desk) => Face} makeFace */
   constructor(makeFace) {
     this.told = told();
-    this.api = new Api(location.pathname);
+    this.api = new Api(location.pathname, {
+      "next/": (body) => Array.isArray(body?.items),
+      "verdicts/": (body) => Array.isArray(body?.stored),
+    });
     this.name = location.pathname;
     this.outbox = new Batches(`review:${this.name}`, deviceStore(), (kept) => this.send(kept));
     this.clips = new ClipsAhead((item, place) => this.clipUrl(item, place));

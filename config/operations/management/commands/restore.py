@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from config.backups import BackupError
 from config.backups.archive import Reader
 from config.backups.restore import describe, restore
+from listening.common.counted import counted
 
 
 class Command(BaseCommand):
@@ -40,7 +41,8 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(str(error)) from None
         if deleted:
-            self.stdout.write(f"{deleted:,} clips of the previous installation were deleted.")
+            clips = counted(deleted, "clip")
+            self.stdout.write(f"Deleted {clips} of the previous installation.")
         self.stdout.write(
             "Restored and compared with the backup row by row. You can start Earnest now."
         )
