@@ -15,6 +15,7 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 from unicodedata import normalize
 
+from listening.common.counted import counted
 from listening.common.input_limits import LONGEST_PATTERN, MOST_PLACES
 from listening.common.sound_files import EXTENSIONS, is_system_file
 
@@ -369,12 +370,13 @@ def describe_ignored(ignored: Iterable[tuple[str, str]], most: int) -> list[str]
     sentences = []
     for (folder, extension, _), files in groups.items():
         path, why = files[0]
-        kind = f"{len(files):,} {extension} files".replace("  ", " ")
         where = f"in “{folder}”" if folder else "at the top"
-        many = f"{kind} {where}, such as “{path}”, which {why}."
-        sentences.append(many if len(files) > 1 else f"“{path}” {why}.")
+        many = (
+            f"{len(files):,}{extension and f' {extension}'} files {where}, such as “{path}”, which"
+        )
+        sentences.append(f"{many if len(files) > 1 else f'“{path}”'} {why}.")
     if more := sum(map(len, list(groups.values())[most:])):
-        sentences[most:] = ["1 more file." if more == 1 else f"{more:,} more files."]
+        sentences[most:] = [f"{counted(more, 'more file')}."]
     return sentences
 
 

@@ -128,8 +128,8 @@ class Command(BaseCommand):
                 indicators = known[report.session].signs
                 flagged[report.kind] += bool(indicators)
                 if report.kind is Kind.AGENT:
-                    words = (sign.lstrip("0123456789, ") for sign in indicators)
-                    signs.update(each.replace("clip ", "clips ", 1) for each in words)
+                    kinds = (sign.lstrip("0123456789, ") for sign in indicators)
+                    signs.update(each.replace("clip ", "clips ", 1) for each in kinds)
         words = ", ".join(f"{flagged[kind]} of {seen[kind]} {kind}" for kind in sorted(seen))
         self.stdout.write(f"Bot indicators: {words}.")
         for sign, count in signs.most_common():
