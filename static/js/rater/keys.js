@@ -33,7 +33,7 @@ function placeOf(target) {
 }
 
 /** Pressing these again changes nothing. */
-const CHOSEN = "input[type=radio]:checked, .extreme-choice[aria-pressed=true]";
+const CHOSEN = "[type=radio]:checked, .extreme-choice[aria-pressed=true]";
 
 const KEPT = "earnest-single-keys";
 
@@ -87,7 +87,7 @@ function inText(event, doors) {
 function onPage(event, doors) {
   const place = placeOf(event.target);
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const chosen = event.target instanceof Element && event.target.matches(CHOSEN);
+  const chosen = place && /** @type {HTMLElement} */ (event.target).matches(CHOSEN);
   if (key === " " && place !== "" && place !== "range" && !chosen) return false;
   if (key === "Enter" && place === "button" && !chosen) return false;
   if (key === "ArrowLeft" || key === "ArrowRight") {
