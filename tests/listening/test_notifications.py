@@ -114,8 +114,8 @@ def test_a_storm_is_one_message_that_counts(study, receiver):
     channel_to(receiver.url, "slack")
     for k in range(9):
         run = AnalysisRun.objects.create(study=study, estimator="mean_score")
-        _fail(run.pk, "broken by r-secretcode")
-        _fail(run.pk, "once more")
+        _fail("broken by r-secretcode", run.pk)
+        _fail("once more", run.pk)
         if k == 0:
             tell()
     tell()
