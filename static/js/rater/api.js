@@ -136,8 +136,8 @@ export class Api {
 
 /** @param {Reply} reply */
 function isCsrf(reply) {
-  const { error = "" } = refusalOf(reply.body);
-  return reply.status === 403 && (error === "csrf" || !error);
+  const { error = "csrf" } = refusalOf(reply.body);
+  return reply.status === 403 && error === "csrf";
 }
 
 /** Why it was refused; empty where it was not. @param {Body | null} body @returns {Partial<Refusal>} */
@@ -147,6 +147,5 @@ export function refusalOf(body) {
 
 /** @param {Body | null} body @returns {State | null} */
 export function stateIn(body) {
-  if (!body) return null;
-  return "stage" in body ? body : body.state;
+  return body && ("stage" in body ? body : body.state);
 }

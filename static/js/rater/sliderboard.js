@@ -54,9 +54,10 @@ export class SlidersBoard extends Board {
   /** By score, the best first, or back into the order of the letters. */
   sort() {
     this.sorted = !this.sorted;
-    const score = (/** @type {number} */ k) => (this.labels[k] ? Number(this.labels[k]) : -Infinity);
-    const order = this.rows.map((_, k) => k);
-    if (this.sorted) order.sort((a, b) => score(b) - score(a) || a - b);
+    const { labels } = this;
+    const score = (/** @type {number} */ k) => Number(labels[k] || -1e9);
+    const order = [...this.rows.keys()];
+    if (this.sorted) order.sort((a, b) => score(b) - score(a)); // equal ones stay in order
     this.part("rows").append(...order.map((k) => this.rows[k].root));
     setText(this.part("sort"), say(this.sorted ? "sort_names" : "sort_scores"));
   }
@@ -73,11 +74,10 @@ export class SlidersBoard extends Board {
    * @param {(track: Track) => boolean} opened and what it is compared with, too
    */
   draw(heard, opened) {
-    this.rows.forEach(({ track, root, button }, k) => {
-      this.sliders[k].input.disabled = !opened(track);
-      root.classList.toggle("selected", this.deck.selected === button.index);
-      button.draw(heard(track));
+    this.sliders.forEach(({ input }, k) => {
+      input.disabled = !opened(this.rows[k].track);
     });
+    this.drawButtons(heard);
   }
 
   /**
