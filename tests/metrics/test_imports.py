@@ -242,7 +242,7 @@ def test_imported_scores_belong_to_their_study_and_may_be_replaced_and_removed(f
 def test_the_command_says_what_came_in_and_what_is_wrong(file):
     out = StringIO()
     call_command("import_scores", "mine", str(file("stimulus,x\na_one,1\n")), stdout=out)
-    assert "x: 1 scores imported" in out.getvalue()
+    assert "x: 1 score imported" in out.getvalue()
     for wrong, said in [
         (file("stimulus\na_one\n", "w1.csv"), "no column with scores"),
         (file("", "w2.csv"), "empty"),
