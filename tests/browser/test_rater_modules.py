@@ -66,14 +66,23 @@ def test_waits_double_up_to_a_limit(run: Run) -> None:
 
 
 def test_only_what_may_pass_is_tried_again(run: Run) -> None:
-    """A body that is no JSON comes from a proxy or a portal, whatever its status."""
+    """What is no documented reply comes from a proxy or a portal, whatever its status."""
     body = """
-        const reply = (text, status) => m.replyFrom(new Response(text, { status }));
-        const retried = (text) => async (status) => (await reply(text, status)).retry;
-        const json = [200, 201, 403, 404, 409, 422, 429, 500, 503].map(retried("{}"));
-        return Promise.all([...json, ...[200, 404, 511].map(retried("<h1>"))]);
+        const fetched = globalThis.fetch;
+        const retried = async (text, status) => {
+            globalThis.fetch = async () => new Response(text, { status });
+            return (await new m.Api("/").state()).retry;
+        };
+        const found = [];
+        for (const status of [200, 201]) found.push(await retried('{"stage": "trial"}', status));
+        for (const status of [403, 404, 409, 422, 429, 500, 503])
+            found.push(await retried('{"error": "closed"}', status));
+        for (const status of [200, 404, 511])
+            for (const text of ["{}", "<h1>"]) found.push(await retried(text, status));
+        globalThis.fetch = fetched;
+        return found;
     """
-    assert run("rater/api", body) == [False] * 6 + [True] * 6
+    assert run("rater/api", body) == [False] * 6 + [True] * 9
 
 
 def test_blank_space_does_not_count_as_a_reason(run: Run) -> None:

@@ -184,7 +184,7 @@ def test_what_is_no_sound_is_named(ada: Client) -> None:
     assert "problem" in send(ada, draft, "a/s1.wav", b"no sound at all").json()
     send(ada, draft, "notes.txt", b"hello")
     page = ada.get(f"/drafts/{draft.code}/").content.decode()
-    assert "audio/notes.txt</code> does not have the extension of an audio file" in page
+    assert "“audio/notes.txt” does not have the extension of an audio file." in page
 
 
 @pytest.mark.medium
