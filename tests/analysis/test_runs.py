@@ -331,7 +331,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 def test_the_draws_of_a_model_are_those_of_the_analysis(
     db, with_models, monkeypatch, django_capture_on_commit_callbacks
 ):
-    """Of few careful raters what two said may be explained exactly, and then there is no model.
+    """Of four careful raters: what two said is explained exactly in one study of seven.
 
     That the file holds them is tested in test_part_models_draws.py.
     """
@@ -339,7 +339,7 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
     monkeypatch.setattr(
         draws_file, "draws_of", lambda table, *about: asked.append((table, *about)) or b"draws"
     )
-    study = rated_study(key="ranked", raters=10)
+    study = rated_study(key="ranked", raters=6)
     assert set(artifacts.WITH_DRAWS) == set(draws_file.PARTS)
     monkeypatch.setattr(make_run_file, "delay", make_run_file)
     run = made_run(study, parts=["models"])
