@@ -24,6 +24,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse, parse_cookie
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from redis.exceptions import RedisError
 
 from config.incoming_requests import without_prefix
@@ -92,6 +93,13 @@ def asker_of(scope: Scope) -> Asker:
     return Asker(network_of(address_of(headers.get("HTTP_X_FORWARDED_FOR", ""), remote)))
 
 
+AT_ONCE = gettext_noop("Too many requests at once. Please wait a minute; nothing is lost.")
+SESSIONS = gettext_noop(
+    "Too many sessions have been started from your network in the last hour. Please try "
+    "again in %(minutes)s min."
+)
+
+
 @dataclass(frozen=True)
 class Limit:
     """So many requests in so many seconds of each `key`; those whose key is "" are not counted."""
@@ -103,6 +111,7 @@ class Limit:
     key: Callable[[HttpRequest], str]
     reads: bool = False  # what only reads is counted, too
     uncounted: int = 0  # in each web process, before Valkey is asked: no honest page sends more
+    words: str = AT_ONCE  # for who meets it
 
 
 def _person(request: HttpRequest) -> str:
@@ -145,7 +154,6 @@ DOORS = (
     *("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments"),
     "api-loaded",
 )
-PER_HOUR: int = settings.EARNEST_ENTRIES_PER_HOUR
 ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, uncounted=60)
 LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_network),
@@ -154,7 +162,14 @@ LIMITS = (
     Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_network, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_network),
     Limit("entering from an address", ("landing",), 120, 60, _person),
-    Limit("sessions begun from an address", ("landing",), PER_HOUR, 3600, _person),
+    Limit(
+        "sessions begun from an address",
+        ("landing",),
+        settings.EARNEST_ENTRIES_PER_HOUR,
+        3600,
+        _person,
+        words=SESSIONS,
+    ),
     ANSWERING,
     Limit(
         "shared results of an address",
@@ -265,7 +280,7 @@ class Limits:
                 return None
             if not allowed:
                 log.warning("too many %s", limit.name)
-                return too_many(request, math.ceil(throttle.wait() or limit.seconds))
+                return too_many(request, limit, math.ceil(throttle.wait() or limit.seconds))
             counted.append(throttle)
         return None
 
@@ -283,14 +298,9 @@ def count_no_more(request: HttpRequest) -> None:
             counted.pop().give_back()
 
 
-def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
+def too_many(request: HttpRequest, limit: Limit, wait_s: int) -> HttpResponse:
     """429 with when to come back; a rater's page keeps its answer and sends it again."""
-    words = _("Too many requests at once. Please wait a minute; nothing is lost.")
-    if wait_s > 60:
-        words = _(
-            "Too many sessions have been started from your network in the last hour. Please try "
-            "again in %(minutes)s min."
-        ) % {"minutes": math.ceil(wait_s / 60)}
+    words = _(limit.words) % {"minutes": math.ceil(wait_s / 60)}
     if without_prefix(request.path).startswith("/api/"):
         body = {"error": "too_many", "message": words, "state": None}
         response: HttpResponse = JsonResponse(body, status=429)

@@ -30,7 +30,6 @@ from django.views.decorators.http import (
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Table
-from analysis.web.attachments import CSV, attachment
 from analysis.web.board_jobs import ask_for_version, content_of, make_when_due
 from analysis.web.board_versions import changes, ever_entered, next_version, systems_of
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
@@ -43,7 +42,7 @@ from analysis.web.sharing import (
     over,
 )
 from listening.common.signals import acted
-from listening.common.views import logged_in_get, logged_in_page, logged_in_post
+from listening.common.views import CSV, attachment, logged_in_get, logged_in_page, logged_in_post
 from listening.selectors import board_choices, board_projects, study_head_or_404
 
 MOST_STUDIES = 20
@@ -102,10 +101,10 @@ def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponseBase:
     for table in content.tables if content else ():
         if table.key == stem and kind in ("csv", "tex"):
             text, of_kind = _table_file(board, table, kind)
-            return attachment(text, of_kind, _name_of(board, table, kind))
+            return attachment(text, _name_of(board, table, kind), of_kind)
     if content and name == BIBTEX and content.methods:
         works = "\n".join(work.bibtex for work in works_in(content.methods))
-        return attachment(works, "text/plain; charset=utf-8", name)
+        return attachment(works, name, "text/plain; charset=utf-8")
     if file := VERSION_FILE.fullmatch(name):
         return _version_file(request, board, int(file["number"]), file["part"])
     raise Http404(f"There is no file {name}.")
@@ -233,7 +232,7 @@ def _version_file(
     version = get_object_or_404(board.versions.exclude(text=""), number=number)
     name = f"{slugify(board.title)[:LONGEST_NAME] or 'leaderboard'}-version-{number}{part}"
     if part == ".json":
-        return attachment(version.text, "application/json; charset=utf-8", name)
+        return attachment(version.text, name, "application/json; charset=utf-8")
     if version.answers is None:
         raise Http404("No answers of this version may be published.")
     response: HttpResponseBase

@@ -10,10 +10,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from analysis.corpus.study_corpus import DRAFTS
-from analysis.web.attachments import CSV, attachment
 from analysis.web.corpus_jobs import check_file, check_state, start_check
 from analysis.web.job_states import DONE
-from listening.common.views import logged_in_page, logged_in_post
+from listening.common.views import attachment, logged_in_page, logged_in_post
 from listening.selectors import draft_head_or_404, study_head_or_404
 
 
@@ -79,4 +78,4 @@ def _file(subject: str, name: str, called: str) -> HttpResponse:
     content = check_file(subject, name)
     if content is None:
         raise Http404("There is no such file. Check the corpus again, then download it.")
-    return attachment(content, CSV, f"{called}-{name}")
+    return attachment(content, f"{called}-{name}")

@@ -13,11 +13,10 @@ from analysis.models import AnalysisRun, RunFile
 from analysis.ratings.cells import in_pieces
 from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
-from analysis.web.attachments import CSV, attachment
 from analysis.web.combining import combined_state
 from analysis.web.views import shown_run
 from listening.common.signals import acted
-from listening.common.views import logged_in_get
+from listening.common.views import CSV, attachment, logged_in_get
 from listening.selectors import study_head_or_404
 
 JSON = "application/json"
@@ -99,7 +98,7 @@ def scores_file(request: HttpRequest, key: str) -> HttpResponse:
     from analysis.report.writers.exports import scores_csv
 
     _note_download(request, key, "scores.csv")
-    return attachment(scores_csv(study_scores(key)), CSV, f"{key}-scores.csv")
+    return attachment(scores_csv(study_scores(key)), f"{key}-scores.csv")
 
 
 @logged_in_get
@@ -114,7 +113,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if run_file is not None:  # a bundle holds all ratings
         _note_download(request, key, name)
         kind = "application/zip" if name.endswith(".zip") else "application/x-netcdf"
-        return attachment(bytes(run_file.content or b""), kind, f"{key}-{finished.pk}-{name}")
+        return attachment(bytes(run_file.content or b""), f"{key}-{finished.pk}-{name}", kind)
     if name == PAPER:  # it holds all ratings, too
         _note_download(request, key, name)
         return _paper(request, key, finished)
@@ -123,7 +122,7 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
         raise Http404(f"There is no file {name}.")
     kind = KINDS.get(name.rpartition(".")[2], "text/plain")
     charset = "; charset=utf-8" if isinstance(content, str) else ""
-    return attachment(content, f"{kind}{charset}", f"{key}-{name}")
+    return attachment(content, f"{key}-{name}", f"{kind}{charset}")
 
 
 def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
@@ -144,7 +143,7 @@ def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
 def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:
     """The paper files, made now where that is quick; else the page says who makes them."""
     if is_quick(finished):
-        return attachment(paper_zip(finished), KINDS["zip"], f"{key}-{finished.pk}-{PAPER}")
+        return attachment(paper_zip(finished), f"{key}-{finished.pk}-{PAPER}", KINDS["zip"])
     messages.info(
         request,
         f"There are too many ratings to create {PAPER} immediately. Press its button below.",

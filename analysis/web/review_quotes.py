@@ -16,10 +16,9 @@ from django.shortcuts import render
 from analysis.models import AnalysisRun
 from analysis.report.writers.latex_text import escape_latex as in_latex
 from analysis.report.writers.markdown import escape_markdown as in_markdown
-from analysis.web.attachments import attachment
 from listening.common.signals import acted
 from listening.common.spreadsheets import safe_cell
-from listening.common.views import logged_in_get, logged_in_page
+from listening.common.views import attachment, logged_in_get, logged_in_page
 from listening.selectors import (
     Quote,
     QuoteFilter,
@@ -90,7 +89,7 @@ def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
         what="exported",
         details={"file": f"quotes.{form}", "review": head["title"]},
     )
-    return attachment(text, f"{KINDS[form]}; charset=utf-8", f"{key}-quotes-{pk}.{form}")
+    return attachment(text, f"{key}-quotes-{pk}.{form}", f"{KINDS[form]}; charset=utf-8")
 
 
 def _quote_filter(request: HttpRequest) -> QuoteFilter:

@@ -19,13 +19,12 @@ from analysis.statistics.screening.rule_text import (
     rule_text,
 )
 from analysis.statistics.screening.screened import STRUCTURAL
-from analysis.web.attachments import attachment
 from analysis.web.forms import rules_on_offer
 from analysis.web.job_states import AWAY, DONE, RUNNING, State
 from analysis.web.study_tables import rules_in_force, study_rules
 from analysis.web.validity_jobs import effects_state, tried_state
 from listening.common.signals import acted
-from listening.common.views import logged_in_page
+from listening.common.views import attachment, logged_in_page
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
@@ -92,7 +91,7 @@ def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     details = {"file": "preregistration.md"}
     by = request.user.get_username()
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)
-    return attachment(text, "text/markdown; charset=utf-8", f"{key}-preregistration.md")
+    return attachment(text, f"{key}-preregistration.md", "text/markdown; charset=utf-8")
 
 
 def _trial_context(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:

@@ -17,14 +17,13 @@ from django.urls import reverse
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
-from analysis.web.attachments import attachment
 from analysis.web.combining import MARGIN, RIGHT, check_versions, combined_state, offered_versions
 from analysis.web.first_runs import analyse_when_due, default_options
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
 from listening.common.signals import acted
-from listening.common.views import logged_in_page, logged_in_post
+from listening.common.views import attachment, logged_in_page, logged_in_post
 from listening.selectors import method_facts, study_head_or_404
 
 if TYPE_CHECKING:
@@ -316,7 +315,7 @@ def report_card_file(request: HttpRequest, key: str, kind: str) -> HttpResponse:
     study_head_or_404(key, request.user)
     run = shown_run(key, request.GET.get("run", ""))
     files = card_files(run.page_report() if run else None, method_facts(key))
-    return attachment(files[f"{STEM}.{kind}"], KINDS[kind], f"{key}-{STEM}.{kind}")
+    return attachment(files[f"{STEM}.{kind}"], f"{key}-{STEM}.{kind}", KINDS[kind])
 
 
 @logged_in_post

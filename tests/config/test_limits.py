@@ -215,6 +215,19 @@ def test_one_address_cannot_fill_an_open_link_with_sessions_hour_by_hour(monkeyp
     assert again.status_code == 302
 
 
+@pytest.mark.medium
+def test_only_the_limit_of_sessions_speaks_of_sessions(monkeypatch):
+    (channels,) = (each for each in limits.LIMITS if "messages-do" in each.routes)
+    assert channels.seconds > 60
+    asked = replace(channels, routes=("landing",), requests=1, key=limits.client_network)
+    monkeypatch.setattr(limits, "LIMITS", (asked,))
+    door = f"/r/{make_study().link}/"
+    assert Client().post(door).status_code == 422
+    refused = Client().post(door)
+    assert refused.status_code == 429
+    assert "Too many requests at once." in refused.content.decode()
+
+
 def test_a_rater_who_answers_too_often_is_told_so_in_json_and_keeps_the_answer(monkeypatch):
     few = limits.Limit("answers of a session", ("api-answers",), 2, 60, limits._session)
     monkeypatch.setattr(limits, "LIMITS", (few,))
