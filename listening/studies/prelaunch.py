@@ -69,16 +69,16 @@ def check_study(study: Study) -> list[Finding]:
 
 
 def kept_findings(
-    study: Study, name: str, *, anew: bool = False, unasked: bool = True
+    study: Study, name: str, *, anew: bool = False, most: int | None = None
 ) -> list[Finding] | None:
     """What `check_study` said, kept for a while: every clip is decoded for it.
 
-    None where nothing is kept and nobody asked.
+    None where nothing is kept of a study of more than ``most`` clips, unless made ``anew``.
     """
     findings: list[Finding] | None = None
     with suppress(RedisError):
         findings = cache.get(name)
-    if anew or (findings is None and unasked):
+    if anew or (findings is None and (most is None or study.stimuli.count() <= most)):
         findings = check_study(study)
         with suppress(RedisError):
             cache.set(name, findings, timeout=FINDINGS_CACHE_S)

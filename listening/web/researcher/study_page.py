@@ -262,8 +262,8 @@ def _findings(study: Study, is_requested: bool) -> list[Finding] | None:
     """
     if study.state != Study.State.DRAFT:
         return []
-    few = study.stimuli.count() <= CHECKED_UNASKED
-    return kept_findings(study, f"findings/{study.pk}", anew=is_requested, unasked=few)
+    name = f"findings/{study.pk}"
+    return kept_findings(study, name, anew=is_requested, most=CHECKED_UNASKED)
 
 
 # --- What can be done ----------------------------------------------------------------------------
