@@ -104,30 +104,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (_unit(item.nodeid).endswith(".py"), item.path not in slow))
 
 
-TOGETHER = ("tests/browser", "tests/metrics")
-
-
 def _unit(nodeid: str) -> str:
+    """Tests of pages take half of the time: one process asks Earnest itself, one a fake server."""
     path = nodeid.split("::", 1)[0]
-    if _uses_the_demo_house(path):
+    if _names(path, "demo_house: DemoHouse"):
         return "DemoHouse"
-    folder = path.rpartition("/")[0]
-    return folder if folder in TOGETHER else path
+    if path.startswith("tests/browser/"):
+        return "Chromium and Earnest" if _names(path, "WebProcess") else "Chromium"
+    return "networks" if path.startswith("tests/metrics/") else path
 
 
 class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Files go to processes whole; to one, all that use the demo house, Chromium or networks.
-
-    Each of these starts once, or is imported once.
-    """
+    """Files go to processes whole; files that share what is slow to start or import, together."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
 
 
 @cache
-def _uses_the_demo_house(path: str) -> bool:
-    return "demo_house: DemoHouse" in (Path(__file__).resolve().parent.parent / path).read_text()
+def _names(path: str, fixture: str) -> bool:
+    return fixture in (Path(__file__).resolve().parent.parent / path).read_text()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -186,7 +182,7 @@ def pytest_runtest_teardown(
     done = yield
     if HOUSE in item.config.stash and hasattr(item.config, "workerinput"):
         path = str(nextitem.path.relative_to(item.config.rootpath)) if nextitem else ""
-        if not (path and _uses_the_demo_house(path)):
+        if not (path and _names(path, "demo_house: DemoHouse")):
             item.config.stash[HOUSE].close()
             del item.config.stash[HOUSE]
     return done
