@@ -258,7 +258,7 @@ def test_the_command_tells_an_acknowledged_answer_that_is_not_stored(web, study,
     out = StringIO()
     with pytest.raises(CommandError):
         call_command("simulate_raters", "--url", web, "--raters", "1", stdout=out)
-    assert "LOST: 1 acknowledged answers are not stored." in out.getvalue()
+    assert "LOST: 1 acknowledged answer not stored." in out.getvalue()
 
 
 # --- The browser of a scripted rater -------------------------------------------------------------

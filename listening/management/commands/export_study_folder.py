@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from listening import studies
+from listening.common.counted import counted
 from listening.management.study_command import StudyCommand
 from listening.models import Study
 
@@ -26,4 +27,6 @@ class Command(StudyCommand):
             count = studies.export_study(study, folder)
         except (studies.StudyError, OSError) as error:
             raise CommandError(f"The study was not exported. {error}") from None
-        self.stdout.write(f"Wrote study.toml, stimuli.csv and {count} sound files to {folder}.")
+        self.stdout.write(
+            f"Wrote study.toml, stimuli.csv and {counted(count, 'sound file')} to {folder}."
+        )

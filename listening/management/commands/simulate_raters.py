@@ -22,6 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.urls import reverse
 
 from listening.common.command_name import START, command
+from listening.common.counted import counted
 from listening.common.whole_files import write_whole
 from listening.models import Rating, Study
 from listening.recruitment.evidence import evidence_of
@@ -158,7 +159,9 @@ class Command(BaseCommand):
             for what, count in sorted(counts.items()):
                 self.stdout.write(f"{title}: {count} × {what}")
         if due - stored:
-            self.stdout.write(f"LOST: {len(due - stored)} acknowledged answers are not stored.")
+            self.stdout.write(
+                f"LOST: {counted(len(due - stored), 'acknowledged answer')} not stored."
+            )
         return due - stored
 
 

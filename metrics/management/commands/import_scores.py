@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["remove"]:
             count = remove_scores(options["study"], options["remove"])
-            self.stdout.write(f"{count} imported scores of {options['remove']} deleted")
+            self.stdout.write(f"{counted(count, 'imported score')} of {options['remove']} deleted")
             return
         if not options["file"]:
             raise CommandError("name a file of scores, or --remove METRIC")

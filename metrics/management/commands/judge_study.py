@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from listening.common.whole_files import write_whole
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.lazy_torch import torch
@@ -97,7 +98,9 @@ class Command(BaseCommand):
             planned = sheets(candidates, plan)
         except ValueError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(candidates)} clips, {len(planned)} questions")
+        self.stdout.write(
+            f"{counted(len(candidates), 'clip')}, {counted(len(planned), 'question')}"
+        )
         answers = []
         try:
             with Progress(len(planned), self.stderr, "questions") as progress:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.counted import counted
 from metrics.core.metric import Metric
 from metrics.management.metric_options import (
     add_metric_options,
@@ -114,7 +115,9 @@ class Command(BaseCommand):
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{run} is queued in {run.shards.count()} parts; the page shows it")
+        self.stdout.write(
+            f"{run} is queued in {counted(run.shards.count(), 'part')}; the page shows it"
+        )
 
     def report(self, batch: ScoredBatch) -> None:
         """Say at once why stimuli have no value, each kind of reason with one of them."""
