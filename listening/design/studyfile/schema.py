@@ -456,9 +456,9 @@ class Study(Table):
     )
     task_plan: Annotated[str, one_of("one", "all")] = declare(
         "A rater gets",
-        '`"all"`: a rater gets every task that still has open blocks, in the order of the file;'
-        ' `"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` '
-        'blocks; with `"all"`, later raters get only the tasks that still need more of them',
+        '`"all"`: a rater gets every task that has open blocks, in the order of the file; '
+        '`"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` '
+        "blocks, so later raters may get fewer tasks",
         "all",
         kind=PLAN,
     )
@@ -487,17 +487,17 @@ class Study(Table):
     )
     sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = declare(
         "One sampling rate for all, in Hz",
-        "bring every clip that raters hear to this sampling rate, such as `48000`, so that no "
-        "file betrays its system by its rate",
+        "bring every clip that raters hear to this sampling rate, such as `48000`, so that the "
+        "rate does not reveal the system",
         None,
         kind=MEASURED,
     )
     low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = declare(
         "Low frequencies of clips",
-        "remove low frequencies from every clip that raters hear, because inaudible hum tells a"
-        " script which clips are recordings. `50`, for speech, removes what is below 45 Hz and "
-        "keeps all from 60 Hz; `20`, for music and other sounds with bass, removes what is "
-        "below 15 Hz and keeps all from 20 Hz",
+        "remove low frequencies from every clip that raters hear, because inaudible hum reveals"
+        " recordings to a script. `50`, for speech, removes all below 45 Hz and keeps all from "
+        "60 Hz; `20`, for music and other sounds with bass, removes all below 15 Hz and keeps "
+        "all from 20 Hz",
         USUAL_LOW_CUT_HZ,
         kind=MEASURED,
     )
@@ -516,15 +516,15 @@ class Study(Table):
         kind=RECORD,
     )
     erase_reasons: bool = declare(
-        "Erase the reasons, too", "the reasons for ratings go, too", False, kind=RECORD
+        "Erase the reasons, too", "also erase the reasons for ratings", False, kind=RECORD
     )
     ends: Annotated[str, one_of("alike", "as_is")] = declare(
         "Ends of clips",
         "cut the silence or noise before and after the sound of every clip that raters hear "
-        "(more than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that no"
-        ' system is known by how its files begin; `"as_is"` leaves them. Clips of one item stay'
-        " in step where raters switch between them. Of lines that settings join, only the "
-        "joined clip is cut",
+        "(more than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that "
+        'the ends of files do not reveal the system; `"as_is"` leaves them. Clips of one item '
+        "stay aligned where raters switch between them. Lines that settings join are cut as one "
+        "clip",
         None,
         '`"alike"`; `"as_is"` where the study asks for faint sounds: a question with the option '
         "`absent`, a key that begins with `nvv` or a word such as breath or laugh (English or "
@@ -534,16 +534,15 @@ class Study(Table):
     hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = declare(
         "Hypotheses",
         "what you expect: up to 30 sentences, each of up to 1,000 characters. Part of the "
-        "frozen definition and of the preregistration; raters never see them. The page "
-        "*Exclusion rules* of the tab *Design* also writes them down, and marks those that come"
-        " after the opening",
+        "frozen definition and of the preregistration; raters never see them. You can also "
+        "write them on the page *Exclusion rules*",
         (),
         "none",
         kind=PLAN,
     )
     covariates: Annotated[list[str], texts_of(80)] = declare(
         "Covariates",
-        "of clips, in the model of comparisons, reports and leaderboards: `side` (heard "
+        "[covariates](estimators.md#pair_covariates) of clips, in paired studies: `side` (heard "
         "second), `length_s` and `loudness_lufs` (score the clips with these metrics), `voice`,"
         " or a column of your own in stimuli.csv with numbers or up to 8 different words",
         (),
@@ -572,7 +571,7 @@ class Condition(Table, kind=PLAN):
     )
     label: Annotated[str, text_of(120)] = declare(
         "Label",
-        "its name on the study's page; results and exports use the key",
+        "its name on pages; results and exports use the key",
         "",
         "the key",
         kind=RECORD,
@@ -700,14 +699,14 @@ class Source(Table, kind=RECORD):
     participant: Annotated[str, read_by(values.parameter, 60)] = declare(
         "Parameter of the participant",
         "the address parameter that names the person: `participant` (panel, other), `workerId`,"
-        " `participantId`, `worker`, `user_id`, `id` (Sona). Without it nobody can begin",
+        " `participantId`, `worker`, `user_id`, `id` (Sona). Without it nobody can start",
         "",
         "by kind",
     )
     submission: Annotated[str, read_by(values.parameter, 60)] = declare(
         "Parameter of the submission",
         "the parameter that names this submission and that only its participant knows: "
-        "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them go on in "
+        "`assignmentId` (MTurk, Connect), `rand_key` (Microworkers). It lets them continue in "
         "another browser",
         "",
         "by kind",
@@ -743,8 +742,8 @@ class Source(Table, kind=RECORD):
     )
     once_per_browser: bool = declare(
         "Once per browser",
-        "a browser in which one rater started does not let another id start, also from another "
-        "provider. Not where people share a computer, as in a lab",
+        "only one id can start in a browser, also from another provider. Not for shared "
+        "computers, as in a lab",
         False,
     )
     return_urls: Annotated[ReturnUrls, NESTED] = declare(
@@ -758,8 +757,8 @@ class Source(Table, kind=RECORD):
     codes: Annotated[SourceCodes, NESTED] = declare(
         "Completion codes",
         "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
-        "`screened_out`, `no_consent`, `quota_full`. A session's own code cannot be passed on; "
-        "it stands in `sessions.csv`",
+        "`screened_out`, `no_consent`, `quota_full`. A session's own code cannot be passed on "
+        "and is in `sessions.csv`",
         {},
         "one for each session",
     )
@@ -768,8 +767,7 @@ class Source(Table, kind=RECORD):
 class AnalysisRule(Table, kind=PLAN):
     rule: Annotated[str, text_of(LONGEST_RULE, required=True)] = declare(
         "Rule",
-        "a rule with what you change of its numbers; [all rules](estimators.md#screening). Its "
-        "version is added where it is not written",
+        "a rule with the numbers that you change: [all rules](estimators.md#screening)",
     )
     why: Annotated[str, text_of(300)] = declare(
         "Why", "for the preregistration and the report", "", "none"
@@ -856,14 +854,14 @@ class Question(Table, kind=PLAN):
     )
     screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
         "Screened out by",
-        "answers that end the session as screened out; only `before`. The page does not betray "
+        "answers that end the session as screened out; only `before`. The page does not reveal "
         "them",
         [],
         "none",
     )
     screen_out_unless: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
         "Screened out unless",
-        "answers of which a rater must give at least one; everybody else is screened out. "
+        "answers of which a rater must give at least one; all others are screened out. "
         '`"{language}"` is the language of the rater\'s pages: [raters of one '
         "language](#raters-of-one-language)",
         [],
@@ -1108,7 +1106,7 @@ class Options(Table, kind=MEASURED):
     )
     open_reference: Described[bool] = declare(
         "Open reference",
-        "raters hear a clip that is called the reference; `false`: nothing on the page is",
+        "a clip on the page is called the reference",
         True,
     )
     hidden_reference: Described[bool] = declare(
