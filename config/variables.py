@@ -155,8 +155,8 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_VAR",
         _folder(lambda env: default_var()),
         "`var/`",
-        "everything that is not code: databases, audio, secret key, logs; under an account without "
-        "a home also what libraries cache",
+        "the folder of databases, audio, secret key and logs; for an account without a home also "
+        "of caches",
     ),
     Variable("EARNEST_HOST", _HOST, "127.0.0.1", "the address on which the pages listen"),
     Variable("EARNEST_PORT", _number(8000, 1, 65535), "8000", "the port on which they listen"),
@@ -172,8 +172,7 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_HSTS_SUBDOMAINS",
         _switch(False),
         "0",
-        "1: browsers use HTTPS for a year for names below the public one, too (for the public name "
-        "they do anyway)",
+        "1: browsers use only HTTPS for subdomains, too, for a year",
     ),
     Variable(
         "EARNEST_WEB_WORKERS",
@@ -195,20 +194,20 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_OFFLINE",
         _switch(False),
         "0",
-        "1: models are never fetched from the network; a missing file is named",
+        "1: models are never fetched from the network",
     ),
     Variable(
         "EARNEST_MEDIA_CACHE_GB",
         _number(0, 0, 100_000),
         "0",
-        "with a bucket: how much of it a machine that scores keeps; 0: all it has ever read",
+        "with a bucket: size of the cache of a machine that scores; 0: no limit",
     ),
     Variable(
         "EARNEST_METRIC_MODULES",
         _MODULES,
         "none",
-        "Python modules with metrics of your own, commas between; installed packages are found by "
-        "themselves ([metrics](metrics.md#in-a-package-of-your-own))",
+        "Python modules with metrics of your own, separated by commas; not needed for [installed "
+        "packages](metrics.md#in-a-package-of-your-own)",
     ),
     Variable(
         "EARNEST_JUDGE_URL",
@@ -220,7 +219,7 @@ TABLE: tuple[Variable, ...] = (
     Variable(
         "EARNEST_JUDGE_MODEL", _text(), "none", "the model that judges, as the server names it"
     ),
-    Variable("EARNEST_JUDGE_KEY", _text(), "none", "the key that this server asks for"),
+    Variable("EARNEST_JUDGE_KEY", _text(), "none", "the API key of this server"),
     Variable(
         "EARNEST_JUDGE_PRICES",
         _prices,
@@ -232,7 +231,7 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_JUDGE_BUDGET",
         _budget,
         "none",
-        "money per month after which judges ask nothing more; needs prices",
+        "money per month after which judges stop; needs prices",
     ),
     Variable(
         "EARNEST_RUBRICS",
@@ -276,8 +275,8 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_TRUSTED_PROXIES",
         _number(0, 0, 10),
         "0",
-        "how many proxies in front add to `X-Forwarded-For`; with 0 the other end of the "
-        "connection counts as who asks ([limits](operations.md#limits))",
+        "how many proxies in front add to `X-Forwarded-For`; with 0, [limits](operations.md#limits)"
+        " count the address of the connection",
     ),
     Variable(
         "EARNEST_ENTRIES_PER_HOUR",
@@ -289,8 +288,7 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_PROLIFIC_API",
         _web_address("https://api.prolific.com"),
         "`https://api.prolific.com`",
-        "where Prolific answers: its API, and its public keys, by which signed links are checked. "
-        "Another address is taken for a double: pages say that no real money moves",
+        "Prolific's API and public keys. With another address, pages say that no real money moves",
     ),
     Variable(
         "EARNEST_MAIL",
@@ -298,37 +296,37 @@ TABLE: tuple[Variable, ...] = (
         "none",
         "the server that mails invitations, links for lost passwords and "
         "[messages](operations.md#messages): `smtp://user:password@host:587` (with STARTTLS) or "
-        "`smtps://…:465`. Needs `EARNEST_MAIL_FROM`. A rejected address stands beside its "
-        "invitation; mails that come back later do not",
+        "`smtps://…:465`. Needs `EARNEST_MAIL_FROM`. *Invitations* shows addresses that the server "
+        "rejects, but not mails that bounce later",
     ),
     Variable("EARNEST_MAIL_FROM", _text(), "none", "the address that mails come from"),
     Variable(
         "EARNEST_FRAME_ANCESTORS",
         _SITES,
         "none",
-        "sites between commas, like `https://huggingface.co`, that may show Earnest in a frame; "
-        "the frame then holds a link that opens Earnest in a new window",
+        "sites, separated by commas, like `https://huggingface.co`, that may show Earnest in a "
+        "frame, with a link that opens a new window",
     ),
     Variable(
         "EARNEST_WEBHOOK_NETWORKS",
         Environment.networks,
         "none",
-        "private networks that webhooks of messages may reach, between commas, like `10.1.0.0/16` "
-        "([messages](operations.md#messages))",
+        "private networks that webhooks and `fetch_audio` may reach, separated by commas, like "
+        "`10.1.0.0/16` ([messages](operations.md#messages))",
     ),
     Variable(
         "EARNEST_REQUIRE_TWO_FACTOR",
         _choice("nobody", "superusers", "all"),
         "nobody",
-        "`superusers` or `all`: who has no second factor is led to the page *Account*, and reaches "
-        "nothing else before one is added ([operations](operations.md#second-factors))",
+        "`superusers` or `all`: they must add a [second factor](operations.md#second-factors) on "
+        "*Account* before they reach other pages",
     ),
     Variable(
         "EARNEST_OIDC",
         _text(),
         "none",
-        "providers of single sign-on by OpenID Connect: short names of yours, like `uni,lab`. Of "
-        "each, here `UNI`:",
+        "providers of single sign-on by OpenID Connect: your short names for them, like "
+        "`uni,lab`. For each, here `UNI`:",
     ),
     Variable(
         "EARNEST_OIDC_UNI_ISSUER",
@@ -340,39 +338,36 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_OIDC_UNI_CLIENT_ID",
         _text(),
         "needed",
-        "the client's name that it gave for Earnest. The address to come back to that it asks for "
-        "is `EARNEST_PUBLIC_URL/sign-on/uni/back/`",
+        "client ID from the provider. The redirect URI is `EARNEST_PUBLIC_URL/sign-on/uni/back/`",
     ),
-    Variable("EARNEST_OIDC_UNI_CLIENT_SECRET", _text(), "needed", "the secret that it gave"),
-    Variable("EARNEST_OIDC_UNI_NAME", _text(), "the short name", "what the button says"),
+    Variable("EARNEST_OIDC_UNI_CLIENT_SECRET", _text(), "needed", "its client secret"),
+    Variable("EARNEST_OIDC_UNI_NAME", _text(), "the short name", "label of the button"),
     Variable(
         "EARNEST_OIDC_UNI_DOMAINS",
         _text(),
         "none",
-        "who has an address of these domains that the provider has checked gets an account at the "
-        "first login, like `uni.edu,cs.uni.edu`; all others need an invitation "
-        "([sign-on](operations.md#sign-on))",
+        "domains, like `uni.edu,cs.uni.edu`: people with a verified address there get an account "
+        "at the first login; all others need an invitation ([sign-on](operations.md#sign-on))",
     ),
     Variable(
         "EARNEST_OIDC_UNI_SECOND_FACTOR",
         _choice("no", "amr", "always"),
         "no",
-        "whether a login by it counts as one with a second factor: `amr` (if the ID token says so) "
+        "whether its logins count as logins with a second factor: `amr` (if the ID token says so) "
         "or `always`",
     ),
     Variable(
         "EARNEST_PROLIFIC_SETTLED_S",
         _number(3600, 0, 604_800),
         "3600",
-        "a payment that Prolific does not show so many seconds after it was asked for is in doubt",
+        "seconds after which a payment that Prolific does not show is in doubt",
     ),
     Variable(
         "EARNEST_METRIC_PRECISION",
         _choice("float32", "tf32", "bf16"),
         "`float32`",
-        "what networks of metrics compute in where a run does not say: `tf32`, `bf16` "
-        "([precision](metrics.md#precision)). A run keeps what it was asked in; workers need not "
-        "have the setting",
+        "default [precision](metrics.md#precision) of networks of metrics, also `tf32` or `bf16`; "
+        "set it where runs are started",
     ),
     Variable(
         "EARNEST_METRIC_COMPILE",
@@ -397,7 +392,7 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_SCORING_SHARDS",
         _number(8, 1, 1024),
         "8",
-        "into how many jobs a run of metrics is split at most "
+        "number of jobs into which a run of metrics is split, at most "
         "([several machines](metrics.md#run-them))",
     ),
     Variable(
@@ -424,31 +419,31 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_METRICS_TOKEN",
         _text(),
         "none",
-        "opens `/metrics` to who sends it ([operations](operations.md#metrics))",
+        "token that opens `/metrics` ([operations](operations.md#metrics))",
     ),
     Variable("EARNEST_LOG_FORMAT", _choice("line", "json"), "line", "`json`: one object per line"),
     Variable(
         "EARNEST_SENTRY_DSN",
         _dsn,
         "none",
-        "errors are sent there, without what people wrote ([operations](operations.md#logs))",
+        "errors are sent there, without texts of users ([operations](operations.md#logs))",
     ),
     Variable(
         "EARNEST_LEAST_FREE_MB",
         _number(500, 10, 10**7),
         "500",
-        "less free space is reported; under a tenth of it, Earnest says that it is not ready",
+        "less free space is reported; under a tenth of it, Earnest is not ready",
     ),
     Variable("EARNEST_DEBUG", _switch(False), "0", "for developers only"),
     Variable(
-        "EARNEST_URL", _web_address(), "none", "the server that scripts ask ([API](api.md))", CLIENT
+        "EARNEST_URL", _web_address(), "none", "the address of the server ([API](api.md))", CLIENT
     ),
-    Variable("EARNEST_TOKEN", _text(), "none", "the token by which they ask it", CLIENT),
+    Variable("EARNEST_TOKEN", _text(), "none", "your API token", CLIENT),
     Variable(
         "EARNEST_IMAGE",
         _text(),
         "`earnest:web`",
-        "the image of all but the GPU's worker",
+        "the image of all containers except those that score",
         CONTAINERS,
     ),
     Variable(
@@ -465,7 +460,7 @@ TABLE: tuple[Variable, ...] = (
         "EARNEST_PULL",
         _text(),
         "never",
-        "whether images are fetched: `missing` for those of a registry",
+        "`missing`: fetch images from a registry",
         CONTAINERS,
     ),
     Variable(
