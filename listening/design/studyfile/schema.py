@@ -1229,8 +1229,8 @@ class Task(Table, kind=PLAN):
     )
     min_raters: Annotated[int, Field(ge=1, le=SMALL)] = declare(
         "Raters per condition at least",
-        "how many raters each condition needs; the study's page, the results and the paper "
-        "files name the conditions with fewer. Clark et al. (2019) had 35 or more",
+        "how many raters each condition needs; pages, results and paper files name conditions "
+        "with fewer",
         None,
         "none",
     )
@@ -1249,8 +1249,8 @@ class Task(Table, kind=PLAN):
     )
     conditions: Annotated[list[str], texts_of(80)] = declare(
         "Conditions",
-        "the conditions that are rated, those made by [settings](#settings) among them; by "
-        "default all of stimuli.csv but traps",
+        "the conditions that are rated, also those made by [settings](#settings); by default "
+        "all of stimuli.csv except traps",
         (),
         "all",
     )
@@ -1277,9 +1277,8 @@ class Task(Table, kind=PLAN):
     )
     allow_missing: bool = declare(
         "Clips may be missing",
-        "may an item lack a condition? With `true`, blocks are shorter where a clip is missing,"
-        " and the checks at import and launch name the missing clips; otherwise they are a "
-        "mistake",
+        "may an item lack a condition? With `true`, blocks are shorter where a clip is missing; "
+        "otherwise it is a mistake",
         False,
     )
     show_text: bool = declare(
