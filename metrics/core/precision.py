@@ -12,6 +12,7 @@ import importlib.util
 import logging
 import shutil
 import sysconfig
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ PRECISIONS = ("float32", "tf32", "bf16")
 NAMES = ("precision", "compile")  # of parameters that any metric takes
 ANY_LENGTH = "clips of every length would be compiled anew"  # why a metric is not compiled
 RECURRENT = "recurrent networks are not compiled"
+COMPILER_REMARKS = (  # patterns of warnings that no user can act on; values are tested
+    "Dynamo detected a call to a `functools.lru_cache`",
+    "Torchinductor does not support code generation for complex operators",
+)
 COMPILERS = ("g++", "clang++", "c++")
 C_COMPILERS = ("gcc", "clang")  # that Triton looks for
 NO_TF32 = "TF32 is arithmetic of NVIDIA GPUs from Ampere on (A100, RTX 30) and has no effect here"
@@ -190,7 +195,11 @@ def running(arithmetic: Arithmetic, device: str) -> Iterator[None]:
     """Have networks inside compute like that on a device, wherever they say `inference.exact`."""
     before = _NOW.set((arithmetic, device))
     try:
-        yield
+        with warnings.catch_warnings():
+            if arithmetic.compile:  # the first call compiles
+                for remark in COMPILER_REMARKS:
+                    warnings.filterwarnings("ignore", remark)
+            yield
     finally:
         _NOW.reset(before)
 
