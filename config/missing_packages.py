@@ -50,7 +50,7 @@ NEEDED_FOR = {
 IN_THE_REST = ("bayes", "metrics", "mcp")  # what `make run` installs while its pages are open
 INSTALLATION = Path(sys.prefix) / "installation.json"  # of the rest: is there until all is
 STALE_S = 30.0
-NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."
+NO_GPU = "Without a GPU, first read how to avoid 4 GB of CUDA: docs/running.md, Install less."
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def test_a_clone_is_told_its_file_of_requirements_and_how_to_do_without_cuda(
     words = remedy(ModuleNotFoundError("no torch", name="torch"))
     assert ".venv/bin/pip install -r requirements-metrics.txt; then start Earnest again." in words
     assert "pip install 'earnest" not in words  # nothing of this name is on an index
-    assert words.endswith("avoid 5 GB of CUDA: docs/running.md, Install less.")
+    assert words.endswith("avoid 4 GB of CUDA: docs/running.md, Install less.")
     assert installing("funasr") == ".venv/bin/pip install funasr"
 
 

@@ -21,7 +21,6 @@ from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.screened import STRUCTURAL
 
 MOST_LABELS, LEAST_STEPS = 11, 5
-MOST_RATINGS = 100_000
 PSEUDO = 0.5
 MOST_OF = 0.5  # of a rater's ratings that a rule takes, to say that it takes the rater
 FEW = 3  # raters on a side, to compare them
@@ -85,7 +84,7 @@ class RaterModels(FamilyPart):
     order = 73
     sampled = True
     always = False
-    cost = "some seconds"
+    cost = "seconds; half a minute for a million ratings"
     nothing = "no ratings with scores: collect some, or name the column of scores"
 
     def applies(self, inputs: PartInput) -> bool:
@@ -96,11 +95,6 @@ class RaterModels(FamilyPart):
         return families(inputs.screened.kept(()))
 
     def of_family(self, each: FamilyInput) -> Content:
-        if len(each.family.table) > MOST_RATINGS:
-            most = f"{MOST_RATINGS:,}"
-            return Content(
-                [f"{family_prefix(each.title)}over {most} ratings, these models take too long."]
-            )
         judged = _estimate_raters(each)
         if not judged.values:
             return Content(
