@@ -65,12 +65,12 @@ def look(page: Page, address: str, screens: tuple[str, ...], tag: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tag", ["ar", "de", "ru"])
+@pytest.mark.parametrize("tag", ["ar", "de", "hi", "ru"])
 def test_few_screens_fit_a_small_phone(web: WebProcess, small_phone: Page, tag: str) -> None:
     look(small_phone, f"{web.url}/", FEW_SCREENS, tag)
 
 
-@pytest.mark.soak  # every language and widget; a normal run looks at three languages
+@pytest.mark.soak  # every language and widget; a normal run looks at four languages
 @pytest.mark.parametrize("tag", TAGS)
 def test_every_language_fits_a_small_phone(web: WebProcess, small_phone: Page, tag: str) -> None:
     look(small_phone, f"{web.url}/", EVERY_SCREEN, tag)

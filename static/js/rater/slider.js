@@ -33,7 +33,7 @@ export function nearestWord(words, value) {
 /** Keys that move a slider, unless it is at its end. */
 const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
 
-const NEIGHBOURS = 13; // letters of two neighbouring words that fit a phone
+const NEIGHBOURS = 12; // letters of two neighbouring words that fit a phone
 
 /** How many Latin letters a word is wide. @param {string} text */
 const letters = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 2 : 1), 0);
