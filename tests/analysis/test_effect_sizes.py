@@ -196,8 +196,9 @@ def test_the_clustered_interval_of_d_is_the_delta_methods_by_differences():
         moved[first == first[k]] -= step / first[first == first[k]].size  # sums stay as they are
         moved[k] += step
         part[k] = (weighted(moved) - base) / step
-    sums = clustered(part * weight.sum() / 2, (~first).astype(int), rater, item, 2)
-    variance, df = (x[0] for x in variances_and_df(np.ones((1, 2)), sums))
+    sign = np.where(first, 1.0, -1.0)
+    sums = clustered(sign * part * weight.sum() / 2, (~first).astype(int), rater, item, 2)
+    variance, df = (x[0] for x in variances_and_df(np.array([[1.0, -1.0]]), sums))
     found = clustered_d(y, first, rater, item)
     half = stats.t.ppf(0.975, df) * variance**0.5
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)

@@ -245,12 +245,13 @@ def _variance(
 ) -> tuple[float, float, float | None]:
     """The clustered variance of a sum of parts (n,), its df, and the fewest groups minus 1.
 
-    None for the last where a side has one rater or one item.
+    None for the last where a side has one rater or one item. It is that of the difference between
+    the first side's parts and the other's with their sign turned: where a rater's level adds to
+    one and takes from the other, what the rater adds to both cancels.
     """
     side = (~first).astype(np.int64)
-    each = np.bincount(side)
-    sums = clustered(part * each[side], side, rater, item, 2)
-    both = np.ones((1, 2))
-    variance, df = variances_and_df(both, sums)
-    few = min(sums.n_raters.min(), sums.n_items.min()) < 2
-    return float(variance[0]), float(df[0]), None if few else float(least_df(both, sums)[0])
+    sign = np.array([1.0, -1.0])
+    means = clustered(part * (sign * np.bincount(side))[side], side, rater, item, 2)
+    variance, df = variances_and_df(sign[None], means)
+    few = min(means.n_raters.min(), means.n_items.min()) < 2
+    return float(variance[0]), float(df[0]), None if few else float(least_df(sign[None], means)[0])
