@@ -33,7 +33,7 @@ def _described_errors(path: str) -> Iterator[None]:
         ) from None
 
 
-class BucketFiles(AbstractFileSystem):
+class BucketFiles(AbstractFileSystem):  # type: ignore[misc]
     """Buckets of the service, region and keys that boto3 finds; anonymous where it has no keys."""
 
     protocol = "s3"
@@ -50,10 +50,10 @@ class BucketFiles(AbstractFileSystem):
         found = {each["name"]: each for each in self._below(path.strip("/"))}
         return found if detail else list(found)
 
-    def info(self, path: str, **_: Any) -> dict[str, Any]:
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Return name, size and type of a file or folder."""
         bucket, _, key = (path := self._strip_protocol(path)).partition("/")
-        folder = {"name": path, "size": 0, "type": "directory"}
+        folder: dict[str, Any] = {"name": path, "size": 0, "type": "directory"}
         try:
             with _described_errors(path):
                 size = key and self.client.head_object(Bucket=bucket, Key=key)["ContentLength"]
@@ -63,7 +63,7 @@ class BucketFiles(AbstractFileSystem):
             raise
         return folder | {"size": size, "type": "file"} if key else folder
 
-    def cat_file(self, path: str, start: int = 0, end: int | None = None, **_: Any) -> Any:
+    def cat_file(self, path: str, start: int = 0, end: int | None = None, **options: Any) -> Any:
         """Return the bytes of a file, or those from ``start`` up to ``end``."""
         bucket, _, key = path.partition("/")
         part = f"bytes={start}-{end - 1 if end else ''}"
