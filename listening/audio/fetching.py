@@ -18,13 +18,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
-from listening.common.remote_files import (
-    copy_bounded,
-    is_web,
-    opened,
-    problem_at,
-    without_secrets,
-)
+from listening.common.remote_files import copy_bounded, is_web, opened, problem_at, without_secrets
 from listening.common.sound_files import EXTENSIONS as ENDINGS
 from listening.common.sound_files import AudioError, open_sound
 from listening.common.whole_files import write_whole

@@ -117,8 +117,8 @@ def _dataset(source: str) -> Any:
         ray.data.DataContext.get_current().use_datasource_v2 = False
         return ray.data.read_parquet(**_paths(source), num_cpus=READER_CPUS)
     if WEBDATASET.search(source):
-        dataset = ray.data.read_datasource(_shards(source), num_cpus=READER_CPUS)
-        return dataset.map_batches(
+        samples = ray.data.read_datasource(_shards(source), num_cpus=READER_CPUS)
+        return samples.map_batches(
             _webdataset_rows, batch_format="pyarrow", batch_size=None, num_cpus=READER_CPUS
         )
     rows = list(_listed(source, place))
@@ -133,14 +133,13 @@ def _paths(source: str) -> dict[str, Any]:
     """What Ray's readers take: paths, and the file system of an address."""
     from glob import glob
 
-    if ADDRESS.match(source):
-        if is_web(source):
-            raise DatasetError(f"{source}: web servers list no files; use a table of addresses")
-        system, path = storage_of(source)
-        found = sorted(system.glob(path)) if "*" in path else [system.info(path)["name"]]
+    if is_web(source):
+        raise DatasetError(f"{source}: web servers list no files; use a table of addresses")
+    system, path = storage_of(source) if ADDRESS.match(source) else (None, os.path.abspath(source))
+    if "*" in path:
+        found = sorted(system.glob(path) if system else glob(path))
     else:
-        system = None
-        found = list(map(os.path.abspath, sorted(glob(source)) if "*" in source else [source]))
+        found = [system.info(path)["name"] if system else path]
     if not found:
         raise DatasetError(f"{source}: no file has such a name")
     return {"paths": found, "filesystem": system}
@@ -176,15 +175,15 @@ def _beside(table: Path, name: str) -> str:
 
 
 def _shards(source: str) -> Any:
-    """Ray's reader of WebDataset files, whose errors here name the file."""
+    """Ray's reader of WebDataset files, with the file in its errors."""
     from ray.data._internal.datasource.webdataset_datasource import WebDatasetDatasource
 
     class Shards(WebDatasetDatasource):
         def _read_stream(self, stream: Any, path: str) -> Iterator[Any]:
             try:
                 yield from super()._read_stream(stream, path)
-            except Exception as error:  # its own line, without what Ray adds
-                why = str(error).partition("\n")[0]
+            except Exception as error:
+                why = str(error).partition("\n")[0]  # Ray adds lines
                 raise DatasetError(f"{path}: {why}; check it, or copy it again") from None
 
     return Shards(**_paths(source), decoder=None)
@@ -219,8 +218,8 @@ def _keyed(dataset: Any, audio: str) -> Any:
     key = next((name for name in KEYS if name in names), None)
     if key is None:
         raise DatasetError(f"rows need a column that names them: one of {', '.join(KEYS)}")
-    renamed = {audio: AUDIO, key: KEY}
-    renamed = {theirs: ours for theirs, ours in renamed.items() if theirs != ours}
+    pairs = ((audio, AUDIO), (key, KEY))
+    renamed = {theirs: ours for theirs, ours in pairs if theirs != ours}
     return dataset.rename_columns(renamed, num_cpus=READER_CPUS) if renamed else dataset
 
 
@@ -321,10 +320,8 @@ def _done_keys(out: Path) -> set[str]:
     """The rows that earlier runs have written."""
     import pyarrow.parquet as pq
 
-    keys: set[str] = set()
-    for path in out.glob(f"{DONE}-*.parquet"):
-        keys.update(pq.read_table(path, columns=[KEY])[KEY].to_pylist())
-    return keys
+    files = [pq.read_table(path, columns=[KEY]) for path in out.glob(f"{DONE}-*.parquet")]
+    return {key for file in files for key in file[KEY].to_pylist()}
 
 
 def _check_settings(out: Path, metrics: Sequence[Metric]) -> None:

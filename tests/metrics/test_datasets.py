@@ -231,6 +231,7 @@ def command(label, *words):
 for place in ("all", "*.parquet", "a.tar"):
     command("missing", f"s3://none/{place}", "--out", "none")
 command("gpus", "clips.csv", "--out", "gpus", "--gpus-per-worker", "0.5")
+command("device", "clips.csv", "--out", "device", "--device", "cuda:99")
 
 class Recorder(datasets._Scorer):
     def __init__(self, choices, device):
@@ -314,6 +315,7 @@ def test_workers_of_gpus_are_where_gpus_are_as_many_as_fit_and_each_has_its_own(
     _, told = scored
     (refused,) = told["gpus"]
     assert refused.startswith("no node of the cluster has 0.5 GPUs and 1 CPU for a worker")
+    assert told["device"][0].startswith("clips.csv: device cuda:99 ")
     assert sorted(told["halves"]) == ["cuda 0 True"] * 2 + ["cuda 1 True"] * 2
     assert sorted(told["wholes"]) == ["cuda:0 0 True", "cuda:0 1 True"]
 

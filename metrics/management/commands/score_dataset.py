@@ -95,8 +95,8 @@ class Command(BaseCommand):
                         reasons.add(output, key, reason)
                     progress.add(portion.rows)
             self.stdout.write(f"{progress.done:,} rows scored; results are in {options['out']}")
-        except ray.exceptions.RayError as error:
-            why, *_ = str(getattr(error, "cause", error)).splitlines()  # Ray adds lines
+        except ray.exceptions.RayTaskError as error:
+            why = str(error.cause).partition("\n")[0]  # Ray adds lines
             raise CommandError(problem_at(options["source"], why)) from error
         except (DatasetError, InputError, OSError, ValueError) as error:
             raise CommandError(str(error)) from error
