@@ -1,7 +1,4 @@
-"""Files in S3 buckets as fsspec has them, read by boto3 as the media store is.
-
-fsspec's own package, s3fs, needs an older botocore than boto3 does.
-"""
+"""Files in S3 buckets for fsspec, read by boto3: s3fs needs an older botocore than boto3 does."""
 
 from __future__ import annotations
 

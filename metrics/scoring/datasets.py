@@ -320,7 +320,7 @@ def _done_keys(out: Path) -> set[str]:
     """The rows that earlier runs have written."""
     import pyarrow.parquet as pq
 
-    files = [pq.read_table(path, columns=[KEY]) for path in out.glob(f"{DONE}-*.parquet")]
+    files = (pq.read_table(path, columns=[KEY]) for path in out.glob(f"{DONE}-*.parquet"))
     return {key for file in files for key in file[KEY].to_pylist()}
 
 
