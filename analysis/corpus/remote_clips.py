@@ -36,6 +36,7 @@ from listening.common.remote_files import (
     copy_bounded,
     is_web,
     opened,
+    problem_at,
     storage_of,
     without_secrets,
 )
@@ -113,14 +114,12 @@ def _readable(place: str, clips: Iterator[RemoteClip]) -> Iterator[RemoteClip]:
     except (CorpusError, LimitReached):
         raise
     except Exception as error:  # each system of files has its own
-        shown = without_secrets(place)
-        why = str(error).replace(place, shown)
-        raise CorpusError(f"{shown}: cannot be read ({why}); check it, or copy it again") from None
+        why = f"cannot be read ({error}); check it, or copy it again"
+        raise CorpusError(problem_at(place, why)) from None
 
 
 def _listed(address: str) -> list[str]:
     """The files of an address of fsspec: itself, those of a pattern, or audio below a folder."""
-    shown = without_secrets(address)
     try:
         system, path = storage_of(address)
         if "*" in path:
@@ -130,9 +129,9 @@ def _listed(address: str) -> list[str]:
         else:
             found = [each for each in system.find(path) if Path(each).suffix.lower() in EXTENSIONS]
     except Exception as error:  # each system of files has its own
-        raise CorpusError(f"{shown}: {str(error).replace(address, shown)}") from None
+        raise CorpusError(problem_at(address, error)) from None
     if not found:
-        raise CorpusError(f"{shown}: no audio files; check the address")
+        raise CorpusError(problem_at(address, "no audio files; check the address"))
     protocol = address.partition("://")[0]
     return [f"{protocol}://{each.removeprefix('/')}" for each in sorted(found)]
 

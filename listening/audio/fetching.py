@@ -18,7 +18,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from listening.common.input_limits import CLIP_BYTES, WEB_FILES
-from listening.common.remote_files import copy_bounded, is_web, opened, without_secrets
+from listening.common.remote_files import copy_bounded, is_web, opened, problem_at, without_secrets
 from listening.common.sound_files import EXTENSIONS as ENDINGS
 from listening.common.sound_files import AudioError, open_sound
 from listening.common.whole_files import write_whole
@@ -166,9 +166,8 @@ def _bring(clip: RemoteClip, part: Path, download: Download, seconds: float) -> 
         check_sound(part)
     except Exception as error:  # each system of files has its own
         part.unlink(missing_ok=True)
-        shown = without_secrets(clip.source)
-        why = str(error).replace(clip.source, shown)
-        raise NotFetched(": ".join(filter(None, (clip.where, shown, why)))) from None
+        why = problem_at(clip.source, error)
+        raise NotFetched(": ".join(filter(None, (clip.where, why)))) from None
 
 
 def check_sound(path: Path) -> None:

@@ -14,7 +14,7 @@ from listening.common.input_limits import CLIP_BYTES
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 WEB = ("http://", "https://")
 STORAGE = {  # schemes of fsspec that are read, and the package of each
-    **{"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub"},
+    **{"s3": "boto3", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub"},
     **{"az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"},
 }
 USER = re.compile(r"(?<=://)[^/?#]*:[^/?#]*@")  # with a password
@@ -44,6 +44,12 @@ def without_secrets(address: str) -> str:
     return WEB_QUERY.sub(r"\1", WEB_USER.sub(r"\1", USER.sub("", address)))
 
 
+def problem_at(address: str, error: object) -> str:
+    """Return what is wrong at an address, after the address itself; without its secrets."""
+    shown = without_secrets(address)
+    return f"{shown}: {str(error).replace(address, shown).removeprefix(f'{shown}: ')}"
+
+
 def copy_bounded(source: IO[bytes], target: IO[bytes], seconds: float = inf) -> None:
     """Copy a clip piece by piece; ValueError where it is too large or takes too long."""
     until, size = time.monotonic() + seconds, 0
@@ -70,6 +76,10 @@ def storage_of(address: str) -> tuple[Any, str]:
     import fsspec
 
     scheme = address.partition("://")[0].lower()
+    if scheme == "s3":
+        from listening.common.bucket_files import BucketFiles
+
+        return BucketFiles(), address[len("s3://") :].strip("/")
     try:
         fsspec.get_filesystem_class(scheme)
     except (ImportError, ValueError):

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ def score_dataset(
     dataset = _keyed(_dataset(source), audio)
     _check_columns(dataset.schema().names, metrics)
     if done:
-        dataset = dataset.filter(_NotDone(done), num_cpus=READER_CPUS)
+        dataset = dataset.filter(lambda row: str(row[KEY]) not in done, num_cpus=READER_CPUS)
     scored = dataset.map_batches(
         _Scorer,
         fn_constructor_kwargs={
@@ -115,12 +115,10 @@ def _dataset(source: str) -> Any:
     if source.endswith(".parquet") or (place.is_dir() and any(place.glob("*.parquet"))):
         # The newer reader lists files in tasks of a whole CPU, which workers may have taken.
         ray.data.DataContext.get_current().use_datasource_v2 = False
-        return ray.data.read_parquet(*_paths(source), num_cpus=READER_CPUS)
+        return ray.data.read_parquet(**_paths(source), num_cpus=READER_CPUS)
     if WEBDATASET.search(source):
-        dataset = ray.data.read_webdataset(
-            *_paths(source), decoder=None, expand_json=False, num_cpus=READER_CPUS
-        )
-        return dataset.map_batches(
+        samples = ray.data.read_datasource(_shards(source), num_cpus=READER_CPUS)
+        return samples.map_batches(
             _webdataset_rows, batch_format="pyarrow", batch_size=None, num_cpus=READER_CPUS
         )
     rows = list(_listed(source, place))
@@ -131,20 +129,20 @@ def _dataset(source: str) -> Any:
     return ray.data.from_items([{name: row.get(name, "") for name in names} for row in rows])
 
 
-def _paths(source: str) -> tuple[Any, ...]:
+def _paths(source: str) -> dict[str, Any]:
     """What Ray's readers take: paths, and the file system of an address."""
     from glob import glob
 
-    if ADDRESS.match(source):
-        if is_web(source):
-            raise DatasetError(f"{source}: web servers list no files; use a table of addresses")
-        system, path = storage_of(source)
-        found = system.glob(path) if "*" in path else [path]
-        return found, system
-    found = sorted(glob(source)) if "*" in source else [source]
+    if is_web(source):
+        raise DatasetError(f"{source}: web servers list no files; use a table of addresses")
+    system, path = storage_of(source) if ADDRESS.match(source) else (None, os.path.abspath(source))
+    if "*" in path:
+        found = sorted(system.glob(path) if system else glob(path))
+    else:
+        found = [system.info(path)["name"] if system else path]
     if not found:
         raise DatasetError(f"{source}: no file has such a name")
-    return ([os.path.abspath(path) for path in found],)
+    return {"paths": found, "filesystem": system}
 
 
 def _listed(source: str, place: Path) -> Iterator[dict[str, Any]]:
@@ -176,6 +174,21 @@ def _beside(table: Path, name: str) -> str:
     return name if ADDRESS.match(name) else os.path.abspath(table.parent / name)
 
 
+def _shards(source: str) -> Any:
+    """Ray's reader of WebDataset files, with the file in its errors."""
+    from ray.data._internal.datasource.webdataset_datasource import WebDatasetDatasource
+
+    class Shards(WebDatasetDatasource):
+        def _read_stream(self, stream: Any, path: str) -> Iterator[Any]:
+            try:
+                yield from super()._read_stream(stream, path)
+            except Exception as error:
+                why = str(error).partition("\n")[0]  # Ray adds lines
+                raise DatasetError(f"{path}: {why}; check it, or copy it again") from None
+
+    return Shards(**_paths(source), decoder=None)
+
+
 def _webdataset_rows(table: Any) -> Any:
     """A sample's sound as ``audio``, its .txt as ``text``; the fields of its .json beside."""
     import pyarrow as pa
@@ -205,8 +218,8 @@ def _keyed(dataset: Any, audio: str) -> Any:
     key = next((name for name in KEYS if name in names), None)
     if key is None:
         raise DatasetError(f"rows need a column that names them: one of {', '.join(KEYS)}")
-    renamed = {audio: AUDIO, key: KEY}
-    renamed = {theirs: ours for theirs, ours in renamed.items() if theirs != ours}
+    pairs = ((audio, AUDIO), (key, KEY))
+    renamed = {theirs: ours for theirs, ours in pairs if theirs != ours}
     return dataset.rename_columns(renamed, num_cpus=READER_CPUS) if renamed else dataset
 
 
@@ -217,30 +230,28 @@ def _check_columns(names: Sequence[str], metrics: Sequence[Metric]) -> None:
         raise DatasetError(f"the source has columns {', '.join(taken)} already; rename them")
 
 
-class _NotDone:
-    """Whether a row has no result yet; it is sent to workers."""
-
-    def __init__(self, done: Collection[str]) -> None:
-        self.done = frozenset(done)
-
-    def __call__(self, row: Mapping[str, Any]) -> bool:
-        return str(row[KEY]) not in self.done
-
-
 # --- Workers --------------------------------------------------------------------------------------
 
 
 def _pool(workers: Workers) -> dict[str, Any]:
-    """As many actors as there is room for, or as were asked for."""
+    """As many actors as the nodes have room for, or as were asked for."""
     import ray
     from ray.data import ActorPoolStrategy
 
-    there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    kind, each = ("GPU", workers.gpus) if workers.gpus else ("CPU", 1.0)
-    room = int(there.get(kind, 0) / each)
-    if not room:
-        raise DatasetError(f"the cluster has no {kind} for workers that take {each:g} each")
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    room = sum(_room(node, workers.gpus) for node in nodes)
+    if room < 1:
+        gpus = f"{workers.gpus:g} GPUs and " * bool(workers.gpus)
+        raise DatasetError(f"no node of the cluster has {gpus}1 CPU for a worker; start one")
     return {"compute": ActorPoolStrategy(size=min(workers.count or room, room))}
+
+
+def _room(node: Mapping[str, float], gpus: float) -> int:
+    """How many workers fit into a node; one of less than a GPU has it on a single one."""
+    cpus, there = int(node.get("CPU", 0)), node.get("GPU", 0)
+    if not gpus:
+        return cpus
+    return min(cpus, int(there) * int(1 / gpus) if gpus < 1 else int(there / gpus))
 
 
 class _Scorer:
@@ -309,10 +320,8 @@ def _done_keys(out: Path) -> set[str]:
     """The rows that earlier runs have written."""
     import pyarrow.parquet as pq
 
-    keys: set[str] = set()
-    for path in out.glob(f"{DONE}-*.parquet"):
-        keys.update(pq.read_table(path, columns=[KEY])[KEY].to_pylist())
-    return keys
+    files = (pq.read_table(path, columns=[KEY]) for path in out.glob(f"{DONE}-*.parquet"))
+    return {key for file in files for key in file[KEY].to_pylist()}
 
 
 def _check_settings(out: Path, metrics: Sequence[Metric]) -> None:

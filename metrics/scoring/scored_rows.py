@@ -17,7 +17,7 @@ from typing import Any
 
 import soundfile
 
-from listening.common.remote_files import ADDRESS, copy_bounded, is_web, opened, without_secrets
+from listening.common.remote_files import ADDRESS, copy_bounded, is_web, opened, problem_at
 from metrics.core.decoding import AudioError, file_sha256
 from metrics.core.metric import Metric, Score
 from metrics.core.precision import Arithmetic
@@ -287,8 +287,7 @@ def _bring(address: str, target: Path) -> None:
         with closing(source), target.open("wb") as file:
             copy_bounded(source, file)
     except Exception as error:  # each file system has its own
-        shown = without_secrets(address)
-        raise AudioError(f"{shown}: {str(error).replace(address, shown)}") from None
+        raise AudioError(problem_at(address, error)) from None
 
 
 def _write(samples: Any, rate_hz: Any, target: Path) -> None:

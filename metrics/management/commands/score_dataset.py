@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.missing_packages import installing
+from listening.common.remote_files import problem_at
 from metrics.management.metric_options import add_metric_options, apply_precision_options, chosen
 from metrics.management.run_output import Progress, Reasons
 from metrics.scoring.datasets import DatasetError, Workers, score_dataset
@@ -77,8 +78,10 @@ class Command(BaseCommand):
             )
         except Exception as error:  # Ray raises a plain Exception where a node starts too slowly
             raise CommandError(f"Ray did not start: {error}") from error
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.raise_original_map_exception = True
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are said below
         failed = 0
         try:
             with Progress(0, self.stderr, "rows") as progress:
@@ -92,7 +95,10 @@ class Command(BaseCommand):
                         reasons.add(output, key, reason)
                     progress.add(portion.rows)
             self.stdout.write(f"{progress.done:,} rows scored; results are in {options['out']}")
-        except (DatasetError, InputError, ValueError) as error:
+        except ray.exceptions.RayTaskError as error:
+            why = str(error.cause).partition("\n")[0]  # Ray adds lines
+            raise CommandError(problem_at(options["source"], why)) from error
+        except (DatasetError, InputError, OSError, ValueError) as error:
             raise CommandError(str(error)) from error
         finally:
             ray.shutdown()
