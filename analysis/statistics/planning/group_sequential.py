@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
 from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
-from analysis.statistics.planning.confidence_sequences import (
-    gauss_legendre,
-    obrien_fleming_bounds,
-)
 from analysis.statistics.planning.study_design import PlanningError
 
 Region = tuple[tuple[float, float], ...]  # values of Z at which a study goes on, ascending
 _NODES = 48
+_FURTHEST = 9.0  # a bound beyond this is never crossed
 _WIDEST = 8.5  # beyond so many standard deviations there is nothing
 _HIGHEST_DRIFT = 40.0
 _GAMMA = 4.0
@@ -164,7 +161,7 @@ def _trimmed(ends: tuple[float, float], middle: float, root: float) -> tuple[flo
 
 def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights over parts, dense enough for steps of this size."""
-    x, w = gauss_legendre(_NODES)
+    x, w = _gauss_legendre()
     nodes, weights = [], []
     for low, high in parts:
         pieces = max(int(np.ceil((high - low) / (4 * step))), 1)
@@ -173,6 +170,11 @@ def _nodes(parts: Sequence[tuple[float, float]], step: float) -> tuple[Floats, F
             nodes.append((a + b) / 2 + (b - a) / 2 * x)
             weights.append((b - a) / 2 * w)
     return np.concatenate(nodes), np.concatenate(weights)
+
+
+@cache
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 def beta_spending(information: float, power: float) -> float:
@@ -216,14 +218,47 @@ def futility_bounds(
     return floors
 
 
+def obrien_fleming_spending(information: float, level: float = 0.95) -> float:
+    """The two-sided error (0..1 - level) spent up to a share 0..1 of the information.
+
+    2 [2 - 2 Phi(z(1 - alpha/4) / sqrt(t))]: Lan and DeMets (1983), Biometrika 70:659, alpha_1*
+    with alpha / 2 on each side.
+    """
+    if information <= 0:
+        return 0.0
+    z = float(stats.norm.isf((1 - level) / 4))
+    return float(4 * stats.norm.sf(z / min(information, 1.0) ** 0.5))
+
+
 def efficacy_bounds(information: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
-    """Bounds (K,) on abs(Z): O'Brien-Fleming spending of Lan and DeMets (1983), two-sided."""
-    return _efficacy_bounds(tuple(map(float, information)), level)
+    """Bounds (K,) on abs(Z): O'Brien-Fleming spending of Lan and DeMets (1983), two-sided.
+
+    Neither the number nor the times of looks need be fixed beforehand, only the information at
+    which the study ends (1). Raises PlanningError unless the shares ascend to 1 at most.
+    """
+    times = check_information(information)
+    if times[-1] > 1 + 1e-12:
+        raise PlanningError("the looks' shares of information must ascend to 1 at most")
+    return _efficacy_bounds(tuple(times), level)
 
 
 @lru_cache(maxsize=4096)
 def _efficacy_bounds(information: tuple[float, ...], level: float) -> tuple[float, ...]:
-    return tuple(look.bound for look in obrien_fleming_bounds(information, level=level))
+    *before, time = information
+    earlier = _efficacy_bounds(tuple(before), level) if before else ()
+    return (*earlier, _last_bound(information, earlier, obrien_fleming_spending(time, level)))
+
+
+def _last_bound(information: Sequence[float], earlier: Sequence[float], spent: float) -> float:
+    """The bound at the last of these looks with which an error is spent up to it."""
+    regions = regions_of(earlier)
+
+    def surplus(bound: float) -> float:
+        return crossings(information, [*regions, ((-bound, bound),)], 0.0).significant - spent
+
+    if surplus(_FURTHEST) >= 0:
+        return _FURTHEST
+    return float(optimize.brentq(surplus, 0.0, _FURTHEST, xtol=1e-12))
 
 
 def final_bounds(information: Sequence[float], level: float = 0.95) -> tuple[float, ...]:
@@ -234,12 +269,7 @@ def final_bounds(information: Sequence[float], level: float = 0.95) -> tuple[flo
     """
     times = check_information(information)
     earlier = efficacy_bounds(times[:-1], level) if len(times) > 1 else ()
-    regions = regions_of(earlier)
-
-    def surplus(bound: float) -> float:
-        return crossings(times, [*regions, ((-bound, bound),)], 0.0).significant - (1 - level)
-
-    return (*earlier, float(optimize.brentq(surplus, 0.5, 9.0, xtol=1e-9)))
+    return (*earlier, _last_bound(times, earlier, 1 - level))
 
 
 @lru_cache(maxsize=256)
