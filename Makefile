@@ -2,7 +2,8 @@
 # `make run` opens pages after the first part of requirements.lock; its supervisor installs the rest.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.13 || command -v python3.12 || command -v python3)
-WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 2 ? 2 : n > 4 ? 4 : n)))
+# A test of a page waits for clips and servers for half of its time: two processes for each processor.
+WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 2 ? 3 : 4)))
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 # The locks name every package with its hashes. What is no wheel is built by the locked setuptools.

@@ -33,8 +33,8 @@ class Rater:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def wait(self, css: str) -> WebElement:
-        """The first of these that is seen."""
-        return wait_for(lambda: next((e for e in self.there(css) if e.is_displayed()), None))
+        """The first of these that is seen; each look costs the browser 20 ms."""
+        return wait_for(lambda: next((e for e in self.there(css) if e.is_displayed()), None), 0.25)
 
     def press(self, css: str) -> None:
         self.wait(css).click()

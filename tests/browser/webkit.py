@@ -40,7 +40,7 @@ def webkit(environment: Mapping[str, str]) -> Iterator[WebKitGTK]:
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             running = WebKitGTK(options=options, service=service)
         try:
-            running.set_window_rect(0, 0, 1280, 900)
+            running.set_window_rect(0, 0, 390, 844)
             yield running
         finally:
             running.quit()

@@ -24,12 +24,12 @@ PATIENCE_S = 240.0  # whatever works is done by then, on a starved machine too
 RETRY_S = 20.0  # a request to a house whose parts are killed may get no answer: ask again
 
 
-def wait_for(what: Callable[[], T | None]) -> T:
+def wait_for(what: Callable[[], T | None], every_s: float = 0.05) -> T:
     """The first true value of `what`; fails when there is none in a long time."""
     deadline = time.monotonic() + PATIENCE_S
     while not (value := what()):
         assert time.monotonic() < deadline, f"waited {PATIENCE_S} s in vain"
-        time.sleep(0.05)
+        time.sleep(every_s)
     return value
 
 

@@ -235,7 +235,7 @@ def test_imported_scores_belong_to_their_study_and_may_be_replaced_and_removed(f
     assert selectors.scores_mark("mine") != mark
     out = StringIO()
     call_command("import_scores", "mine", "--remove", "x", stdout=out)
-    assert "1 imported scores of x deleted" in out.getvalue()
+    assert "1 imported score of x deleted" in out.getvalue()
     assert rows() == {}
 
 
