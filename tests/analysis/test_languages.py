@@ -73,7 +73,7 @@ def test_intervals_hold_and_no_interaction_is_found_where_there_is_none(runs):
         held += effect.mean.low_alone <= -0.3 <= effect.mean.high_alone
         false += effect.p_interaction < 0.05
         found += effect_of(rated(np.random.default_rng(seed), None, 12, 8)).p_interaction < 0.05
-    low, high = bounds(0.94, 0.97, of=2_000, runs=runs)
+    low, high = bounds(0.94, 0.985, of=2_000, runs=runs)  # ADR 23: 0.976 on average
     assert low <= held / runs <= high
     assert low <= 1 - false / runs
     assert found > 3 * runs / 20  # the power to find C
