@@ -102,6 +102,7 @@ def score_dataset(
     for table in _portions(table for table in tables if table.num_rows):
         yield _write(table, out, number)
         number += 1
+    _give_all_columns(out)
 
 
 # --- Sources --------------------------------------------------------------------------------------
@@ -241,8 +242,8 @@ def _pool(workers: Workers) -> dict[str, Any]:
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
     room = sum(_room(node, workers.gpus) for node in nodes)
     if room < 1:
-        gpus = f"{workers.gpus:g} GPUs and " * bool(workers.gpus)
-        raise DatasetError(f"no node of the cluster has {gpus}1 CPU for a worker; start one")
+        gpu = f"a GPU for --gpus-per-worker {workers.gpus:g} and " * bool(workers.gpus)
+        raise DatasetError(f"no machine here has {gpu}a CPU for a worker")
     return {"compute": ActorPoolStrategy(size=min(workers.count or room, room))}
 
 
@@ -298,22 +299,42 @@ def _portions(tables: Iterable[Any]) -> Iterator[Any]:
 
 def _write(table: Any, out: Path, number: int) -> Portion:
     """Write what is done and what is tried again, each into a file that is whole."""
-    import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     is_done = pc.equal(pc.list_value_length(table[FAILED]), 0)
     parts = {DONE: table.filter(is_done), TO_RETRY: table.filter(pc.invert(is_done))}
     for begin, part in parts.items():
         if part.num_rows:
-            sink = pa.BufferOutputStream()
-            pq.write_table(part, sink)
-            write_whole(out / f"{begin}-{number:06d}.parquet", sink.getvalue().to_pybytes())
+            _write_file(part, out / f"{begin}-{number:06d}.parquet")
     reasons: dict[str, tuple[str, str]] = {}
     for key, words in zip(table[KEY].to_pylist(), table[REASONS].to_pylist(), strict=True):
         for output, reason in json.loads(words).items():
             reasons.setdefault(output, (key, reason))
     return Portion(table.num_rows, parts[TO_RETRY].num_rows, reasons)
+
+
+def _write_file(table: Any, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    write_whole(path, sink.getvalue().to_pybytes())
+
+
+def _give_all_columns(out: Path) -> None:
+    """Every file gets the columns of all: readers of a folder take those of its first file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schemas = {path: pq.read_schema(path) for path in sorted(out.glob("*.parquet"))}
+    if len({tuple(schema.names) for schema in schemas.values()}) < 2:
+        return
+    whole = pa.unify_schemas(schemas.values(), promote_options="permissive").empty_table()
+    for path, schema in schemas.items():
+        if schema.names != whole.column_names:
+            parts = [whole, pq.read_table(path)]
+            _write_file(pa.concat_tables(parts, promote_options="permissive"), path)
 
 
 def _done_keys(out: Path) -> set[str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from listening.common.remote_files import ADDRESS
 from listening.common.sound_files import is_system_file
 from listening.common.speaker_turns import turns_of
 from listening.common.spreadsheets import (
@@ -38,6 +39,10 @@ TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns", "run")
 REFERENCES = ("reference", REFERENCE_AUDIO)  # a voice; a recording of the same words
 KNOWN = (*COLUMNS, "transcript", *REFERENCES)
+ELSEWHERE = (
+    "is an address, and files of this machine are scored here: use score_dataset or earnest.score, "
+    "or fetch_audio first"
+)
 MOST_KINDS = 5  # endings that are named
 
 
@@ -67,8 +72,8 @@ def read_clips(places: Sequence[Path | str], notes: list[str] | None = None) -> 
     clips, and for names that are no text.
     """
     clips: list[InputClip] = []
-    problems: list[str] = []
-    for place in map(Path, places):
+    problems = [f"{each} {ELSEWHERE}" for each in places if ADDRESS.match(str(each))]
+    for place in () if problems else map(Path, places):
         if place.is_dir():
             beside: list[str] = []
             inside = folder_clips(place, beside)
@@ -208,9 +213,7 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
     file = _text(row.get("file"))
     if not file:
         raise InputError("names no file; fill the column file with a path from the manifest on")
-    path = folder / file
-    if not path.is_file():
-        raise InputError(f"there is no file {file}; it is looked for in {folder}")
+    path = _file_there(folder, "file", file)
     references: dict[str, Any] = {}
     for column in REFERENCES:
         references |= _recording(folder, column, _text(row.get(column)), hashes)
@@ -248,13 +251,20 @@ def _recording(folder: Path, column: str, name: str, hashes: dict[str, str]) -> 
     """Material's path and hash of the recording that a column names; nothing when it is empty."""
     if not name:
         return {}
-    if not (folder / name).is_file():
-        raise InputError(
-            f"there is no {column.replace('_', ' ')} {name}; it is looked for in {folder}"
-        )
+    path = _file_there(folder, column.replace("_", " "), name)
     if name not in hashes:
-        hashes[name] = decoding.file_sha256(folder / name)
-    return {f"{column}_path": str(folder / name), f"{column}_sha256": hashes[name]}
+        hashes[name] = decoding.file_sha256(path)
+    return {f"{column}_path": str(path), f"{column}_sha256": hashes[name]}
+
+
+def _file_there(folder: Path, what: str, name: str) -> Path:
+    """The file that a row names; InputError where there is none."""
+    if ADDRESS.match(name):
+        raise InputError(f"{name} {ELSEWHERE}")
+    path = folder / name
+    if not path.is_file():
+        raise InputError(f"there is no {what} {name}; it is looked for in {folder}")
+    return path
 
 
 def _text(value: Any) -> str:

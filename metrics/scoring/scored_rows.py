@@ -315,8 +315,8 @@ def _write(samples: Any, rate_hz: Any, target: Path) -> None:
         raise AudioError("there are no samples")
     if wave.ndim == 2 and len(wave) > MOST_CHANNELS:
         raise AudioError(
-            f"samples have the shape {wave.shape}, which is (channels, samples); give each clip of "
-            "a batch a row of its own"
+            f"samples have the shape {wave.shape}, which is (channels, samples); transpose "
+            "(samples, channels), and give each clip of a batch a row of its own"
         )
     if wave.dtype.kind == "f":
         kind = "DOUBLE" if wave.dtype.itemsize > 4 else "FLOAT"

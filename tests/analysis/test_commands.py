@@ -238,3 +238,14 @@ def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
 def test_analyse_says_what_is_wrong(words, told):
     with pytest.raises(CommandError, match=told):
         call_command("analyse", *words)
+
+
+def test_a_reference_that_is_no_condition_is_refused_with_the_nearest_one(tmp_path):
+    cells = [(r, c, i) for r in (1, 2) for c in ("human", "vits") for i in (1, 2)]
+    rows = [f"r{r},{c},i{i},{1 + (r + i) % 5}" for r, c, i in cells]
+    file = tmp_path / "ratings.csv"
+    file.write_text("\n".join(["rater,condition,item,score", *rows]) + "\n")
+    with pytest.raises(CommandError, match=r"--reference humn: .*; did you mean human\?"):
+        call_command("analyse", str(file), "--reference", "humn")
+    with pytest.raises(CommandError, match="there is no such condition; there are human, vits"):
+        call_command("analyse", str(file), "--reference", "zzz")

@@ -42,6 +42,18 @@ def results(out: Path, begin: str = "scores") -> dict[str, dict]:
     return {row["key"]: row for row in rows}
 
 
+def test_every_file_of_results_has_the_columns_of_all(tmp_path: Path) -> None:
+    """Readers of a folder take the columns of its first file; of one clip, a shard had no JSON."""
+    named = {"reasons": "{}", "warnings": "{}", "failed": ["length_s"], "length_s": None}
+    bad = pa.Table.from_pylist([{"key": "bad", **named}])
+    good = pa.Table.from_pylist([{"key": "a", "text": "Hello.", **named, "failed": []}])
+    datasets._write(good, tmp_path, 0)
+    datasets._write(bad, tmp_path, 1)
+    datasets._give_all_columns(tmp_path)
+    read = pd.read_parquet(tmp_path).set_index("key")
+    assert list(read["text"].dropna().items()) == [("a", "Hello.")]
+
+
 def parquet(*names: str) -> bytes:
     file = io.BytesIO()
     rows = [{"id": n, "audio": {"bytes": sound(SECONDS[n]), "path": None}} for n in names]
@@ -310,7 +322,9 @@ def test_workers_of_gpus_are_where_gpus_are_as_many_as_fit_and_each_has_its_own(
 ):
     _, told = scored
     (refused,) = told["gpus"]
-    assert refused.startswith("no node of the cluster has 0.5 GPUs and 1 CPU for a worker")
+    assert refused.startswith(
+        "no machine here has a GPU for --gpus-per-worker 0.5 and a CPU for a worker"
+    )
     assert told["device"][0].startswith("clips.csv: device cuda:99 ")
     assert sorted(told["halves"]) == ["cuda 0 True"] * 2 + ["cuda 1 True"] * 2
 

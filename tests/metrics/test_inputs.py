@@ -111,7 +111,9 @@ def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
         "a.wav,same,,\n"
         "b.wav,same,,\n"
         "b.wav,other,A 3-1,\n"
-        "b.wav,more,,gone.wav\n",
+        "b.wav,more,,gone.wav\n"
+        "s3://bucket/c.wav,,,\n"
+        "b.wav,last,,https://example.org/d.wav\n",
     )
     found = problems(path, folder / "empty.jsonl", folder / "m2.csv")
     expected = [
@@ -120,6 +122,8 @@ def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
         (f"{path}, row 5: ", "'same' is at row 4 already; give each row a name of its own"),
         (f"{path}, row 6: ", "turns: A 3-1"),
         (f"{path}, row 7: ", "no reference gone.wav"),
+        (f"{path}, row 8: ", "s3://bucket/c.wav is an address, and files of this machine are"),
+        (f"{path}, row 9: ", "use score_dataset or earnest.score, or fetch_audio first"),
         (f"{folder / 'empty.jsonl'}: ", "there is no such file"),
         (f"{folder / 'm2.csv'}: ", "there is no such file"),
     ]
@@ -164,3 +168,8 @@ def test_every_column_of_a_manifest_is_in_the_guide_and_in_the_help():
     for column in inputs.KNOWN:
         assert f"`{column}`" in told
         assert column in score_files.EPILOG
+
+
+def test_an_address_in_place_of_a_folder_is_refused_with_what_reads_it():
+    with pytest.raises(inputs.InputError, match=r"s3://bucket/clips is .*score_dataset"):
+        inputs.read_clips(["s3://bucket/clips"])

@@ -85,6 +85,7 @@ class Command(BaseCommand):
         try:
             column_mapping(arguments["ratings"], **wanted)  # before anything heavy is imported
             reading, scores, options = self._read(arguments, wanted, options)
+            _check_reference(reading.table, options)
             _check_versions(reading.table, options)
             report = _report(reading, scores, options)
             report["provenance"]["again"] += reading_options(arguments)
@@ -130,6 +131,17 @@ class Command(BaseCommand):
         if not chose_rules:
             options = replace(options, rules=default_rules(table))
         return reading, scores, options
+
+
+def _check_reference(table: pd.DataFrame, options: Options) -> None:
+    """CommandError where the reference that was asked for is no condition."""
+    from analysis.ratings.problems import nearest
+
+    names = sorted({*table["condition"], *table["versus_condition"]} - {""})
+    if options.reference and options.reference not in names:
+        meant = nearest(options.reference, names)
+        remedy = f"did you mean {meant}?" if meant else f"there are {', '.join(names[:5])}, …"
+        raise CommandError(f"--reference {options.reference}: there is no such condition; {remedy}")
 
 
 def _check_versions(table: pd.DataFrame, options: Options) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.missing_packages import installing
+from listening.common.counted import counted
 from listening.common.remote_files import problem_at
 from metrics.management.metric_options import add_metric_options, apply_precision_options, chosen
 from metrics.management.run_output import Progress, Reasons
@@ -55,6 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to its makers
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its remarks on actors help nobody
         os.environ.setdefault("RAY_raylet_start_wait_time_s", START_S)
         try:
             import ray
@@ -94,7 +96,8 @@ class Command(BaseCommand):
                     for output, (key, reason) in portion.reasons.items():
                         reasons.add(output, key, reason)
                     progress.add(portion.rows)
-            self.stdout.write(f"{progress.done:,} rows scored; results are in {options['out']}")
+            rows = counted(progress.done, "row")
+            self.stdout.write(f"{rows} scored; results are in {options['out']}")
         except ray.exceptions.RayTaskError as error:
             why = str(error.cause).partition("\n")[0]  # Ray adds lines
             raise CommandError(problem_at(options["source"], why)) from error
