@@ -49,7 +49,7 @@ SIZES = (
     "d: Cohen's d, the difference over the SD of single ratings. Higher: of a rating of each, how "
     "often the first is the higher one, a tie counting half; (Cliff's delta + 1) / 2, called "
     "negligible, small, medium or large from |delta| 0, .147, .33 and .474 on. Their intervals let "
-    "raters and items both vary."
+    "raters and items both vary, and hold for each pair alone: they are not adjusted."
 )
 PAIRED = (
     "The tests above pair what raters and items share by themselves. This table pairs them "
