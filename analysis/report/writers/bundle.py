@@ -53,8 +53,10 @@ _MORE = {
 _README = """Everything about {studies}
 {line}
 
-Everything here comes from one report; made again from the same ratings, options and code, every
-file has the same bytes. Times are those of the newest rating ({until}).
+Everything here comes from one report. Made again by the same code and options (“Again” below, with
+--everything --out FOLDER) from the same file of ratings, every file has the same bytes; from
+ratings.csv of this folder, the numbers are the same. Times are those of the newest rating
+({until}).
 
 {paper}report.html        the whole report; opens in a browser, without a network
 report.md          the same as Markdown, its pictures in figures/
@@ -63,8 +65,8 @@ report-card.md     how the study was run, for readers and reviewers: raters, ins
                    checks, exclusions, pay, plan; the same as .tex and .json
 report.json        every number, with its provenance
 estimates.json     the same without metrics
-estimates.csv      every estimate with every interval; likewise contrasts.csv, shares.csv,
-                   exclusions.csv and screening.csv
+estimates.csv      every estimate with every interval; likewise contrasts.csv, exclusions.csv,
+                   screening.csv and, where answers are choices, shares.csv
 tables/            every table: .md (Markdown), .tex (LaTeX, \\usepackage{{{packages}}}, for a
                    two-column article); .csv of those that the parts of the report add
 figures/           every figure as .pdf and .svg (vector), .png (300 dpi), and .csv (its numbers),
@@ -72,7 +74,7 @@ figures/           every figure as .pdf and .svg (vector), .png (300 dpi), and .
 more/              further files of single analyses, if any
 clips.csv, .json   scores of single clips, and items.csv of texts, if they were asked for
 {more}{notes}
-Table of ratings, SHA-256: {table_hash}
+Table of ratings, SHA-256 of its values in any order of rows: {table_hash}
 Code: {code}
 Again: {again}
 """
