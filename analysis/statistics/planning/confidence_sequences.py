@@ -20,10 +20,10 @@ _GRID = 1000
 
 @dataclass(frozen=True)
 class ConfidenceSequence:
-    """Bounds after each rater: ``value``, ``low``, ``high`` float64 (n,), NaN before a first look.
+    """Bounds after each rater: ``value``, ``low``, ``high`` float64 (n,), NaN if none fits.
 
     With probability ``level`` the truth lies within the bounds at all n at once. ``note`` says
-    when no bounds could be made.
+    where there are no raters.
     """
 
     value: Floats

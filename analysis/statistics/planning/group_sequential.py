@@ -7,7 +7,7 @@ Methods, ch. 3. Items that all looks share make the correlation larger, and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -122,22 +122,50 @@ def crossings(information: Sequence[float], regions: Sequence[Region], drift: fl
     times = check_information(information)
     if len(times) != len(regions):
         raise PlanningError("give one region for each look")
-    at, mass, before = np.zeros(1), np.ones(1), 0.0
-    found: list[tuple[float, float, float]] = []
-    for time, region in zip(times, regions, strict=True):
-        mean, step, root = at + drift * (time - before), (time - before) ** 0.5, time**0.5
-        edges = [(low * root, high * root) for low, high in region]
-        inner = [(high, edges[n + 1][0]) for n, (_, high) in enumerate(edges[:-1])]
-        above = float(mass @ special.ndtr((mean - edges[-1][1]) / step))
-        below = float(mass @ special.ndtr((edges[0][0] - mean) / step))
-        found.append((above, below, sum(_within(ends, mean, mass, step) for ends in inner)))
-        if time == times[-1]:
-            break
-        middle = drift * time
-        new, weights = _nodes([_trimmed(ends, middle, root) for ends in edges], step)
-        density = np.exp(-0.5 * ((new[:, None] - mean[None, :]) / step) ** 2)
-        at, mass, before = new, weights * (density @ mass) / (step * np.sqrt(2 * np.pi)), time
+    # States are asked for last, so that none is carried beyond the last look.
+    looks = zip(times, regions, _states(times, regions, drift), strict=False)
+    found = [state.ending(time, region, drift) for time, region, state in looks]
     return Crossings(*np.array(found).T)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the sum Z sqrt(t) of studies that went on was at the last look, and how likely."""
+
+    at: Floats
+    mass: Floats
+    time: float
+
+    def ending(self, time: float, region: Region, drift: float) -> tuple[float, float, float]:
+        """Probabilities of ending at the next look: above, below, and between the regions."""
+        mean, step, edges = self._steps(time, region, drift)
+        inner = [(high, edges[n + 1][0]) for n, (_, high) in enumerate(edges[:-1])]
+        above = float(self.mass @ special.ndtr((mean - edges[-1][1]) / step))
+        below = float(self.mass @ special.ndtr((edges[0][0] - mean) / step))
+        return above, below, sum(_within(ends, mean, self.mass, step) for ends in inner)
+
+    def carried(self, time: float, region: Region, drift: float) -> _State:
+        """The state at the next look, of studies that go on."""
+        mean, step, edges = self._steps(time, region, drift)
+        new, weights = _nodes([_trimmed(ends, drift * time, time**0.5) for ends in edges], step)
+        density = np.exp(-0.5 * ((new[:, None] - mean[None, :]) / step) ** 2)
+        return _State(new, weights * (density @ self.mass) / (step * np.sqrt(2 * np.pi)), time)
+
+    def _steps(self, time: float, region: Region, drift: float) -> tuple[Floats, float, Region]:
+        edges = tuple((low * time**0.5, high * time**0.5) for low, high in region)
+        return self.at + drift * (time - self.time), (time - self.time) ** 0.5, edges
+
+
+_START = _State(np.zeros(1), np.ones(1), 0.0)
+
+
+def _states(times: Sequence[float], regions: Sequence[Region], drift: float) -> Iterator[_State]:
+    """The state before each look, and after the last that has a region."""
+    state = _START
+    yield state
+    for look in zip(times, regions, strict=False):
+        state = state.carried(*look, drift)
+        yield state
 
 
 def check_information(information: Sequence[float]) -> list[float]:
@@ -197,16 +225,20 @@ def futility_bounds(
     """
     times = check_information(information)
     floors: list[float] = []
-    spent = 0.0
-    for look, time in enumerate(times[:-1]):
+    spent, state = 0.0, _START
+    for time, bound in zip(times[:-1], bounds, strict=False):
         wanted = beta_spending(time / times[-1], power) - spent
-        until = times[: look + 1]
 
-        def surplus(floor: float, until: list[float] = until, wanted: float = wanted) -> float:
-            regions = regions_of(bounds[: len(until)], (*floors, floor))
-            return float(crossings(until, regions, drift).between[-1]) - wanted
+        def surplus(
+            floor: float,
+            state: _State = state,
+            look: tuple[float, float, float] = (time, bound, wanted),
+        ) -> float:
+            time, bound, wanted = look
+            (region,) = regions_of([bound], [floor])
+            return state.ending(time, region, drift)[2] - wanted
 
-        top = bounds[look] * (1 - 1e-9)
+        top = bound * (1 - 1e-9)
         if surplus(top) <= 0:
             floor = top
         elif surplus(1e-6) >= 0:
@@ -215,6 +247,7 @@ def futility_bounds(
             floor = float(optimize.brentq(surplus, 1e-6, top, xtol=1e-8))
         spent += surplus(floor) + wanted if floor > 0 else 0.0
         floors.append(floor)
+        state = state.carried(time, regions_of([bound], [floor])[0], drift)
     return floors
 
 
@@ -252,9 +285,12 @@ def _efficacy_bounds(information: tuple[float, ...], level: float) -> tuple[floa
 def _last_bound(information: Sequence[float], earlier: Sequence[float], spent: float) -> float:
     """The bound at the last of these looks with which an error is spent up to it."""
     regions = regions_of(earlier)
+    *before, last = _states(information, regions, 0.0)
+    looks = zip(before, information, regions, strict=False)
+    left = spent - sum(sum(state.ending(time, region, 0.0)) for state, time, region in looks)
 
     def surplus(bound: float) -> float:
-        return crossings(information, [*regions, ((-bound, bound),)], 0.0).significant - spent
+        return sum(last.ending(information[-1], ((-bound, bound),), 0.0)) - left
 
     if surplus(_FURTHEST) >= 0:
         return _FURTHEST
