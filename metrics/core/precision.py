@@ -195,13 +195,20 @@ def running(arithmetic: Arithmetic, device: str) -> Iterator[None]:
     """Have networks inside compute like that on a device, wherever they say `inference.exact`."""
     before = _NOW.set((arithmetic, device))
     try:
-        with warnings.catch_warnings():
-            if arithmetic.compile:  # the first call compiles
-                for remark in COMPILER_REMARKS:
-                    warnings.filterwarnings("ignore", remark)
+        # Entered only where networks compile: it makes Python repeat warnings that it said once.
+        with _without_remarks() if arithmetic.compile else contextlib.nullcontext():
             yield
     finally:
         _NOW.reset(before)
+
+
+@contextlib.contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Leave out what PyTorch's compiler remarks when a network's first call compiles it."""
+    with warnings.catch_warnings():
+        for remark in COMPILER_REMARKS:
+            warnings.filterwarnings("ignore", remark)
+        yield
 
 
 @contextlib.contextmanager

@@ -72,9 +72,12 @@ def read_clips(places: Sequence[Path | str], notes: list[str] | None = None) -> 
     clips, and for names that are no text.
     """
     clips: list[InputClip] = []
-    problems = [f"{each} {ELSEWHERE}" for each in places if ADDRESS.match(str(each))]
-    for place in () if problems else map(Path, places):
-        if place.is_dir():
+    problems: list[str] = []
+    for name in map(str, places):
+        place = Path(name)
+        if ADDRESS.match(name):
+            problems.append(f"{name} {ELSEWHERE}")
+        elif place.is_dir():
             beside: list[str] = []
             inside = folder_clips(place, beside)
             if (

@@ -135,10 +135,13 @@ class Command(BaseCommand):
 
 def _check_reference(table: pd.DataFrame, options: Options) -> None:
     """CommandError where the reference that was asked for is no condition."""
+    if not options.reference:
+        return
     from analysis.ratings.problems import nearest
 
-    names = sorted({*table["condition"], *table["versus_condition"]} - {""})
-    if options.reference and options.reference not in names:
+    sides = (table["condition"].unique(), table["versus_condition"].unique())
+    names = sorted({name for side in sides for name in side} - {""})
+    if options.reference not in names:
         meant = nearest(options.reference, names)
         remedy = f"did you mean {meant}?" if meant else f"there are {', '.join(names[:5])}, …"
         raise CommandError(f"--reference {options.reference}: there is no such condition; {remedy}")
