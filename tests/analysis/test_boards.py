@@ -217,7 +217,7 @@ def test_a_read_only_link_shows_it_until_it_is_ended(client, two):
     assert "Reviewer" in client.get(f"/leaderboards/{board.pk}/").content.decode()
     shown = Client().get(path)
     assert "Leaderboard:" in shown.content.decode()
-    assert "csv" not in shown.content.decode()
+    assert ".csv" not in shown.content.decode()
     assert shown["X-Robots-Tag"].startswith("noindex")
     link = LeaderboardLink.objects.get()
     assert link.opened == 1
