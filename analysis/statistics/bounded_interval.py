@@ -22,6 +22,7 @@ Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
 _LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
 _STEPS, _MANY = 40, 100.0
+_TENTH_WIDER = 1.1**2  # as a ratio of variances
 _LEVELS = -np.geomspace(0.01, -np.log(_LEAST_P), 40)  # logarithms, from near 1 downwards
 
 
@@ -98,13 +99,24 @@ class Shares(OnScale):
         are equal no variance can be estimated, and this is what remains. So no answers have a
         narrower interval than equal ones.
         """
+        return np.asarray(1 / np.maximum(*self._needed(df, alpha)), dtype=np.float64)
+
+    def is_widened(self, df: Floats, alpha: Floats | float) -> Bools:
+        """Where the interval is a tenth wider at least than the variance gives (m,).
+
+        There independent answers that differ as those seen, and unseen ones, take its place.
+        """
+        by_variance, least = self._needed(df, alpha)
+        return np.asarray(least > _TENTH_WIDER * by_variance)
+
+    def _needed(self, df: Floats, alpha: Floats | float) -> tuple[Floats, Floats]:
+        """One over the effective answers (m,): by the variance, and at least."""
         both = self.share * (1 - self.share)
         seen = np.divide(self.variance, both, out=np.zeros_like(both), where=both > 0)
         most, unseen = self.most_answers(alpha), self._unseen
         one = (most * self.spread + unseen) / (most * both + unseen)
         wider = _times_wider(df, alpha)
-        needed = np.maximum(wider * np.maximum(seen, self.design_effect), one / most)
-        return np.asarray(1 / needed, dtype=np.float64)
+        return wider * np.maximum(seen, self.design_effect), one / most
 
     def most_answers(self, alpha: Floats | float) -> Floats:
         """How many independent answers equal ones are worth (m,).

@@ -178,6 +178,12 @@ class Limits:
         half = np.where(self.known, half, np.nan)
         return self.value - half, self.value + half
 
+    def widened(self, alpha: float) -> Bools:
+        """Which intervals of single means are wider than their variance gives (m,)."""
+        if isinstance(self.on_scale, Shares):
+            return self.on_scale.is_widened(self.df, alpha)
+        return np.zeros(len(self.value), dtype=bool)
+
     def p_against(self, null: float) -> Floats:
         """Two-sided p (m,) against a contrast of ``null``; NaN where it is not known."""
         if self.on_scale is not None:
@@ -328,6 +334,7 @@ UNANIMOUS = (
     "all answers are equal: how raters and items differ cannot be estimated, so the interval takes "
     "answers as independent"
 )
+WIDENED = "few ratings may be alike by chance: the interval is wider than their variance gives"
 CANCELLED = "the sums per rater and per item cancel out: no clustered interval"
 
 Bounds = tuple[float, float] | None
@@ -337,6 +344,7 @@ def two_way_intervals(means: Clustered, level: float) -> list[tuple[Bounds, str]
     """The clustered interval of each mean, or None; and the reason or a warning."""
     limits = limits_of_means(means)
     lows, highs = (ends.tolist() for ends in limits.bounds(1 - level))
+    widened = limits.widened(1 - level).tolist()
     intervals: list[tuple[Bounds, str]] = []
     for code, (low, high) in enumerate(zip(lows, highs, strict=True)):
         note = too_few(means, code)
@@ -350,8 +358,9 @@ def two_way_intervals(means: Clustered, level: float) -> list[tuple[Bounds, str]
         elif equal:
             intervals.append(((low, high), UNANIMOUS))
         else:
-            few = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
-            intervals.append(((low, high), few))
+            notes = [f"only {groups} raters or items: a rough interval"] * (groups < FEW)
+            notes += [WIDENED] * widened[code]
+            intervals.append(((low, high), "; ".join(notes)))
     return intervals
 
 

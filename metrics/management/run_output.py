@@ -16,10 +16,15 @@ EVERY_S = 10.0
 
 
 class Progress:
-    """Counts scores up to ``total``; closed when it goes out of its `with` block."""
+    """Counts scores up to ``total``; closed when it goes out of its `with` block.
 
-    def __init__(self, total: int, stream: Any, what: str = "scores") -> None:
-        self.total, self.done, self.what = total, 0, what
+    ``stored``: whether what is done is stored, so that the command goes on after an interruption.
+    """
+
+    def __init__(
+        self, total: int, stream: Any, what: str = "scores", *, stored: bool = True
+    ) -> None:
+        self.total, self.done, self.what, self.stored = total, 0, what, stored
         self._stream = getattr(stream, "_out", stream)  # below Django's wrapper, which adds lines
         self._told_at = time.monotonic()
         self._bar: Any = None
@@ -49,9 +54,13 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
+        if kind is KeyboardInterrupt:
+            of = f" of {self.total}" if self.total else ""
+            kept = "stored; the same command goes on from there" if self.stored else "not stored"
+            self._stream.write(f"\n{self.done}{of} {self.what} are done and {kept}.\n")
 
 
 class InputNotes:

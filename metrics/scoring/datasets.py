@@ -74,14 +74,18 @@ def score_dataset(
     begins with "failed", and is tried again by the next run; all others are not. Raises
     DatasetError.
     """
+    check_results_folder(out, metrics)
     out.mkdir(parents=True, exist_ok=True)
-    _check_settings(out, metrics)
+    write_whole(out / SETTINGS, _settings_bytes(metrics))
     for old in out.glob(f"{TO_RETRY}-*.parquet"):
         old.unlink()
     done = _done_keys(out)
     if done:
         say(f"{len(done):,} rows are scored already")
-    dataset = _keyed(_dataset(source), audio)
+    dataset = _dataset(source, done)
+    if dataset is None:
+        return
+    dataset = _keyed(dataset, audio)
     _check_columns(dataset.schema().names, metrics)
     if done:
         dataset = dataset.filter(lambda row: str(row[KEY]) not in done, num_cpus=READER_CPUS)
@@ -108,8 +112,8 @@ def score_dataset(
 # --- Sources --------------------------------------------------------------------------------------
 
 
-def _dataset(source: str) -> Any:
-    """The rows of a source as Ray reads them."""
+def _dataset(source: str, done: set[str]) -> Any:
+    """The rows of a source as Ray reads them; None where it is known that all are done."""
     import ray.data
 
     place = Path(source)
@@ -125,6 +129,8 @@ def _dataset(source: str) -> Any:
     rows = list(_listed(source, place))
     if not rows:
         raise DatasetError(f"{source}: no audio files are there")
+    if done.issuperset(row[KEY] for row in rows):
+        return None
     # All rows have all columns: a block of a table has one schema.
     names = list(dict.fromkeys(name for row in rows for name in row))
     return ray.data.from_items([{name: row.get(name, "") for name in names} for row in rows])
@@ -345,16 +351,18 @@ def _done_keys(out: Path) -> set[str]:
     return {key for file in files for key in file[KEY].to_pylist()}
 
 
-def _check_settings(out: Path, metrics: Sequence[Metric]) -> None:
-    """Results of one folder are of the same metrics; DatasetError where they are of others."""
-    own = [{**Choice.of(metric).plain(), "version": metric.version} for metric in metrics]
+def check_results_folder(out: Path, metrics: Sequence[Metric]) -> None:
+    """Raise DatasetError where a folder has results of other metrics, or of something else."""
     path = out / SETTINGS
     if path.exists():
-        if json.loads(path.read_text()) != own:
+        if json.loads(path.read_bytes()) != json.loads(_settings_bytes(metrics)):
             raise DatasetError(
                 f"{out} has scores of other metrics, see {SETTINGS}; use a new folder"
             )
     elif any(out.glob("*.parquet")):
         raise DatasetError(f"{out} holds Parquet files of something else; use a new folder")
-    else:
-        write_whole(path, (json.dumps(own, indent=2) + "\n").encode())
+
+
+def _settings_bytes(metrics: Sequence[Metric]) -> bytes:
+    own = [{**Choice.of(metric).plain(), "version": metric.version} for metric in metrics]
+    return (json.dumps(own, indent=2) + "\n").encode()

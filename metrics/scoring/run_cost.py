@@ -38,10 +38,13 @@ def run_cost_lines(work: Sequence[Work], device: str) -> list[str]:
     return cost_lines(lengths, len(work) / len(lengths)) if lengths else []
 
 
-def cost_lines(lengths: Lengths, clips_each: float = 1.0, processes: int = 1) -> list[str]:
+def cost_lines(
+    lengths: Lengths, clips_each: float = 1.0, processes: int = 1, audio: str = ""
+) -> list[str]:
     """Return hours of audio and of a processor in words; nothing if under a minute.
 
     ``clips_each``: how many clips of a run each length stands for. ``processes``: that share them.
+    ``audio``: what is scored, in words (default: the sum of the lengths).
     """
     by_metric, unmeasured = cpu_s_by_metric(lengths)
     tabled_s = clips_each * sum(by_metric.values())
@@ -50,10 +53,10 @@ def cost_lines(lengths: Lengths, clips_each: float = 1.0, processes: int = 1) ->
     cpu_s = tabled_s * TABLED_RATE / core_rate()
     longest = max(by_metric, key=lambda key: by_metric[key])
     share = clips_each * by_metric[longest] / tabled_s
-    audio = duration_words(clips_each * sum(clip_s for clip_s, _ in lengths))
+    audio = audio or f"{duration_words(clips_each * sum(each for each, _ in lengths))} of audio"
     wall = f", {duration_words(cpu_s / processes)} in {processes} processes" * (processes > 1)
     lines = [
-        f"Scoring {audio} of audio takes about {duration_words(cpu_s)} on one CPU core of this "
+        f"Scoring {audio} takes about {duration_words(cpu_s)} on one CPU core of this "
         f"machine{wall}. {longest} takes {share:.0%} of it."
     ]
     if unmeasured:

@@ -11,7 +11,7 @@ from scipy import optimize, special, stats
 
 from analysis.ratings.table import read_csv
 from analysis.statistics.bounded_interval import Combinations, Gaps, Shares, clopper_pearson
-from analysis.statistics.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import WIDENED, limits_of, two_way_intervals
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.options import Options
@@ -239,6 +239,19 @@ def test_a_condition_at_the_ceiling_has_an_interval_on_its_scale(tmp_path):
         widths.append(mean.high - mean.low)
         table.loc[table.index[table["condition"] == "TTS"][0], "label"] = "Machine"
     assert widths[0] < widths[1]
+
+
+@pytest.mark.parametrize(
+    ("answers", "noted"), [([5.0] + [4.0] * 11, True), ([2.0, 4.0] * 30, False)]
+)
+def test_a_mean_says_that_its_interval_is_wider_than_its_variance_gives(answers, noted):
+    """Raters of one text each: eleven equal answers may be alike by chance."""
+    n = len(answers)
+    weights, place = np.full(n, 1 / n), np.arange(n)
+    means = clustered(np.array(answers), np.zeros(n, int), place, place, 1, weights, (1.0, 5.0))
+    (((low, high), note),) = two_way_intervals(means, 0.95)
+    by_variance = 2 * stats.t.ppf(0.975, n - 1) * np.std(answers, ddof=1) / np.sqrt(n)
+    assert (high - low > 1.1 * by_variance, WIDENED in note) == (noted, noted)
 
 
 def test_one_rater_or_one_item_is_no_claim():

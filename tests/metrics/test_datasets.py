@@ -122,7 +122,8 @@ def test_a_table_is_scored_written_and_its_failures_are_tried_again(folder: Path
     """What workers do with a block of rows, and this process with their results; without Ray."""
     rows = list(datasets._listed(str(folder / "clips.csv"), folder / "clips.csv"))
     (out := folder / "out").mkdir()
-    datasets._check_settings(out, [make_metric("length_s")])
+    length = [make_metric("length_s")]
+    (out / datasets.SETTINGS).write_bytes(datasets._settings_bytes(length))
     scorer = datasets._Scorer([{"metric": "length_s"}], "cpu")
     scored = [scorer(pa.Table.from_pylist(rows[place : place + 1])) for place in range(4)]
     (joined,) = datasets._portions(scored)
@@ -140,7 +141,15 @@ def test_a_table_is_scored_written_and_its_failures_are_tried_again(folder: Path
     assert lengths.dropna().to_dict() == SECONDS
     assert lengths.isna()["none"]
     with pytest.raises(datasets.DatasetError, match="scores of other metrics"):
-        datasets._check_settings(out, [make_metric("srmr_norm")])
+        datasets.check_results_folder(out, [make_metric("srmr_norm")])
+    table = (folder / "clips.csv").read_text().splitlines()
+    (folder / "done.csv").write_text("\n".join(line for line in table if "none" not in line) + "\n")
+    said: list[str] = []
+    again = datasets.score_dataset(
+        str(folder / "done.csv"), length, out, datasets.Workers(), said.append
+    )
+    assert (list(again), said) == ([], ["3 rows are scored already"])
+    assert not sys.modules["ray"].is_initialized()  # no worker is started for nothing
     with pytest.raises(datasets.DatasetError, match="has columns length_s already"):
         datasets._check_columns(["key", "text", "length_s"], [make_metric("length_s")])
     by_folder = list(datasets._listed(str(folder / "clips"), folder / "clips"))

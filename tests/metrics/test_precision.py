@@ -328,7 +328,7 @@ def test_files_are_scored_in_what_is_asked_for(tmp_path):
     assert "float32" not in told(*common)
     said = told(*common, "--precision=bf16")
     assert "length_s: not in bf16: it declares float32 only" in said
-    assert "1 of 2 scores are there already" in said
+    assert "1 of 2 scores (one per clip and metric) are there already" in said
     found = [json.loads(line) for line in out.read_text().splitlines()]
     pq = [line for line in found if line["metric"] == "audiobox_pq"]
     assert [line["parameters"].get("precision") for line in pq] == [None, "bf16"]

@@ -199,7 +199,7 @@ def test_score_files_resumes_a_file_and_sums_up_per_condition(folder, tmp_path):
     assert "already" not in err
     again, err = score_files(folder, "--metrics=srmr,srmr_norm", "--out", path)
     assert len(path.read_text().splitlines()) == 12
-    assert "6 of 12 scores are there already" in err
+    assert "6 of 12 scores (one per clip and metric) are there already" in err
     assert out.splitlines()[1:4] == again.splitlines()[1:4]
 
 
@@ -256,6 +256,6 @@ def test_a_killed_run_loses_at_most_the_batch_in_flight(folder, tmp_path, monkey
     assert left[0].count(b"\n") == 2
     path.write_bytes(left[0])
     _, err = score_files(folder, "--metrics=srmr", "--out", path)
-    assert "2 of 6 scores are there already" in err
+    assert "2 of 6 scores (one per clip and metric) are there already" in err
     found = [json.loads(line)["sha256"] for line in path.read_text().splitlines()]
     assert len(found) == len(set(found)) == 6

@@ -499,7 +499,8 @@ def contrast_table(
             Column("p_superior", "P(higher)", "percent", 3),
             Column("p_equivalent", f"P(within ±{comparison.rope:g})", "percent", 3),
         ]
-    return Table(key, title, columns, [row for *_, row in rows], about=about, folded=True)
+    note = OTHER_TEST if pairs is not None else ""
+    return Table(key, title, columns, [row for *_, row in rows], note, about, folded=True)
 
 
 def diagnostics_table(
@@ -735,6 +736,10 @@ IN_WORDS = {
     linear_model.STIMULUS: "stimulus (clip)",
     "residual": "residual (rating to rating)",
 }
+OTHER_TEST = (
+    "These p values are of the mixed model. The answer at the top of the report is by the two-way "
+    "clustered test, which assumes less; where the two differ, it holds."
+)
 _DRAWS = {**SD_NAMES, "residual": RESIDUAL}
 CLUSTERED = "two-way clustered"
 SPREAD = (

@@ -268,5 +268,5 @@ def _readme(report: Report, paper: str, more: Iterable[str], notes: str) -> str:
         notes=f"\n{notes}" if notes else "",
         table_hash=origin["table_hash"],
         code=origin["code"],
-        again=origin["again"],
+        again=f"{origin['again']} --everything --out again",
     )

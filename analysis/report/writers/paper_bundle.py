@@ -130,7 +130,7 @@ def _readme(report: Report, files: str, drawn: bool) -> str:
         basis="\n".join(_basis(report)),
         table_hash=origin["table_hash"],
         code=origin["code"],
-        again=origin["again"] + ELSEWHERE * (SCORES in origin["again"]),
+        again=f"{origin['again']} --out again" + ELSEWHERE * (SCORES in origin["again"]),
     )
 
 

@@ -210,8 +210,9 @@ def check_same_shape(rate_hz: int, channels: int, sound: Sound) -> None:
 def damaged(after_s: float, what: str) -> AudioError:
     """The error of a sound that cannot be decoded further."""
     words = what.strip().rstrip(".")
+    place = f"{after_s:.1f} s or more after its start" if after_s >= 0.05 else "from its start on"
     return AudioError(
-        f"The sound is damaged {abs(after_s):.1f} s or more after its start ({words}).",
+        f"The sound is damaged {place} ({words}).",
         "Save it again from its source.",
     )
 

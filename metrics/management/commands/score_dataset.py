@@ -16,7 +16,13 @@ from listening.common.counted import counted
 from listening.common.remote_files import problem_at
 from metrics.management.metric_options import add_metric_options, apply_precision_options, chosen
 from metrics.management.run_output import Progress, Reasons
-from metrics.scoring.datasets import DatasetError, Workers, score_dataset
+from metrics.scoring.datasets import (
+    DatasetError,
+    Portion,
+    Workers,
+    check_results_folder,
+    score_dataset,
+)
 from metrics.scoring.inputs import InputError
 from metrics.scoring.run_cost import HOUR_S, cost_lines
 from metrics.scoring.scored_rows import AUDIO
@@ -67,9 +73,14 @@ class Command(BaseCommand):
         metrics = apply_precision_options(chosen(options), options, "", self.stderr.write)
         workers = Workers(options["workers"], gpus, device)
         if not gpus:  # how much audio there is, only the workers will know
-            for line in cost_lines([(CLIP_S, metrics)] * round(HOUR_S / CLIP_S)):
+            clips = [(CLIP_S, metrics)] * round(HOUR_S / CLIP_S)
+            for line in cost_lines(clips, audio="each hour of audio"):
                 self.stderr.write(line)
         check_address(options["ray"])
+        try:
+            check_results_folder(options["out"], metrics)
+        except DatasetError as error:
+            raise CommandError(str(error)) from error
         try:
             ray.init(
                 options["ray"] or "local",
@@ -93,8 +104,7 @@ class Command(BaseCommand):
                     options["source"], metrics, options["out"], workers, say, options["audio"]
                 ):
                     failed += portion.failed
-                    for output, (key, reason) in portion.reasons.items():
-                        reasons.add(output, key, reason)
+                    report_reasons(portion, reasons)
                     progress.add(portion.rows)
             rows = counted(progress.done, "row")
             self.stdout.write(f"{rows} scored; results are in {options['out']}")
@@ -110,6 +120,16 @@ class Command(BaseCommand):
                 f"Rows with failed scores: {failed:,}, in the files failed-*.parquet. The same "
                 "command tries them again."
             )
+
+
+def report_reasons(portion: Portion, reasons: Reasons) -> None:
+    """Each reason once, with the outputs that it is of: a broken file's is of all."""
+    outputs: dict[tuple[str, str], list[str]] = {}
+    for output, (key, reason) in portion.reasons.items():
+        outputs.setdefault((key, reason), []).append(output)
+    for (key, reason), names in outputs.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        reasons.add(f"{names[0]}{more}", key, reason)
 
 
 def check_address(address: str) -> None:

@@ -133,12 +133,14 @@ class Command(BaseCommand):
         total = sum(len(wanted) for _, wanted in work)
         before = sum(len(wanted) for _, wanted in unique_work(clips, metrics)) - total
         if before:
-            self.stderr.write(f"{before} of {before + total} scores are there already")
+            self.stderr.write(
+                f"{before} of {before + total} scores (one per clip and metric) are there already"
+            )
         if self.file and (more := self.file.name_the_others(self.inputs, metrics)):
             self.stderr.write(f"{more} of them are written for files with the same audio")
         for line in run_cost_lines(work, self.device):
             self.stderr.write(line)
-        with Progress(total, self.stderr) as progress:
+        with Progress(total, self.stderr, stored=bool(self.file or self.store)) as progress:
             self.reasons = Reasons(progress.say)
             for batch in runner.score_work(
                 work,
