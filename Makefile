@@ -34,7 +34,9 @@ else
 	@$(VENV)/bin/python -m config.run.supervisor --install
 endif
 
-test: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## all tests, and what they cost
+# Packages of Python are unpacked by two processes while Debian's are installed.
+test:  ## all tests, and what they cost
+	@$(MAKE) --no-print-directory -j3 $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp
 	$(PYTEST)
 
 MOST := not slow and not browser and not gpu and not soak
@@ -130,7 +132,10 @@ $(VENV)/web.stamp: requirements.lock | $(VENV)/bin/pip
 $(VENV)/run.stamp: $(VENV)/web.stamp
 	$(VENV)/bin/python -m tools.install_rest
 
-$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+$(VENV)/dev.stamp: $(VENV)/run.stamp $(VENV)/dev-packages.stamp
+	@touch $@
+
+$(VENV)/dev-packages.stamp: requirements-dev.lock $(VENV)/web.stamp
 	$(PIP) $(LOCKED) -r requirements-dev.lock
 	@touch $@
 
@@ -188,7 +193,7 @@ $(VENV)/browsers.stamp: | $(VENV)/bin/pip
 
 # TeX Live with booktabs: tables are compiled as papers do. 48 MB to fetch, 151 MB on the disk
 TEX := texlive-latex-recommended
-$(VENV)/tex.stamp: | $(VENV)/bin/pip
+$(VENV)/tex.stamp: | $(VENV)/browsers.stamp # Debian's packages are installed by one process at a time
 	@{ command -v pdflatex && kpsewhich booktabs.sty array.sty; } || { \
 		$(call debian,$(TEX),The tests of tables need LaTeX; \`make quick\` runs the tests without it.); }
 	@touch $@
