@@ -88,14 +88,15 @@ def test_a_paid_study_from_the_token_to_the_last_bonus(
     assert looked.grave == []
 
 
-UNFOLD = "document.querySelector('#places').closest('details').open = true"
+def unfold_places(page: Page) -> None:
+    page.locator("details:has(#places)").evaluate("fold => { fold.open = true }")
 
 
 def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
     """The button names the sum of what is typed, and no other is spent."""
     study = recruitment.prolific_study
     typed = page.get_by_label("Total places")
-    page.evaluate(UNFOLD)
+    unfold_places(page)
     for places in (745, 46):
         typed.fill(str(places))
         cost = money(drafting.cost_of_raise(recruitment, places=places), "GBP")
@@ -107,8 +108,9 @@ def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
     expect(page.get_by_text("There are 46 places now.")).to_be_visible()
     assert money(double.locked(study) - before, "GBP") == cost
     page.get_by_label("Limit for this study").fill("1.00")
-    page.get_by_role("button", name="Change limit").click()
-    page.evaluate(UNFOLD)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Change limit").click()
+    unfold_places(page)
     typed.fill("47")
     beyond = page.get_by_text("This exceeds the limit of £1.00.")
     expect(beyond.locator("visible=true")).to_have_count(1)
