@@ -52,7 +52,7 @@ class Firefoxes:
             channel="moz-firefox",
             executable_path=bridge_in(self.folder),
             env=words,
-            firefox_user_prefs={k.replace("_", "."): v for k, v in preferences.items()},
+            firefox_user_prefs=STILL | {k.replace("_", "."): v for k, v in preferences.items()},
         )
         return found, hung
 
@@ -62,6 +62,7 @@ class Firefoxes:
                 each.close()
 
 
+STILL = {"ui.prefersReducedMotion": 1}  # what fades and turns is drawn in each frame
 hung_firefoxes: list[Firefoxes] = []  # those whose hangs are looked for
 
 
