@@ -19,7 +19,7 @@ print(os.environ["PYTENSOR_FLAGS"].partition("base_compiledir=")[2])
 """
 ALL = f"""{ARVIZ}
 load("pymc")
-assert load("pytensor").config.base_compiledir in os.environ["PYTENSOR_FLAGS"]
+assert str(load("pytensor").config.base_compiledir) in os.environ["PYTENSOR_FLAGS"]
 """
 
 
