@@ -737,8 +737,8 @@ IN_WORDS = {
     "residual": "residual (rating to rating)",
 }
 OTHER_TEST = (
-    "These p values are of the mixed model. The answer at the top of the report is by the two-way "
-    "clustered test, which assumes less; where the two differ, it holds."
+    "These p values are of the mixed model. The answer at the top of the report uses the two-way "
+    "clustered test, which assumes less. If they differ, trust the clustered test."
 )
 _DRAWS = {**SD_NAMES, "residual": RESIDUAL}
 CLUSTERED = "two-way clustered"
