@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from django.core.management import call_command
 
+from analysis.report import build
 from analysis.web.first_runs import default_options
 from listening.design.studyfile import read_folder, toml_text
 from listening.models import Stimulus, Study
@@ -24,6 +25,17 @@ PAIRED = TOML.replace('method = "mos"', 'method = "ab"')
 @pytest.fixture
 def declared(tmp_path):
     return partial(_declared, tmp_path)
+
+
+@pytest.fixture
+def few_parts(monkeypatch):
+    """Reports hold the parts that show covariates, and no estimates of what each rule changes."""
+    every = build.parts_to_make
+    shown = ("pair_covariates", "rater_answers")
+    monkeypatch.setattr(
+        build, "parts_to_make", lambda inputs: [part for part in every(inputs) if part.key in shown]
+    )
+    monkeypatch.setattr(build, "sensitivity", lambda screened, options: [])
 
 
 def _declared(folder, *names, csv=CSV, toml=PAIRED):
@@ -73,6 +85,7 @@ def test_a_study_keeps_them_and_analyses_and_leaderboards_take_them():
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("few_parts")
 @pytest.mark.parametrize("everything", [True, False])
 def test_the_exported_ratings_give_the_same_effects_again(tmp_path, monkeypatch, everything):
     study = make_study(key="pairs", task={"method": "ab"}, conditions=3, items=4)
@@ -133,6 +146,7 @@ covariate = true
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("few_parts")
 def test_answers_of_raters_are_compared_in_the_report_and_again_from_its_ratings(
     tmp_path, monkeypatch
 ):
