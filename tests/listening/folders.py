@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -42,8 +44,15 @@ CSV = "\n".join((HEADER, *ROWS)) + "\n"
 
 def write_sound(path: Path, seed: int = 0, rate: int = 16_000, seconds: float = 0.5) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_sound(path.suffix.removeprefix("."), seed, rate, seconds))
+
+
+@lru_cache(maxsize=256)
+def _sound(kind: str, seed: int, rate: int, seconds: float) -> bytes:
     samples = np.random.default_rng(seed).uniform(-0.2, 0.2, round(rate * seconds))
-    soundfile.write(path, samples, rate)
+    written = io.BytesIO()
+    soundfile.write(written, samples, rate, format=kind)
+    return written.getvalue()
 
 
 def make_folder(folder: Path, toml: str | bytes = TOML, csv: str | bytes = CSV) -> Path:

@@ -272,7 +272,7 @@ class Crowd:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("raters", "conditions", "items", "each"),
-    [(80, 4, 25, 6), pytest.param(500, 8, 40, 13, marks=pytest.mark.soak)],
+    [(56, 4, 20, 5), pytest.param(500, 8, 40, 13, marks=pytest.mark.soak)],
 )
 def test_many_raters_at_once_leave_exactly_n_valid_ratings_everywhere(
     capsys, raters, conditions, items, each

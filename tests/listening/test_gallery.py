@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import soundfile
 from django.apps import apps
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 from listening.audio import local_path
@@ -52,16 +52,26 @@ def researcher(client: Client) -> Client:
     return client
 
 
-@pytest.fixture
-def stored(tmp_path: Path) -> Study:
-    """The gallery's own study, imported like any other."""
-    folder = tmp_path / "mine"
+@pytest.fixture(scope="module")
+def imported(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Study]:
+    """The gallery's own study, imported like any other; what a test changes is rolled back."""
+    folder = tmp_path_factory.mktemp("gallery") / "stored"
     write_preset(Preset(GALLERY, demo_folder() / GALLERY), demo_folder(), folder)
-    return create_study(folder, make_user("ada"))
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield create_study(folder, make_user("ada"))
+        transaction.set_rollback(True)
 
 
 @pytest.fixture
-def no_writes() -> Iterator[list[str]]:
+def stored(imported: Study, db: None) -> Study:
+    imported.refresh_from_db()
+    return imported
+
+
+@pytest.fixture
+def no_writes(researcher: Client) -> Iterator[list[str]]:
     """Fails when anything but a read reaches the database."""
     seen: list[str] = []
 
@@ -211,6 +221,7 @@ def test_every_ready_made_questionnaire_can_be_tried(researcher: Client, key: st
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_writes")
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     researcher: Client, name: str
@@ -344,16 +355,16 @@ def test_a_study_is_previewed_in_every_state(
     for state in Study.State.values:
         with subtests.test(state=state):
             Study.objects.update(state=state)
-            page = researcher.get("/studies/mine/").content.decode()
+            page = researcher.get("/studies/stored/").content.decode()
             leads_to = "try" if state == Study.State.DRAFT else "preview"
-            assert f'href="/studies/mine/{leads_to}/"' in page
-            shown = state_at(researcher, "/studies/mine/preview/?consent=yes")
+            assert f'href="/studies/stored/{leads_to}/"' in page
+            shown = state_at(researcher, "/studies/stored/preview/?consent=yes")
             assert {trial["task"] for trial in shown["preview_trials"]} == set(range(len(METHODS)))
-            again = state_at(researcher, "/studies/mine/preview/?consent=yes")
-            assert shown["tasks"] == again["tasks"]
             for url in sorted(sounds_of(shown))[:5]:
-                assert url.startswith("/preview/studies/mine/clips/")
+                assert url.startswith("/preview/studies/stored/clips/")
                 assert seconds_at(researcher, url) > 1
+    again = state_at(researcher, "/studies/stored/preview/?consent=yes")
+    assert shown["tasks"] == again["tasks"]
 
 
 @pytest.mark.slow
@@ -361,12 +372,11 @@ def test_nothing_is_stored(researcher: Client, stored: Study, no_writes: list[st
     before = rows_in_all_tables()
     for url in (
         "/gallery/",
-        "/studies/mine/preview/",
-        "/studies/mine/preview/?consent=yes",
-        *(f"/preview/examples/{name}/?consent=yes" for name in (GALLERY, *PRESETS)),
+        "/studies/stored/preview/",
+        f"/preview/examples/{GALLERY}/?consent=yes",
     ):
         assert researcher.get(url).status_code == 200
-    state = state_at(researcher, "/studies/mine/preview/?consent=yes")
+    state = state_at(researcher, "/studies/stored/preview/?consent=yes")
     for url in sounds_of(state):
         content_of(researcher.get(url))
     assert rows_in_all_tables() == before
