@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from listening.design.kinds import Kind
@@ -40,6 +40,7 @@ def patterns() -> tuple[tuple[Path, Kind], ...]:
     return (*MADE, *kinds(StudyToml))
 
 
+@lru_cache(maxsize=10_000)  # pages ask for each field of a study, several times
 def kind_of(path: Path) -> Kind:
     """What a field is; KeyError for one that the schema does not know."""
     for pattern, kind in patterns():
