@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import soundfile
 from django.apps import apps
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 
 from listening.audio import local_path
@@ -36,6 +36,7 @@ from listening.web.researcher.preview_studies import (
     shown_presets,
 )
 from tests.factories import make_study, make_user
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -59,9 +60,8 @@ def imported(
     """The gallery's own study, imported like any other; what a test changes is rolled back."""
     folder = tmp_path_factory.mktemp("gallery") / "stored"
     write_preset(Preset(GALLERY, demo_folder() / GALLERY), demo_folder(), folder)
-    with django_db_blocker.unblock(), transaction.atomic():
+    with shared_rows(django_db_blocker):
         yield create_study(folder, make_user("ada"))
-        transaction.set_rollback(True)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 from wsgiref.util import setup_testing_defaults
 
@@ -16,24 +17,33 @@ from listening.sessions.lifecycle import withdraw
 from listening.sessions.playback_facts import KNOWN
 from listening.sessions.stages import record_check
 from tests.factories import arrive, current, make_study
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study() -> Study:
-    return make_study(items=5, checks=[{"key": "volume"}])
+@pytest.fixture(scope="module")
+def two_sessions(django_db_setup, django_db_blocker) -> Iterator[list[Session]]:
+    """One that has only begun, and one with the check behind it."""
+    with shared_rows(django_db_blocker):
+        study = make_study(items=5, checks=[{"key": "volume"}])
+        begun, checked = arrive(study), arrive(study)
+        yield [begun, record_check(checked, "volume", {"comfortable": True})]
 
 
 @pytest.fixture
-def session(study) -> Session:
-    return arrive(study)
+def session(two_sessions, db) -> Session:
+    return Session.objects.get(pk=two_sessions[0].pk)
 
 
 @pytest.fixture
-def ready(session) -> Session:
-    """The same with the check behind it."""
-    return record_check(session, "volume", {"comfortable": True})
+def ready(two_sessions, db) -> Session:
+    return Session.objects.get(pk=two_sessions[1].pk)
+
+
+@pytest.fixture
+def study(session) -> Study:
+    return session.study
 
 
 def send(session: Session, door: str, body: bytes, kind: str = "application/json"):

@@ -16,6 +16,7 @@ from django.test import Client
 from listening import studies
 from listening.audio.store import stored_names
 from listening.design import studyfile
+from listening.design.studyfile.entries import OUTCOMES
 from listening.management.commands import import_study
 from listening.models import Slot, Study
 from listening.studies import study_as_file
@@ -297,13 +298,26 @@ def test_opening_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_is_made_once() -> None:
+@pytest.mark.slow
+def test_the_demo_becomes_rows_and_is_made_once(media: Path) -> None:  # noqa: F811
     said = run("ensure_demo")
     study = Study.objects.get()
     assert (study.key, study.state, study.owner.get_username()) == ("demo", "open", "researcher")
     assert not study.owner.has_usable_password()
     assert "changepassword researcher" in said
+    assert [t.key for t in study.tasks.order_by("order")] == ["att", "mos"]
     att, mos = study.tasks.order_by("order")
+    human = {"kind": "human", "count": 2, "expected": ["Human"], "pass_at_least": 1}
+    assert att.traps["kinds"][1] == human
+    labels = [step["label"] for step in att.criteria.get().scale["steps"]]
+    assert labels == ["Human", "Unclear", "Machine"]
+    assert len(mos.criteria.get().scale["steps"]) == 9
+    assert study.stimuli.filter(trap="").count() == 70
+    assert set(study.completion_codes) == set(OUTCOMES)
+    assert len(set(study.completion_codes.values())) == len(OUTCOMES)
+    stored = [path for path in media.rglob("*") if path.is_file()]
+    assert len(stored) == 73 + 78  # originals, served copies
+    assert len({s.served for s in study.stimuli.all()}) == 78
     for task in (att, mos):
         slots = Slot.objects.filter(task=task)
         assert slots.count() == 70 * task.ratings_per_stimulus

@@ -1,6 +1,7 @@
 """The rater's pages and API: consent, state, answers, refusals, CSRF, and what they never tell."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -12,19 +13,27 @@ from listening.models import Rater, Rating, Session, Study
 from listening.sessions import lifecycle
 from listening.sessions.outcomes import code_at_end
 from tests.factories import ATT_TRAPS, FACTS, answer_all, arrive, current, make_study
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker) -> Iterator[Study]:
+    texts = {"welcome": "Hello.\n\nThere.", "consent": "I agree.", "contact": "a@example.org"}
+    with shared_rows(django_db_blocker):
+        yield make_study(
+            items=20,
+            traps={"flawed": 2, "human": 3},
+            texts=texts,
+            completion_codes={"complete": "DONE1234", "partial": "PART1234"},
+            task={"method": "att", "block_size": 10, "traps": ATT_TRAPS, "show_text": False},
+        )
+
+
 @pytest.fixture
-def study() -> Study:
-    return make_study(
-        items=20,
-        traps={"flawed": 2, "human": 3},
-        texts={"welcome": "Hello.\n\nThere.", "consent": "I agree.", "contact": "a@example.org"},
-        completion_codes={"complete": "DONE1234", "partial": "PART1234"},
-        task={"method": "att", "block_size": 10, "traps": ATT_TRAPS, "show_text": False},
-    )
+def study(made, db) -> Study:
+    return Study.objects.get(pk=made.pk)
 
 
 def enter(client: Client, study: Study, **query: str) -> Session:

@@ -20,6 +20,7 @@ from listening.web.researcher.study_page import time_plot
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.own_cache import empty_cache
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -29,21 +30,26 @@ def _empty_cache():
     empty_cache()
 
 
-@pytest.fixture
-def study():
+@pytest.fixture(scope="module")
+def rated(django_db_setup, django_db_blocker):
     """Three raters with traps and reasons: one failed the traps, one is rejected."""
-    made = make_study(
-        key="voices", traps={"flawed": 2, "human": 3}, task={"method": "att", "traps": ATT_TRAPS}
-    )
-    for number in range(3):
-        session = arrive(made)
-        answer_all(session, pass_traps=number != 1)
-        if number == 2:
-            lifecycle.reject(session, "no sound")
-    first = Rating.objects.filter(counts=True).order_by("pk")[:2]
-    Justification.objects.exclude(trial__in=[rating.trial_id for rating in first]).delete()
-    Justification.objects.update(text='=HYPERLINK("x")')
-    return made
+    task = {"method": "att", "traps": ATT_TRAPS}
+    with shared_rows(django_db_blocker):
+        made = make_study(key="voices", traps={"flawed": 2, "human": 3}, task=task)
+        for number in range(3):
+            session = arrive(made)
+            answer_all(session, pass_traps=number != 1)
+            if number == 2:
+                lifecycle.reject(session, "no sound")
+        first = Rating.objects.filter(counts=True).order_by("pk")[:2]
+        Justification.objects.exclude(trial__in=[rating.trial_id for rating in first]).delete()
+        Justification.objects.update(text='=HYPERLINK("x")')
+        yield made
+
+
+@pytest.fixture
+def study(rated, db):
+    return Study.objects.get(pk=rated.pk)
 
 
 @pytest.fixture

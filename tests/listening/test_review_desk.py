@@ -25,26 +25,32 @@ from listening.models import (
 )
 from listening.review import Plan
 from tests.factories import answer_all, arrive, make_study, make_user
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 TRAPS = {"flawed": 3, "human": 6}
 
 
-@pytest.fixture
-def job():
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker):
     """Reasons of two raters, about clips that can be heard; one is for training."""
-    study = make_study(
-        key="secret-study",
-        items=10,
-        task={"justification": {"required": True}, "block_size": 10},
-    )
-    Study.objects.update(state="open")
-    for _ in range(2):
-        answer_all(arrive(study))
-    plan = Plan("reasons", "Do they fit?", settings={"hear_clip": True}, resolving="talk")
-    made = review.make_job(study, plan, by="ada")
-    review.set_state(made, "open", by="ada")
-    return made
+    with shared_rows(django_db_blocker):
+        study = make_study(
+            key="secret-study",
+            items=10,
+            task={"justification": {"required": True}, "block_size": 10},
+        )
+        for _ in range(2):
+            answer_all(arrive(study))
+        plan = Plan("reasons", "Do they fit?", settings={"hear_clip": True}, resolving="talk")
+        job = review.make_job(study, plan, by="ada")
+        review.set_state(job, "open", by="ada")
+        yield job
+
+
+@pytest.fixture
+def job(made, db):
+    return ReviewJob.objects.get(pk=made.pk)
 
 
 def desk_of(job: ReviewJob, **fields: object) -> str:

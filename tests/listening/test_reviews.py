@@ -8,7 +8,15 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from listening import review
-from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
+from listening.models import (
+    Rating,
+    ReviewAssignment,
+    ReviewItem,
+    ReviewJob,
+    Study,
+    StudyEvent,
+    Verdict,
+)
 from listening.review import Plan, ReviewError
 from listening.review.claiming import disputed_items, job_progress, reviewers_progress
 from listening.review.outcomes import outcomes_of
@@ -17,19 +25,26 @@ from listening.review.training import set_gold, training_notice
 from listening.selectors import rating_rows, ratings_state, review_verdicts
 from listening.sessions.lifecycle import delete_simulated
 from tests.factories import answer_all, arrive, make_study
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study():
+@pytest.fixture(scope="module")
+def rated(django_db_setup, django_db_blocker):
     """40 reasons of four raters."""
-    study = make_study(
-        items=20, conditions=2, task={"justification": {"required": True}, "block_size": 10}
-    )
-    for _ in range(4):
-        answer_all(arrive(study))
-    return study
+    with shared_rows(django_db_blocker):
+        study = make_study(
+            items=20, conditions=2, task={"justification": {"required": True}, "block_size": 10}
+        )
+        for _ in range(4):
+            answer_all(arrive(study))
+        yield study
+
+
+@pytest.fixture
+def study(rated, db):
+    return Study.objects.get(pk=rated.pk)
 
 
 def job_of(study, **fields):
