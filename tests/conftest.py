@@ -88,6 +88,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     server = counter_server()
     for name in server.scan_iter(match=cached.make_key("*"), count=10_000):
         server.delete(name)
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:  # no test cuts the power: nothing waits for the disk
+            name = connection.ops.quote_name(connection.settings_dict["NAME"])
+            cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        connection.close()
     yield
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(

@@ -149,10 +149,12 @@ def title_of(fact: str) -> str:
 
 def facts_of(data: bytes, metadata: Mapping[str, Any] | None = None) -> dict[str, float]:
     """The facts of one clip as a browser gets it: its file, and what else is said of it."""
-    facts = _facts_of_file(data)
-    for name, value in (metadata or {}).items():
-        facts |= dict(_numbers_in(value, name))
-    return facts
+    return {**_facts_of_file(data), **facts_of_metadata(metadata or {})}
+
+
+def facts_of_metadata(metadata: Mapping[str, Any]) -> dict[str, float]:
+    """Every number that is said of a clip beside its file, under its path."""
+    return {name: n for key, value in metadata.items() for name, n in _numbers_in(value, key)}
 
 
 def mark_facts(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from random import Random
 from statistics import median
 
@@ -13,7 +14,7 @@ from redis.exceptions import RedisError
 
 from listening import audio
 from listening.audio.appearance import MEAN_PAD_S, sample_appearance
-from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
+from listening.audio.leaks import Leak, Sighting, facts_of, facts_of_metadata, leaks, mark_facts
 from listening.design.settings import derive
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import is_scattered
@@ -430,11 +431,17 @@ def _sighting(s: Stimulus, time: int) -> Sighting | None:
     """None where a clip is missing or damaged: that is said elsewhere."""
     trial = 2 * s.pk + time  # no two clips of the sample are in one trial
     try:
-        data = sample_appearance(audio.local_path(s.served), trial, place=0)
+        facts = _facts_of_appearance(s.served, trial)
     except (OSError, RuntimeError):
         return None
     marks = marked_lines(moved(s.lines, MEAN_PAD_S - s.trimmed_s), f"{s.pk} {trial}")
-    return Sighting(str(s.pk), str(s.item_id), groups_of(s), facts_of(data, mark_facts(marks)))
+    told = facts_of_metadata(mark_facts(marks))
+    return Sighting(str(s.pk), str(s.item_id), groups_of(s), {**facts, **told})
+
+
+@lru_cache(maxsize=1000)  # who opens a study has just looked at its findings
+def _facts_of_appearance(served: str, trial: int) -> Mapping[str, float]:
+    return facts_of(sample_appearance(audio.local_path(served), trial, place=0))
 
 
 def groups_of(s: Stimulus) -> frozenset[str]:

@@ -79,9 +79,11 @@ def make_folder(folder: Path, setting: str = SETTING, *tasks: str, rows: str = "
         line for line in lines if line["condition"] in keys and line["paragraph"] in ("p1", "p2")
     ]
     writer.writerows(line for line in kept if not line["trap"])
-    (folder / "stimuli.csv").write_text(out.getvalue() + rows, "utf-8")
-    unused = shutil.ignore_patterns("*_long1.flac", "*_v0*.flac", "*_a000*.flac")
-    shutil.copytree(DEMO / "audio", folder / "audio", ignore=unused)
+    table = out.getvalue() + rows
+    (folder / "stimuli.csv").write_text(table, "utf-8")
+    (folder / "audio").mkdir()
+    for name in set(re.findall(r"audio/([\w-]+\.flac)", table)):
+        shutil.copy(DEMO / "audio" / name, folder / "audio")
     return folder
 
 

@@ -332,10 +332,10 @@ def test_a_project_may_need_it_of_its_members(ada):
     give_app(ada)
     client.post(do, form)
     assert page_of(client, f"/projects/{lab.pk}/").count("no second factor here") == 1
-    assert member.get("/gallery/").url == "/account/"
+    assert member.get("/projects/").url == "/account/"
     assert member.post(do, form).url == "/account/"
     client.post(do, {"action": "two-factor"})
-    assert member.get("/gallery/").status_code == 200
+    assert member.get("/projects/").status_code == 200
 
 
 def watches(client: Client) -> bool:

@@ -104,7 +104,7 @@ def test_only_the_right_interval_differs_between_the_ears_and_only_around_600_hz
 @pytest.mark.slow
 def test_one_ear_alone_cannot_find_the_huggins_tone():
     """Listeners of one channel who take the most, or least, energy near 600 Hz guess at best."""
-    count, hits = 300, np.zeros(4)
+    count, hits = 180, np.zeros(4)
     for k in range(count // 6):
         for place in range(6):
             trial, wave = heard("huggins", f"one ear {k}", place)

@@ -14,18 +14,25 @@ from listening.review import label_studio
 from listening.review.jobs import Plan
 from listening.review.label_studio import take_back, tasks_of
 from tests.factories import answer_all, arrive, make_study
+from tests.shared_rows import shared_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.fixture
-def study():
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker):
     """Eight reasons of two raters."""
     asks = {"justification": {"required": True}, "block_size": 4}
-    study = make_study(key="secret-study", items=4, conditions=2, task=asks)
-    for _ in range(2):
-        answer_all(arrive(study))
-    return study
+    with shared_rows(django_db_blocker):
+        study = make_study(key="secret-study", items=4, conditions=2, task=asks)
+        for _ in range(2):
+            answer_all(arrive(study))
+        yield study
+
+
+@pytest.fixture
+def study(made, db):
+    return type(made).objects.get(pk=made.pk)
 
 
 def job_of(study, kind="reasons", **settings):

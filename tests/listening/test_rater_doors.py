@@ -18,17 +18,20 @@ from tests.shared_rows import shared_rows
 pytestmark = pytest.mark.django_db
 
 
+def a_study() -> Study:
+    return make_study(
+        items=20,
+        traps={"flawed": 2, "human": 3},
+        texts={"welcome": "Hello.\n\nThere.", "consent": "I agree.", "contact": "a@example.org"},
+        completion_codes={"complete": "DONE1234", "partial": "PART1234"},
+        task={"method": "att", "block_size": 10, "traps": ATT_TRAPS, "show_text": False},
+    )
+
+
 @pytest.fixture(scope="module")
 def made(django_db_setup, django_db_blocker) -> Iterator[Study]:
-    texts = {"welcome": "Hello.\n\nThere.", "consent": "I agree.", "contact": "a@example.org"}
     with shared_rows(django_db_blocker):
-        yield make_study(
-            items=20,
-            traps={"flawed": 2, "human": 3},
-            texts=texts,
-            completion_codes={"complete": "DONE1234", "partial": "PART1234"},
-            task={"method": "att", "block_size": 10, "traps": ATT_TRAPS, "show_text": False},
-        )
+        yield a_study()
 
 
 @pytest.fixture
@@ -134,7 +137,8 @@ def test_what_is_not_24_hexadecimal_digits_is_nobodys_id(study, word):
     assert (first.rater.prolific_id, first.prolific_session, first.prolific_study) == (None, "", "")
 
 
-def test_the_door_tells_how_many_clips_come_traps_included(study):
+def test_the_door_tells_how_many_clips_come_traps_included():
+    study = a_study()
     study.tasks.update(block_size=20)
     assert b"26" in Client().get(f"/r/{study.link}/").content
 

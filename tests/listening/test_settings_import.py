@@ -32,6 +32,7 @@ from tests.listening.test_import_command import run
 from tests.listening.test_studies import stored_files
 
 pytestmark = pytest.mark.django_db
+ONE = task("context", ["R1T1 (flite-slt)"])
 media = test_studies.media
 
 
@@ -46,7 +47,7 @@ def problems(folder: Path) -> list[Problem]:
 
 @pytest.mark.slow
 def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: User) -> None:
-    folder = make_folder(tmp_path / "study", setting_of("R1R1", "R1T1", "T1T1", "Text1T1"))
+    folder = make_folder(tmp_path / "study", setting_of("R1T1"), ONE)
     text = (folder / "study.toml").read_text("utf-8")
     text = text.replace('ends = "as_is"\n', 'ends = "as_is"\nloudness_lufs = -30\n')
     (folder / "study.toml").write_text(text, "utf-8")
@@ -61,7 +62,7 @@ def test_levelled_lines_are_joined_as_raters_hear_them(tmp_path: Path, owner: Us
 
 @pytest.mark.slow
 def test_only_the_ends_of_a_joined_clip_are_cut(tmp_path: Path, owner: User) -> None:
-    folder = make_folder(tmp_path / "study", setting_of("R1R1", "R1T1", "T1T1", "Text1T1"))
+    folder = make_folder(tmp_path / "study", setting_of("R1T1"), ONE)
     text = (folder / "study.toml").read_text("utf-8")
     (folder / "study.toml").write_text(text.replace('ends = "as_is"\n', ""), "utf-8")
     study = create_study(folder, owner)
@@ -186,7 +187,7 @@ def test_a_replaced_study_leaves_no_audio_behind(
     media: Path,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    folder = make_folder(tmp_path / "study", setting_of("R1R1", "R1T1", "T1T1", "Text1T1"))
+    folder = make_folder(tmp_path / "study", setting_of("R1T1"), ONE)
     create_study(folder, owner)
     count = len(stored_files(media))
     with django_capture_on_commit_callbacks(execute=True):
