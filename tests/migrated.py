@@ -7,6 +7,7 @@ then make each content type and permission anew: a third of a second, several hu
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 from functools import cache
 from pathlib import Path
@@ -54,10 +55,15 @@ def migrate(name: str) -> None:
     """Makes a database of this name as Django makes one for tests; one left half-done is lost."""
     given, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]
     own = test["NAME"]
+    before = gc.get_threshold()
+    gc.freeze()  # as config/run/preparation.py does
+    gc.set_threshold(150_000, 10, 100)
     try:
         test["NAME"] = name
         connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
         connection.close()
         test["NAME"] = own
         settings.DATABASES[connection.alias]["NAME"] = connection.settings_dict["NAME"] = given

@@ -7,6 +7,7 @@ database by what it holds. No application is loaded before there is something to
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
@@ -286,6 +287,8 @@ def prepare(result: Path, prepared_for: str) -> None:
 
     stamp_file().unlink(missing_ok=True)
     django.setup()
+    gc.freeze()  # migrations make thousands of models: to look through all for garbage takes
+    gc.set_threshold(150_000, 10, 100)  # a quarter of a first start
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     call_command("check")  # a mistake in the code is said here, once, and not by every process
     with one_at_a_time():

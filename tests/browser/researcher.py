@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
 PASSWORD = "lovelace-1843"
 
 
 def hashed() -> str:
-    """The password as the database keeps it in production."""
-    return PBKDF2PasswordHasher().encode(PASSWORD, "salt")
+    """The password as the database of the tests' web process keeps it."""
+    return make_password(PASSWORD)
 
 
 def log_in(page: Page, url: str, username: str) -> None:

@@ -32,7 +32,7 @@ class WebProcess:
 
     def start(self) -> None:
         environment = os.environ | {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.web_settings",
             "DATABASE_URL": database_url(),
             "MEDIA_STORE": str(settings.MEDIA_ROOT),
             "EARNEST_VAR": str(settings.EARNEST_VAR),
