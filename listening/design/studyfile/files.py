@@ -65,13 +65,13 @@ class Shelf:
         self.names: dict[str, Path] = {}
         self.ignored: list[str] = []  # what macOS or Windows put there
         for parent, _, files in os.walk(self.root):
+            below = Path(parent).relative_to(self.root).as_posix().removeprefix(".")
             for file in files:
-                path = Path(parent, file)
-                name = unicodedata.normalize("NFC", path.relative_to(self.root).as_posix())
+                name = unicodedata.normalize("NFC", f"{below}/{file}".removeprefix("/"))
                 if is_system_file(name):
                     self.ignored.append(name)
                 else:
-                    self.names[name] = path
+                    self.names[name] = Path(parent, file)
             if len(self.names) > MAX_FILES:
                 break
         self.folded = {name.casefold(): name for name in self.names}
