@@ -16,22 +16,15 @@ from listening.models import Connection, Rater, Recruitment, Session, Study
 from listening.recruitment.prolific import signed_links
 from tests.factories import answer_all, make_study
 from tests.listening.test_rater_doors import enter, post
-from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 IDS = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
 VICTIM = {"PROLIFIC_PID": IDS["PROLIFIC_PID"]}
 
 
-@pytest.fixture(scope="module")
-def made(django_db_setup, django_db_blocker):
-    with shared_rows(django_db_blocker):
-        yield make_study(completion_codes={"complete": "DONE1234"})
-
-
 @pytest.fixture
-def study(made, db) -> Study:
-    return Study.objects.get(pk=made.pk)
+def study() -> Study:
+    return make_study(completion_codes={"complete": "DONE1234"})
 
 
 def where(response) -> str:

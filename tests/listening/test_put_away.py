@@ -28,7 +28,6 @@ from tests.factories import answer_all, arrive, make_study, make_user
 from tests.listening.test_import_command import run
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.own_cache import empty_cache
-from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -38,15 +37,9 @@ def _empty_cache():
     empty_cache()
 
 
-@pytest.fixture(scope="module")
-def made(django_db_setup, django_db_blocker):
-    with shared_rows(django_db_blocker):
-        yield make_study(key="voices")
-
-
 @pytest.fixture
-def study(made, db):
-    return Study.objects.get(pk=made.pk)
+def study():
+    return make_study(key="voices")
 
 
 @pytest.fixture

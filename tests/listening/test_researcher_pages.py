@@ -13,7 +13,6 @@ from listening.models import Block, Rater, Rating, Session, Study
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
 from tests.listening.sounds import give_sound
 from tests.own_cache import empty_cache
-from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -23,15 +22,9 @@ def _empty_cache():
     empty_cache()
 
 
-@pytest.fixture(scope="module")
-def made(django_db_setup, django_db_blocker):
-    with shared_rows(django_db_blocker):
-        yield make_study(key="voices")
-
-
 @pytest.fixture
-def study(made, db):
-    return Study.objects.get(pk=made.pk)
+def study():
+    return make_study(key="voices")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from listening.drafts.making import is_made, make
 from listening.methods.marking import KINDS
 from listening.methods.marks import NO_ERRORS
 from listening.methods.transcript_scores import NOTHING
-from listening.models import Draft, Session, Study, StudyDefinition, StudyEvent
+from listening.models import Draft, Session, StudyDefinition, StudyEvent
 from listening.studies import (
     StudyError,
     StudyProblems,
@@ -31,7 +31,6 @@ from listening.web.rater.state import session_state
 from tests.factories import answer_all, arrive, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
 from tests.listening.test_researcher_pages import page_of, words_of
-from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 PRESET_FOLDER = Path(__file__).resolve().parents[2] / "demo" / "presets"
@@ -71,17 +70,11 @@ QUESTION = "tasks/mos/criteria/naturalness/question"
 CHOICE = "questionnaires/about/questions/often/options/Daily/text"
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory, django_db_setup, django_db_blocker):
-    with shared_rows(django_db_blocker):
-        made = create_study(make_folder(tmp_path_factory.mktemp("one") / "a", TOML), make_user())
-        studies.open_study(made, anyway=True, by="ada")
-        yield made
-
-
 @pytest.fixture
-def study(opened, db):
-    return Study.objects.get(pk=opened.pk)
+def study(tmp_path):
+    made = create_study(make_folder(tmp_path / "a", TOML), make_user())
+    studies.open_study(made, anyway=True, by="ada")
+    return made
 
 
 def corrected(study, words: dict[str, str], **fields) -> StudyDefinition:
