@@ -12,6 +12,7 @@ import pytest
 from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.definition import definition_of
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
+from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import (
     CSV,
@@ -240,3 +241,10 @@ def test_single_pairs_are_drawn_among_many_systems(tmp_path: Path) -> None:
 def test_a_draw_that_cannot_be_made(tmp_path: Path, rule: str, place: str, what: str) -> None:
     found = problems_of(tmp_path, f"{TOML}draw = {{ {rule} }}\n")
     assert (f"tasks[1].{place}", what) in [(p.place, p.what) for p in found]
+
+
+def test_files_of_a_folder_that_begins_with_a_dot_keep_its_name(tmp_path):
+    for name in ("a.wav", ".takes/b.wav", "sub/.new/c.wav"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert sorted(Shelf(tmp_path).names) == [".takes/b.wav", "a.wav", "sub/.new/c.wav"]

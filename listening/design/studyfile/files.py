@@ -65,9 +65,10 @@ class Shelf:
         self.names: dict[str, Path] = {}
         self.ignored: list[str] = []  # what macOS or Windows put there
         for parent, _, files in os.walk(self.root):
-            below = Path(parent).relative_to(self.root).as_posix().removeprefix(".")
+            below = os.path.relpath(parent, self.root)
             for file in files:
-                name = unicodedata.normalize("NFC", f"{below}/{file}".removeprefix("/"))
+                joined = file if below == "." else f"{below}/{file}"
+                name = unicodedata.normalize("NFC", joined)
                 if is_system_file(name):
                     self.ignored.append(name)
                 else:
