@@ -17,7 +17,7 @@ from analysis.statistics.choices import accuracies, confusion_counts, shares_of_
 from analysis.statistics.options import Options
 from listening.methods import method_named
 from listening.methods.word_lists import DRT_PAIRS, word_list
-from listening.models import Block, Criterion, Session, Study
+from listening.models import Block, Criterion, Session, Stimulus, Study
 from listening.sessions import allocation, lifecycle
 from listening.sessions.task_rules import Refused
 from listening.web.rater.state import session_state
@@ -183,17 +183,19 @@ def rhyming_study(words: str = "veal|feel") -> Study:
 def answer_all(study: Study, known: dict[str, float], seed: int = 1) -> None:
     """Raters recognize a clip with the probability of its condition, else they guess."""
     rng = np.random.default_rng(seed)
+    clips = {s.pk: s for s in Stimulus.objects.filter(study=study).select_related("condition")}
     of_task = {task.pk: task.criteria.count() for task in study.tasks.all()}
     while Block.objects.filter(task__in=of_task, state=0).exists():
         session = factories.arrive(study)
         on_page = offered_to(session)  # of the first trial
         while (trial := factories.current(session)) is not None:
-            brought = trial.stimulus.attributes
+            clip = clips[trial.stimulus_id]
+            brought = clip.attributes
             correct = brought["correct_answer"]
             offered = brought.get("alternatives", "|".join(STYLES)).split("|")
             assert on_page is None or set(on_page) == set(offered)
             on_page = None
-            sure = rng.random() < known[trial.stimulus.condition.key]
+            sure = rng.random() < known[clip.condition.key]
             label = correct if sure else offered[rng.integers(len(offered))]
             labels = {"0": label}
             if of_task[trial.task_id] > 1:
