@@ -36,7 +36,15 @@ from listening.models import (
 from listening.selectors import RATER_CODE
 from listening.sessions import lifecycle
 from listening.studies.analysis_rules import add_rule
-from tests.factories import an_answer, answer_all, arrive, current, make_study, make_user
+from tests.factories import (
+    an_answer,
+    answer_all,
+    arrive,
+    current,
+    labels_of,
+    make_study,
+    make_user,
+)
 from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
@@ -369,9 +377,9 @@ def answer_differently(study, raters):
     count = 0
     for session in [arrive(study) for _ in range(raters)]:
         while trial := current(session):
-            steps = trial.task.criteria.first().scale["steps"]
+            labels = labels_of(trial)
             count += 1
-            label = steps[count * count % len(steps)]["label"]
+            label = labels[count * count % len(labels)]
             lifecycle.record_answer(session, an_answer(trial, label))
     assert count
 
