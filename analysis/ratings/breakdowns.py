@@ -80,14 +80,18 @@ def default_breakdowns(table: pd.DataFrame) -> list[Breakdown]:
     """Overall, by each column that varies within conditions, and by system where that pools."""
     use = rated(table)
     breakdowns = [Breakdown()]
-    for name in UNASKED:
-        if use[use[name] != ""].groupby("condition")[name].nunique().gt(1).any():
-            breakdowns.append(Breakdown(by=(name,)))
-    pooled = use[use["system"] != ""].groupby("system")["condition"].nunique()
-    if pooled.gt(1).any():
+    vary = [name for name in UNASKED if use[name].nunique() > 1]
+    breakdowns += [Breakdown(by=(name,)) for name in vary if _has_several(use, "condition", name)]
+    if _has_several(use, "system", "condition"):
         breakdowns.append(Breakdown("system"))
-        breakdowns += [Breakdown("system", (name,)) for name in UNASKED if use[name].nunique() > 1]
+        breakdowns += [Breakdown("system", (name,)) for name in vary]
     return breakdowns
+
+
+def _has_several(table: pd.DataFrame, column: str, name: str) -> bool:
+    """Whether a value of a column goes with several texts of another; empty ones do not count."""
+    named = table.loc[(table[column] != "") & (table[name] != ""), [column, name]]
+    return bool(named.groupby(column)[name].nunique().gt(1).any())
 
 
 def families(table: pd.DataFrame) -> Iterator[Family]:
@@ -98,6 +102,8 @@ def families(table: pd.DataFrame) -> Iterator[Family]:
 def labelled_families(table: pd.DataFrame) -> Iterator[Family]:
     """As `families`, but of answers that have a label and no score."""
     bare = table["score"].isna() & (table["label"] != "") & (table["trap"] == "")
+    if not bare.any():
+        return iter(())
     return _families(table[bare & table["estimand"].isin(keys_where("maybe_without_score"))])
 
 

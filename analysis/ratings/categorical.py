@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from listening.common.spreadsheets import (
 )
 
 BLOCK_BYTES = 16 * 1024**2
+ROWS_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True)
@@ -228,9 +230,14 @@ def categoricals(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[st
     """Columns of rows of cells, a cell for each name; values of another type are other values."""
     known: list[dict[tuple[type, Any], int]] = [{} for _ in names]
     codes: list[list[int]] = [[] for _ in names]
-    for row in rows:
-        for column, seen, value in zip(codes, known, row, strict=True):
-            column.append(seen.setdefault((type(value), value), len(seen)))
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        cells = zip(*some, strict=True)
+        for column, seen, values in zip(codes, known, cells, strict=True):
+            typed = list(zip(map(type, values), values, strict=True))
+            for value in dict.fromkeys(typed):
+                seen.setdefault(value, len(seen))
+            column.extend(map(seen.__getitem__, typed))
     return {
         name: Categorical(np.asarray(column, dtype=np.int32), [value for _, value in seen])
         for name, column, seen in zip(names, codes, known, strict=True)

@@ -857,7 +857,7 @@ def _as_series(values: list[Any], codes: NDArray[Any], dtype: str) -> pd.Series:
     different: pd.Series = pd.Series(values, dtype=dtype)
     if len(codes) > LARGE and different.isna().all():
         return empty_column(len(codes), dtype)
-    return different.take(codes).reset_index(drop=True)
+    return pd.Series(different.array.take(codes), copy=False)
 
 
 def _mistakes(table: pd.DataFrame) -> Iterator[Mistake]:
@@ -927,6 +927,7 @@ def _of_roles(table: pd.DataFrame) -> Iterator[Mistake]:
             yield mine, "role", f"{problem}; a condition has one role"
 
 
+_NEEDED = frozenset(COLUMNS) - LATER
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
 
@@ -952,16 +953,17 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> 
 
     def cells_of_rows() -> Iterator[list[Any]]:
         for number, row in enumerate(rows, start=1):
-            absent = [name for name in COLUMNS if name not in row and name not in LATER]
-            if absent:
+            if not row.keys() >= _NEEDED:
+                absent = ", ".join(name for name in COLUMNS if name in _NEEDED - row.keys())
                 raise RatingsError(
-                    [f"{source}, row {number}: no column {', '.join(absent)}; give every column"]
+                    [f"{source}, row {number}: no column {absent}; give every column"]
                 )
             yield [row.get(name, "") for name in COLUMNS]
 
     cells, _ = clean_columns(categoricals(COLUMNS, cells_of_rows()))
     numbers = np.arange(len(cells["rater"]), dtype=np.intp) + 1
-    return _in_canonical_order(check_table(cells, source, numbers))
+    varying = [name for name in COLUMNS if len(cells[name].values) > 1]
+    return _in_canonical_order(check_table(cells, source, numbers), varying)
 
 
 def from_csv(
@@ -1245,7 +1247,8 @@ def rows_where(table: pd.DataFrame, mask: Any) -> pd.DataFrame:
     return table if keep.all() else table[keep]
 
 
-def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
+def _in_canonical_order(table: pd.DataFrame, varying: Sequence[str] = COLUMNS) -> pd.DataFrame:
+    """The rows sorted by their texts; columns that do not vary need not be looked at."""
     if len(table) > LARGE:
         position = table["position"].fillna(-1).to_numpy(dtype=np.int32)
         first = [table[name].cat.codes.to_numpy() for name in ("session", "task")]
@@ -1255,7 +1258,7 @@ def _in_canonical_order(table: pd.DataFrame) -> pd.DataFrame:
         "task": arrow_text(_canonical(table, "task")),
         "session": arrow_text(_canonical(table, "session")),
         "position": table["position"].fillna(-1).to_numpy(dtype=np.int64),
-        "line": _canonical_lines(table, COLUMNS),
+        "line": _canonical_lines(table, varying or COLUMNS[:1]),
     }
     return table.take(order_of(keys)).reset_index(drop=True)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardLink
@@ -17,7 +18,7 @@ from analysis.ratings import table
 from analysis.report.leaderboard.answers_file import ABOUT
 from analysis.statistics.linking.linked_strengths import link_pairs
 from analysis.statistics.linking.linked_studies import components_of
-from analysis.web.board_jobs import content_of, make_leaderboard
+from analysis.web.board_jobs import content_of, forget_input, make_leaderboard
 from analysis.web.board_versions import changes
 from listening import studies as kept_studies
 from listening.common.signals import withdrawn
@@ -35,29 +36,46 @@ from listening.models import (
 from listening.selectors import RATER_CODE
 from listening.sessions import lifecycle
 from listening.studies.analysis_rules import add_rule
-from tests.factories import an_answer, answer_all, arrive, current, make_study, make_user
+from tests.factories import (
+    an_answer,
+    answer_all,
+    arrive,
+    current,
+    labels_of,
+    make_study,
+    make_user,
+)
 from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 
 
-def same_audio():
+def same_audio(*keys):
     """Two studies of one owner, which share all their audio."""
-    studies = [make_study(key=key, conditions=2, items=2) for key in ("one", "two")]
+    studies = [make_study(key=key, conditions=2, items=2) for key in keys]
     for stimulus in Stimulus.objects.filter(study=studies[0]):
         same = Stimulus.objects.filter(study=studies[1], key=stimulus.key)
         assert same.update(sha256=stimulus.sha256)
     return studies
 
 
+@pytest.fixture(scope="module")
+def rated_two(django_db_setup, django_db_blocker):
+    """Two such studies with all their answers; what a test changes is rolled back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        studies = same_audio("one", "two")
+        for study in studies:
+            for _ in range(2):
+                answer_all(arrive(study))
+        yield [study.pk for study in studies]
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def two():
-    """Two such studies with all their answers."""
-    studies = same_audio()
-    for study in studies:
-        for _ in range(2):
-            answer_all(arrive(study))
-    return studies
+def two(rated_two, db):
+    for key in ("one", "two"):
+        forget_input(key)
+    return [Study.objects.get(pk=pk) for pk in rated_two]
 
 
 def new(client, **more):
@@ -158,7 +176,7 @@ def test_a_wrong_form_says_what_to_do(client, two, form, said):
 @pytest.mark.medium
 def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeypatch):
     client.force_login(two[0].owner)
-    new(client)
+    new(client, study=["one"])
     assert "Leaderboard: MOS" in made(client)
     board = Leaderboard.objects.get()
 
@@ -209,7 +227,7 @@ def test_only_who_may_analyse_every_study_sees_it(client, two):
 @pytest.mark.medium
 def test_a_read_only_link_shows_it_until_it_is_ended(client, two):
     client.force_login(two[0].owner)
-    new(client)
+    new(client, study=["one"])
     made(client)
     board = Leaderboard.objects.get()
     page = client.post(f"/leaderboards/{board.pk}/links/", {"days": "3", "name": "Reviewer"})
@@ -305,7 +323,7 @@ def test_the_owner_sees_what_a_version_would_change_before_making_it(client, two
 @pytest.mark.medium
 def test_versions_of_a_shared_leaderboard_go_with_ratings_but_not_their_digests(client, two):
     client.force_login(two[0].owner)
-    new(client)
+    new(client, study=["one"])
     board = Leaderboard.objects.get()
     made(client)
     answer = client.post(f"/leaderboards/{board.pk}/links/", {"days": "9"}).content.decode()
@@ -326,7 +344,7 @@ def test_versions_of_a_shared_leaderboard_go_with_ratings_but_not_their_digests(
 def test_a_leaderboard_tells_what_rules_left_out(client, two):
     client.force_login(two[0].owner)
     add_rule(two[0], "answer_time:minimum_ms=3600000", "nobody may be so quick")
-    new(client)
+    new(client, study=["one"])
     page = made(client)
     assert "Each rating is counted at the first rule that leaves it out." in page
 
@@ -359,23 +377,23 @@ def answer_differently(study, raters):
     count = 0
     for session in [arrive(study) for _ in range(raters)]:
         while trial := current(session):
-            steps = trial.task.criteria.first().scale["steps"]
+            labels = labels_of(trial)
             count += 1
-            label = steps[count * count % len(steps)]["label"]
+            label = labels[count * count % len(labels)]
             lifecycle.record_answer(session, an_answer(trial, label))
     assert count
 
 
 @pytest.mark.medium
 def test_scores_of_a_version_follow_from_its_public_answers_alone(client):
-    two = same_audio()
+    studies = same_audio("three", "four")
     Study.objects.update(publication=OPEN)
-    Study.objects.filter(key="two").update(publication=OPEN | {"audio_licence": "CC0-1.0"})
-    add_rule(two[0], "answer_time:minimum_ms=3600000", "nobody may be so quick")
-    for study in two:
+    Study.objects.filter(key="four").update(publication=OPEN | {"audio_licence": "CC0-1.0"})
+    add_rule(studies[0], "answer_time:minimum_ms=3600000", "nobody may be so quick")
+    for study in studies:
         answer_differently(study, raters=2)
-    client.force_login(two[0].owner)
-    new(client)
+    client.force_login(studies[0].owner)
+    new(client, study=["three", "four"], first="four")
     board = Leaderboard.objects.get()
     made(client)
     stranger = Client()
@@ -383,10 +401,10 @@ def test_scores_of_a_version_follow_from_its_public_answers_alone(client):
     assert list(answers) == list(ABOUT)
     assert all(f"| `{name}` | {about} |\n" in COLUMNS for name, about in ABOUT.items())
     out = answers[answers["left_out_by"] != ""]
-    assert set(out["unit"]) == {"one"}
+    assert set(out["unit"]) == {"three"}
     assert set(out["left_out_by"]) == {"answer_time"}
     counted = answers[answers["left_out_by"] == ""]
-    (component,) = components_of(counted, ["two"], 4.0)
+    (component,) = components_of(counted, ["four"], 4.0)
     again = {name: component.score(at).value for at, name in enumerate(component.systems)}
     rows = content_of(Leaderboard.objects.get()).tables[0].rows
     assert again == pytest.approx({row["system"]: row["score"] for row in rows}, abs=1e-12)

@@ -22,8 +22,10 @@ from tests.analysis.simulation import bounds as within
 from tests.analysis.simulation import sizes
 
 
-def study(key, systems, *, shift=0.0, question="How natural?", method="mos", seed=1, clips=5):
-    """Eight raters on every clip; the audio of a system's clip is its name and number."""
+def study(
+    key, systems, *, shift=0.0, question="How natural?", method="mos", seed=1, clips=5, raters=8
+):
+    """All raters on every clip; the audio of a system's clip is its name and number."""
     rng = np.random.default_rng(seed)
     shown, rows = [], []
     for system, mean in systems.items():
@@ -41,7 +43,7 @@ def study(key, systems, *, shift=0.0, question="How natural?", method="mos", see
                     "language": "en",
                 }
             )
-            for rater in range(8):
+            for rater in range(raters):
                 score = np.clip(round(mean + shift + rng.normal(0, 0.7)), 1, 5)
                 rows.append((name, system, f"{n}", f"{key}{rater}", float(score)))
     kept = pd.DataFrame(rows, columns=["stimulus", "condition", "item", "rater", "score"])
@@ -117,7 +119,7 @@ def test_weak_links_and_what_differs_is_said():
 def in_pairs(key, strengths, method="cmos", raters=12, items=8, each=24, seed=1, pairs=None):
     """A paired study with raters and items that differ, in the probit's standard deviations."""
     rng = np.random.default_rng(seed)
-    board = study(key, strengths, method=method, clips=items)
+    board = study(key, strengths, method=method, clips=items, raters=0)
     names = list(strengths)
     of_raters = rng.normal(0, 0.3, (raters, len(names)))
     of_items = rng.normal(0, 0.3, (items, len(names)))
@@ -192,7 +194,7 @@ def test_a_system_that_always_wins_has_a_finite_strength():
 def test_rankings_get_strengths_on_one_scale_and_are_not_mixed_with_pairs():
     rng = np.random.default_rng(8)
     names, strength = ["human", "x", "y", "z"], np.array([1.5, 0.4, 0.0, -0.8])
-    board = study("one", dict.fromkeys(names, 3.0), method="rank", clips=6)
+    board = study("one", dict.fromkeys(names, 3.0), method="rank", clips=6, raters=0)
     rows = [
         {"condition": names[code], "stimulus": f"{names[code]}_{item}", "item": f"{item}"}
         | {"rater": f"one{rater}", "score": float(place)}
@@ -283,7 +285,7 @@ def test_best_worst_choices_of_two_studies_share_one_scale():
     strength = {"human": 1.2, "w": 0.4, "x": 0.0, "y": -0.4, "z": -1.2}
 
     def made(key):
-        board = study(key, dict.fromkeys(strength, 3.0), method="best_worst", clips=4)
+        board = study(key, dict.fromkeys(strength, 3.0), method="best_worst", clips=4, raters=0)
         rows = []
         for rater in range(15):
             for position in range(20):
@@ -362,7 +364,7 @@ def in_two_periods(method="mos", moved=0.0, seed=1):
         if method != "mos":
             board = in_pairs("one", now, method, raters=20, seed=2 * seed + place)
         else:
-            board = study("one", dict.fromkeys(now, 3.0), clips=10)
+            board = study("one", dict.fromkeys(now, 3.0), clips=10, raters=0)
             of_items = np.random.default_rng(seed).normal(0, 0.3, (3, 10))
             rows = [
                 {"stimulus": f"{name}_{n}", "condition": name, "item": f"{n}", "rater": f"{rater}"}

@@ -40,6 +40,9 @@ from listening.studies.stopping import apply_budgets, committed_pay
 from tests.config.helpers import wait_for
 from tests.factories import an_answer, arrive, current, make_study
 
+PARTS = ("stop_rule",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 LABELS = "12345"
 
 
@@ -55,8 +58,9 @@ def planned(stop, raters=20, conditions=2, items=4, **fields):
 
 def finish(session, means, shift=0.0, rng=None):
     rng = rng or random.Random(9)
+    conditions = dict(session.trials.values_list("stimulus", "stimulus__condition__key"))
     while (trial := current(session)) is not None:
-        score = means[trial.stimulus.condition.key] + shift + rng.gauss(0, 0.7)
+        score = means[conditions[trial.stimulus_id]] + shift + rng.gauss(0, 0.7)
         label = LABELS[min(max(round(score) - 1, 0), 4)]
         lifecycle.record_answer(session, an_answer(trial, label))
 

@@ -13,7 +13,7 @@ from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
 from analysis.statistics.options import Options
 from listening.methods import Method, method_named
-from listening.models import Condition, Criterion, Stimulus, Study
+from listening.models import Condition, Criterion, Study
 from listening.sessions import allocation, lifecycle
 from listening.sessions.task_rules import Refused, parts_of
 from tests import factories
@@ -75,24 +75,27 @@ def a_study(method: str, raters: int = 2) -> Study:
 
 def rate(study: Study) -> None:
     """Raters come until nothing is left; all of them think the same."""
+    clips = study.stimuli.values_list("pk", "condition__key")
+    levels = {clip: LEVEL[condition] for clip, condition in clips if condition in LEVEL}
+    count = Criterion.objects.filter(task__study=study).count()
     while any(b.state == 0 for task in study.tasks.all() for b in task.blocks.all()):
         session = factories.arrive(study)
         while (trial := factories.current(session)) is not None:
-            answer = replace(factories.an_answer(trial, "-"), labels=said(trial))
+            answer = replace(factories.an_answer(trial, "-"), labels=said(trial, levels, count))
             lifecycle.record_answer(session, answer)
 
 
-def said(trial: Any) -> dict[str, str]:
+def said(trial: Any, of_clips: dict[int, int], criteria: int) -> dict[str, str]:
     """What somebody answers who hears the clips as the page plays them."""
     method = method_named(trial.task.method)
     parts = parts_of(method, trial)
-    levels = [LEVEL[Stimulus.objects.get(pk=p.stimulus).condition.key] for p in parts]
+    levels = [of_clips[part.stimulus] for part in parts]
     rated = [k for k, part in enumerate(parts) if part.role == "rated"]
     labels = {k: label_of(method.key, levels, k, parts) for k in rated}
     several = len(rated) > 1
     return {
         f"{n}.{k}" if several else f"{n}": label
-        for n in range(trial.task.criteria.count())
+        for n in range(criteria)
         for k, label in labels.items()
     }
 

@@ -8,10 +8,12 @@ from analysis.report.part import Part
 from analysis.statistics.agreement.agreement_result import AgreementError, coded
 from analysis.statistics.agreement.icc import crossed_moments, icc_mixed, icc_moments, icc_of_means
 from analysis.statistics.agreement.rating_units import coarse_steps, rated_units, steps_of
+from analysis.statistics.options import Options
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.simulation import bounds, sizes
 
+QUICK = Options(replicates=100)  # of intervals that no test looks at
 EDGES = ["all_equal", "single_system", "separated", "missing", "disjoint_raters"]
 
 
@@ -21,7 +23,7 @@ def values(shown, about=""):
 
 @pytest.fixture(scope="module")
 def align():
-    return part_of("agreement", table_of("align_s1"))
+    return part_of("agreement", table_of("align_s1"), QUICK)
 
 
 @pytest.mark.medium
@@ -41,7 +43,7 @@ def test_a_complete_design_has_rs_alpha_w_and_all_six_iccs(align):
 
 @pytest.mark.slow
 def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
-    shown = part_of("agreement", heard_on_headphones("mos_s1"))
+    shown = part_of("agreement", heard_on_headphones("mos_s1"), QUICK)
     told = expected("mos_s1")
     for task in ("isolation", "context", "paragraph"):
         found = values(shown, task)
@@ -65,7 +67,7 @@ def test_an_incomplete_design_has_rs_alpha_and_icc_of_the_mixed_model():
 
 @pytest.mark.slow
 def test_the_turing_test_has_rs_low_alpha_and_a_good_mean():
-    shown = part_of("agreement", table_of("att_s1"))
+    shown = part_of("agreement", table_of("att_s1"), QUICK)
     found, told = values(shown), expected("att_s1")["agreement"]
     for metric in ("ordinal", "interval", "nominal"):  # three labels
         wanted = told[f"krippendorff_{metric}"]

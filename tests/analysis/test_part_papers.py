@@ -50,7 +50,7 @@ LATER = ("long_form", "nvv")  # of more ratings; their parts are made in `make t
 
 def given(table: pd.DataFrame, scores: pd.DataFrame | None = None) -> PartInput:
     screened = screen(table)
-    return PartInput(screened.kept(DEFAULT), screened, Options(seed=1), scores)
+    return PartInput(screened.kept(DEFAULT), screened, Options(seed=1, replicates=200), scores)
 
 
 def tables(shown: Content) -> dict[str, Table]:
@@ -376,9 +376,8 @@ def test_the_command_of_the_docs_runs(
         )
     text = " ".join((ROOT / "docs" / "estimators.md").read_text("utf-8").split())
     (command,) = re.findall(rf"`manage.py analyse ([^`]*--preset {preset}) --out DIR`", text)
-    call_command(
-        "analyse", *command.split(), "--everything", "--figures", "none", "--out", str(tmp_path)
-    )
+    quick = ["--replicates", "200", "--figures", "none", "--out", str(tmp_path)]
+    call_command("analyse", *command.split(), "--everything", *quick)
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     (part,) = [part for part in report["parts"] if part["key"] == preset]
     assert part["problem"] == ""

@@ -11,7 +11,8 @@ from analysis.statistics.options import Options
 from tests.analysis.test_against import study
 
 QUICK = Options(replicates=100)
-pytestmark = [pytest.mark.usefixtures("without_models"), pytest.mark.slow]
+PARTS = ("against_people", "lfs", "prediction_powered", "voice_cloning")  # all that may be apart
+pytestmark = [pytest.mark.usefixtures("without_models", "answer_alone"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from listening.common.command_name import PROGRAM
 from listening.models import Study
 from listening.selectors import trap_plans
 from listening.sessions import allocation, lifecycle
-from tests.factories import add_task, an_answer, arrive, current, make_study
+from tests.factories import add_task, an_answer, arrive, current, labels_of, make_study
 
 PARTS = ("screening",)
 pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
@@ -77,7 +77,7 @@ def two_tasks():
 
 def answer(session, rng, wrong):
     while (trial := current(session)) is not None:
-        label = rng.choice([s["label"] for s in trial.task.criteria.first().scale["steps"]])
+        label = rng.choice(labels_of(trial))
         if trial.trap:
             label = trial.expected[0]
         if trial.trap and trial.trap == wrong:

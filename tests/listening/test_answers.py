@@ -277,8 +277,9 @@ def test_a_trap_is_as_much_work_as_any_other_trial():
     work: dict[bool, set[tuple[str, ...]]] = {True: set(), False: set()}
     for _ in range(12):  # the last of a block closes it
         trial = current(session)
+        answer = an_answer(trial)
         with CaptureQueriesContext(connection) as asked:
-            lifecycle.record_answer(session, an_answer(trial))
+            lifecycle.record_answer(session, answer)
         statements = tuple(sub(r"'[^']*'|\d+|NULL", "?", query["sql"]) for query in asked)
         work[bool(trial.trap)].add(statements)
     assert work[True] == work[False]
