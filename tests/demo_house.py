@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.core import signing
 from psycopg.rows import dict_row
 
 from config.run.embedded_servers import socket_folder
-from tests.config.helpers import House
+from tests.config.helpers import House, processes_in
 from tests.visitor import Visitor
 
 
@@ -47,8 +48,9 @@ class DemoHouse(House):
         return visitor
 
     def close(self) -> None:
-        """Closes all browsers and stops the house, if it still stands."""
+        """Close all browsers and stop the house, whatever was killed in it; no process is left."""
         for visitor in self.visitors:
             visitor.client.close()
         if self.process.poll() is None:
-            self.stop()
+            assert self.stop(signal.SIGTERM) == 0, self.said
+            assert processes_in(self.var) == []

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import pytest
 import websockets
 
 from tests.browser.small import cut
-from tests.config.helpers import BASE_DIR, PATIENCE_S
+from tests.config.helpers import BASE_DIR, PATIENCE_S, House
 from tests.demo_house import DemoHouse
 
 pytestmark = pytest.mark.slow
@@ -62,9 +62,23 @@ class Run:
         return rows
 
 
-def manage(house: DemoHouse, *words: str | Path) -> str:
+IN_A_ROW = """
+import json, sys
+from config.run.commands import main
+for words in json.loads(sys.argv[1]):
+    print("\\0", end="", flush=True)
+    print("\\0", end="", flush=True, file=sys.stderr)
+    sys.argv = ["manage.py", *words]
+    if status := main():
+        sys.exit(status)
+"""
+
+
+def run_commands(house: House, *commands: Sequence[str | Path]) -> list[tuple[str, str]]:
+    """Give commands as manage.py does, all to one process; return what each printed, and where."""
+    words = json.dumps([[str(word) for word in command] for command in commands])
     done = subprocess.run(
-        [sys.executable, "manage.py", *map(str, words)],
+        [sys.executable, "-c", IN_A_ROW, words],
         cwd=BASE_DIR,
         env=house.environment,
         capture_output=True,
@@ -72,19 +86,24 @@ def manage(house: DemoHouse, *words: str | Path) -> str:
         timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    outputs, errors = (text.split("\0")[1:] for text in (done.stdout, done.stderr))
+    return list(zip(outputs, errors, strict=True))
 
 
 @pytest.fixture(scope="module")
 def run(demo_house: DemoHouse, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("end-to-end")
     write_study(folder / "study")
-    assert "Open, with" in manage(demo_house, "import_study", folder / "study", "--open")
     shares = ("--careless", "0", "--leaver", "0.08", "--returner", "0.08", "--withdrawer", "0.04")
     crowd = ("--study", KEY, "--raters", str(RATERS), "--seed", "11", *shares)
-    said = manage(demo_house, "simulate_raters", *crowd, "--truth", folder / "truth.json")
-    manage(demo_house, "export_study", KEY, "--out", folder / "export", "--level", "0.999", *QUICK)
-    return Run(demo_house, folder, said)
+    imported, simulated, _ = run_commands(
+        demo_house,
+        ("import_study", folder / "study", "--open"),
+        ("simulate_raters", *crowd, "--truth", folder / "truth.json"),
+        ("export_study", KEY, "--out", folder / "export", "--level", "0.999", *QUICK),
+    )
+    assert "Open, with" in imported[0]
+    return Run(demo_house, folder, simulated[0])
 
 
 def write_study(folder: Path) -> None:

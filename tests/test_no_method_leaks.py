@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import soundfile
 from django.core import signing
 from django.db import connection
 
@@ -32,6 +33,7 @@ from listening.sessions.simulated_raters.knowledge import rater_knowledge
 from listening.studies import create_study, open_study, prelaunch
 from listening.studies.length import session_length
 from listening.studies.prelaunch import groups_of, study_leaks
+from tests.browser.small import cut, scale_turns
 from tests.factories import make_user
 from tests.test_nothing_leaks import (
     NUMBERS,
@@ -49,6 +51,10 @@ from tests.visitor import Seen, Visitor
 pytestmark = pytest.mark.slow
 DEMO = Path(__file__).resolve().parents[1] / "demo"
 PRESETS = presets(DEMO)
+SHARE = 0.4  # of a clip of the demo
+# Long clips: joined lines are crawled in long_form_preference, screens of many clips in mushra,
+# pairs in cmos.
+LONG = {"long_form", "long_form_mushra", "lfs"}
 # Words of every page, of CSP and of FLAC, which also are roles or names; roles are checked apart.
 PLAIN = {
     *("test", "reference", "anchor", "trap", "prompt", "training"),
@@ -76,8 +82,13 @@ def web(web):
 
 
 def studied(tmp_path: Path, preset: str) -> Study:
+    """A preset; most have clips that are shorter than the demo's, and differ in length as those."""
     folder = tmp_path / preset
     write_preset(PRESETS[preset], DEMO, folder)
+    if preset not in LONG:
+        for sound in (folder / "audio").iterdir():
+            cut(sound, SHARE * soundfile.info(sound).duration)
+        scale_turns(folder / "stimuli.csv", SHARE)
     study = create_study(folder, make_user())
     open_study(study)
     return study
@@ -139,11 +150,6 @@ def asked_for(study: Study) -> set[str]:
     if not any("{dimension}" in question for question in questions):
         return set()
     return {name.lower() for name in study.items.values_list("dimension", flat=True)}
-
-
-# Long clips: joined lines are crawled in long_form_preference, screens of many clips in mushra,
-# pairs in cmos.
-LONG = {"long_form", "long_form_mushra", "lfs"}
 
 
 @pytest.mark.parametrize(

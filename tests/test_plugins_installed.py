@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,14 @@ from typing import Any
 import httpx
 import pytest
 from babel.messages.catalog import Catalog
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.conftest import launching
 from tests.catalogue import compiled
 from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder
 from tests.demo_house import DemoHouse
 from tests.migrated_house import migrated_into
-from tests.test_end_to_end import QUICK, manage
+from tests.test_end_to_end import QUICK, run_commands
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,7 @@ repeat_items = true
 QUESTION = "How much effort does it take to follow the speaker?"
 IN_GERMAN = "Wie anstrengend ist es, dieser Person zu folgen?"
 CONDITIONS = ("human", "flite-slt", "espeak-ng")
+SOURCE = '[[sources]]\nkey = "pool"\nkind = "campus"\n'
 BROKEN = {  # package -> group, code, why it is left out
     "broken-import": ("earnest.methods", "import no_such_package", "ModuleNotFoundError"),
     "broken-version": ("earnest.checks", "PLUGIN_API_VERSION = 9", "this Earnest reads"),
@@ -88,6 +90,14 @@ BROKEN = {  # package -> group, code, why it is left out
     ),
     "broken-raise": ("earnest.metrics", "raise OSError('no licence')", "OSError: no licence"),
 }
+BUILD = """
+import os, sys
+from setuptools import build_meta
+folder, *packages = sys.argv[1:]  # which the builds overwrite
+for package in packages:
+    os.chdir(package)
+    build_meta.build_wheel(folder)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +107,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(EXAMPLES, folder / "source")  # pip writes beside what it builds
     packages = [path.parent for path in sorted((folder / "source").glob("*/pyproject.toml"))]
     assert len(packages) == 6
+    wheels = folder / "wheels"
+    wheels.mkdir()
+    build = [sys.executable, "-W", "ignore", "-c", BUILD, wheels, *packages]
+    subprocess.run(build, check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL)
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    alone = ("--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "site"))
-    subprocess.run([*pip, *alone, *packages], check=True, timeout=PATIENCE_S)
+    alone = ("--no-index", "--no-deps", "--target", str(folder / "site"))
+    subprocess.run([*pip, *alone, *wheels.iterdir()], check=True, timeout=PATIENCE_S)
     words = folder / "site" / "earnest_effort" / "locale" / "de" / "LC_MESSAGES"
     words.mkdir(parents=True)
     german = Catalog(locale="de")
@@ -149,16 +163,49 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@dataclass
+class Run:
+    """What was done with the commands, and what some of them printed."""
+
+    out: Path  # what was exported
+    scored: str
+    checked: str
+
+
 @pytest.fixture(scope="module")
-def exported(house: DemoHouse, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The study after its raters, as it is exported."""
-    out = tmp_path_factory.mktemp("out")
-    manage(house, "import_study", folder, "--open")
+def run(house: DemoHouse, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The studies, and the first one after its raters: exported and scored."""
+    out, others = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("others")
+    for key, source in (("matrix", ""), ("campus", SOURCE)):
+        shutil.copytree(folder, others / key)
+        study = STUDY.replace('key = "effort"\ntitle', f'key = "{key}"\ntitle')
+        (others / key / "study.toml").write_text(study + source)
     shares = ("--careless", "0", "--leaver", "0", "--returner", "0", "--withdrawer", "0")
-    said = manage(house, "simulate_raters", "--study", KEY, "--raters", "8", "--seed", "5", *shares)
-    assert "Server errors" not in said
-    manage(house, "export_study", KEY, "--out", out, *QUICK)
-    return out
+    checked, *_, simulated, _, scored = run_commands(
+        house,
+        ("check",),
+        *(
+            ("import_study", each, "--open")
+            for each in (folder, others / "matrix", others / "campus")
+        ),
+        ("simulate_raters", "--study", KEY, "--raters", "8", "--seed", "5", *shares),
+        ("export_study", KEY, "--out", out, *QUICK),
+        ("score_study", KEY, "--metrics", "active_level_dbfs"),
+    )
+    assert "Server errors" not in simulated[0]
+    return Run(out, scored[0], checked[1])
+
+
+@pytest.fixture(scope="module")
+def exported(run: Run) -> Path:
+    """The study after its raters, as it is exported."""
+    return run.out
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, playwright.chromium.launch(**launching()) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -244,15 +291,10 @@ def test_answers_to_a_kind_of_question_of_a_plug_in_are_exported_and_reported(
 
 @pytest.mark.browser
 def test_a_rater_answers_a_kind_of_question_of_a_plug_in(
-    house: DemoHouse, administrator: httpx.Client, folder: Path, tmp_path: Path
+    house: DemoHouse, run: Run, administrator: httpx.Client, browser: Browser
 ) -> None:
-    shutil.copytree(folder, tmp_path / "matrix")
-    study = STUDY.replace('key = "effort"\ntitle', 'key = "matrix"\ntitle')
-    (tmp_path / "matrix" / "study.toml").write_text(study)
-    manage(house, "import_study", tmp_path / "matrix", "--open")
     (link,) = house.column("SELECT link FROM listening_study WHERE key = 'matrix'")
-    with sync_playwright() as playwright, playwright.chromium.launch(**launching()) as browser:
-        page = browser.new_page()
+    with browser.new_page() as page:
         page.goto(f"{house.url}/r/{link}/")
         page.get_by_role("checkbox").check()
         page.get_by_role("button", name="Start").click()
@@ -274,10 +316,8 @@ def test_a_rater_answers_a_kind_of_question_of_a_plug_in(
     assert (row["question_about_voices_liked"], row["question_about_voices_used"]) == ("3", "5")
 
 
-def test_a_metric_of_a_plug_in_scores_the_clips(house: DemoHouse, exported: Path) -> None:
-    assert "active_level_dbfs" in manage(
-        house, "score_study", KEY, "--metrics", "active_level_dbfs"
-    )
+def test_a_metric_of_a_plug_in_scores_the_clips(house: DemoHouse, run: Run) -> None:
+    assert "active_level_dbfs" in run.scored
     (count,) = house.column(
         "SELECT count(*) FROM metrics_metricscore WHERE metric = 'active_level_dbfs'"
     )
@@ -303,11 +343,10 @@ def test_a_rater_gets_the_check_the_widget_its_script_and_its_style(
 
 @pytest.mark.browser
 def test_arrow_keys_move_along_the_scale_of_a_plug_in(
-    house: DemoHouse, administrator: httpx.Client
+    house: DemoHouse, administrator: httpx.Client, browser: Browser
 ) -> None:
     cookies = [{"name": k, "value": v, "url": house.url} for k, v in administrator.cookies.items()]
-    with sync_playwright() as playwright, playwright.chromium.launch(**launching()) as browser:
-        page = browser.new_page()
+    with browser.new_page() as page:
         page.context.add_cookies(cookies)
         page.goto(f"{house.url}/preview/examples/gallery/?task=listening_effort")
         page.get_by_role("button", name="Begin").click()
@@ -352,14 +391,7 @@ def test_the_editor_begins_a_study_with_the_method_of_a_plug_in(
     assert "How many beeps?" in administrator.get(f"{draft.url.path}raters/").text
 
 
-def test_raters_come_from_a_provider_of_a_plug_in(
-    house: DemoHouse, administrator: httpx.Client, folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / "campus")
-    study = STUDY.replace('key = "effort"\ntitle', 'key = "campus"\ntitle')
-    source = '[[sources]]\nkey = "pool"\nkind = "campus"\n'
-    (tmp_path / "campus" / "study.toml").write_text(study + source)
-    manage(house, "import_study", tmp_path / "campus", "--open")
+def test_raters_come_from_a_provider_of_a_plug_in(run: Run, administrator: httpx.Client) -> None:
     page = administrator.get("/studies/campus/recruiting/").text
     assert "Campus pool" in page
     (address,) = re.findall(r"https?://[^\s<>\"]*student={{student}}[^\s<>\"]*", unescape(page))
@@ -370,19 +402,10 @@ def test_raters_come_from_a_provider_of_a_plug_in(
 
 
 def test_the_broken_ones_are_named_by_check_and_log_and_every_process_runs(
-    house: DemoHouse,
+    house: DemoHouse, run: Run
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=BASE_DIR,
-        env=house.environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0
     for name, (_, _, why) in BROKEN.items():
-        assert re.search(rf"{name} 2\.0 is left out: .*{why}", done.stderr)
+        assert re.search(rf"{name} 2\.0 is left out: .*{why}", run.checked)
     logs = "".join(path.read_text() for path in (house.var / "logs").iterdir())
     assert "earnest.methods of broken-import 2.0 is left out" in logs
     assert house.health() == 200

@@ -18,7 +18,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +186,7 @@ def static_fingerprint() -> str:
 
     It is the same on every host: files by content, not by when they were installed where.
     """
-    parts = [f"{d.metadata['Name']} {d.version}" for d in distributions()]
+    parts = list(_packages())
     parts.append((CODE / "config" / "static.py").read_text())
     for folder in _static_folders():
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):

@@ -12,6 +12,7 @@ import os
 import socket
 import ssl
 import time
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
@@ -26,7 +27,8 @@ PAUSE_S = 1.0  # before the second try; doubled before each other one
 LONGEST_PAUSE_S = 60.0
 TIMEOUT_S = 30.0  # without a byte
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # states that may be over soon
-BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # beside SSL_CERT_FILE, which ssl itself reads
+BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+OF_SSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # which ssl itself reads
 
 
 class DownloadError(RuntimeError):
@@ -126,7 +128,8 @@ def _open_once(url: str, headers: dict[str, str]) -> Any:
         request.add_header("Authorization", f"Basic {login}")
     elif plain.startswith(f"{hub_address()}/") and (token := hub_token()):
         request.add_header("Authorization", f"Bearer {token}")
-    opener = build_opener(_Redirects, HTTPSHandler(context=_certificates()))
+    places = tuple(map(os.environ.get, (*BUNDLES, *OF_SSL)))
+    opener = build_opener(_Redirects, HTTPSHandler(context=_certificates(places)))
     try:
         reply = opener.open(request, timeout=TIMEOUT_S)
     except HTTPError as error:
@@ -179,9 +182,11 @@ def _unreachable(reason: Any, name: str) -> Exception:
     return BrokenOffError(f"no connection ({reason})")
 
 
-def _certificates() -> ssl.SSLContext:
+@cache
+def _certificates(places: tuple[str | None, ...]) -> ssl.SSLContext:
+    """Read certificates once for all requests; the places are those of BUNDLES and OF_SSL."""
     context = ssl.create_default_context()
-    for path in filter(None, map(os.environ.get, BUNDLES)):
+    for path in filter(None, places[: len(BUNDLES)]):
         folder = Path(path).is_dir()
         context.load_verify_locations(None if folder else path, path if folder else None)
     return context

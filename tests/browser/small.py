@@ -51,12 +51,16 @@ def shorten_turns(table: Path, longest_s: float) -> None:
     """Turns of conversations as if they were as long as a short clip."""
     text = table.read_text(encoding="utf-8")
     times = [float(each) for pair in TURN.findall(text) for each in pair]
-    scale = longest_s / max(times, default=longest_s)
+    scale_turns(table, longest_s / max(times, default=longest_s))
+
+
+def scale_turns(table: Path, scale: float) -> None:
+    """Turns of conversations in clips that are shorter by this factor."""
 
     def shorter(turn: re.Match[str]) -> str:
         return f"{float(turn[1]) * scale:.3f}-{float(turn[2]) * scale:.3f}"
 
-    table.write_text(TURN.sub(shorter, text), encoding="utf-8")
+    table.write_text(TURN.sub(shorter, table.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def fewer_sounds(text: str) -> str:

@@ -179,7 +179,7 @@ def test_two_hosts_that_prepare_at_once_do_so_one_after_the_other():
 def test_static_files_that_another_host_installed_later_are_the_same(
     settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(preparation, "distributions", list)
+    monkeypatch.setattr(preparation, "_packages", list)
     prints = []
     for host, installed in (("one", 1_000), ("two", 2_000)):
         file = tmp_path / host / "js" / "a.js"
