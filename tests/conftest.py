@@ -36,12 +36,30 @@ if TYPE_CHECKING:
     from tests.listening.web import WebProcess
 
 pytest_plugins = ["tests.costs"]
+TESTS = Path(__file__).resolve().parent
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis loads the profile that is asked for
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--hypothesis-profile", None):
         import_module("tests.property_profiles")
+    if hasattr(config, "workerinput") and config.args == ["tests"] and not config.option.ignore:
+        config.args = _begun_elsewhere(int(config.workerinput["workerid"].removeprefix("gw")))
+
+
+def _begun_elsewhere(process: int) -> list[str]:
+    """The folders of tests, largest first, from another one on for each process of a parallel run.
+
+    All processes import all tests. In a new clone they would compile each file at the same time,
+    each for itself; so they find most of them compiled by another one.
+    """
+    folders: dict[str, int] = {}
+    for file in sorted(TESTS.rglob("test_*.py")):
+        name = file.relative_to(TESTS.parent).parts[1]
+        folders[f"tests/{name}"] = folders.get(f"tests/{name}", 0) + 1
+    largest = sorted(folders, key=lambda name: -folders[name])
+    begin = process % len(largest)
+    return largest[begin:] + largest[:begin]
 
 
 def pytest_pycollect_makemodule(module_path: Path) -> None:
@@ -106,7 +124,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not hasattr(config, "workerinput"):
         return
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (_unit(item.nodeid).endswith(".py"), item.path not in slow))
+    items.sort(
+        key=lambda item: (_unit(item.nodeid).endswith(".py"), item.path not in slow, item.path)
+    )
 
 
 def _unit(nodeid: str) -> str:
@@ -128,7 +148,7 @@ class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no type
 
 @cache
 def _names(path: str, fixture: str) -> bool:
-    return fixture in (Path(__file__).resolve().parent.parent / path).read_text()
+    return fixture in (TESTS.parent / path).read_text()
 
 
 @pytest.hookimpl(optionalhook=True)

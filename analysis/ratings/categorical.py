@@ -231,8 +231,8 @@ def categoricals(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[st
     known: list[dict[tuple[type, Any], int]] = [{} for _ in names]
     codes: list[list[int]] = [[] for _ in names]
     rows = iter(rows)
-    while some := list(islice(rows, ROWS_AT_ONCE)):
-        cells = zip(*some, strict=True)
+    while batch := list(islice(rows, ROWS_AT_ONCE)):
+        cells = zip(*batch, strict=True)
         for column, seen, values in zip(codes, known, cells, strict=True):
             typed = list(zip(map(type, values), values, strict=True))
             for value in dict.fromkeys(typed):

@@ -435,8 +435,8 @@ def _sighting(s: Stimulus, time: int) -> Sighting | None:
     except (OSError, RuntimeError):
         return None
     marks = marked_lines(moved(s.lines, MEAN_PAD_S - s.trimmed_s), f"{s.pk} {trial}")
-    told = facts_of_metadata(mark_facts(marks))
-    return Sighting(str(s.pk), str(s.item_id), groups_of(s), {**facts, **told})
+    marked = facts_of_metadata(mark_facts(marks))
+    return Sighting(str(s.pk), str(s.item_id), groups_of(s), {**facts, **marked})
 
 
 @lru_cache(maxsize=1000)  # who opens a study has just looked at its findings

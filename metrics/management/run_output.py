@@ -59,8 +59,8 @@ class Progress:
             self._bar.close()
         if kind is KeyboardInterrupt:
             of = f" of {self.total}" if self.total else ""
-            kept = "stored; the same command goes on from there" if self.stored else "not stored"
-            self._stream.write(f"\n{self.done}{of} {self.what} are done and {kept}.\n")
+            state = "stored; the same command goes on from there" if self.stored else "not stored"
+            self._stream.write(f"\n{self.done}{of} {self.what} are done and {state}.\n")
 
 
 class InputNotes:
