@@ -10,7 +10,6 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
@@ -135,7 +134,7 @@ def post(browser: httpx.Client, path: str, **fields: str) -> str:
 @pytest.mark.django_db(transaction=True)
 def test_forms_lead_on_below_the_path(browser: httpx.Client):
     owner = make_user("ada")
-    owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=1)
+    owner.set_password(PASSWORD)
     owner.save()
     asked = browser.get(f"{PATH}/account/").headers["location"]
     assert asked == f"{PATH}/login/?next={PATH}/account/"
