@@ -155,8 +155,9 @@ def test_tries_without_a_byte_end_and_say_what_is_kept(host, folder):
 
 WAITING = b"Another process is fetching"
 FETCH = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores Ctrl-C
 from metrics.core import model_downloads
 from metrics.core.published_models import PublishedModel
 model = PublishedModel("lab/one.bin", source=sys.argv[1], sha256={"one.bin": sys.argv[2]})
