@@ -1,7 +1,6 @@
 """Raters and experts are two sources: each with a quota, a count and results of its own."""
 
 import pytest
-from django.core.cache import cache
 
 from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.report.build import report_of
@@ -9,6 +8,7 @@ from listening.design.sources import source_named
 from listening.selectors import rating_rows
 from listening.sessions.source_quotas import is_full
 from tests.factories import answer_all, arrive, make_study
+from tests.own_cache import empty_cache
 
 SOURCES = [
     {"key": "raters", "kind": "link", "title": "Raters", "quota": 2},
@@ -19,7 +19,7 @@ SOURCES = [
 @pytest.mark.django_db
 @pytest.mark.medium
 def test_groups_have_quotas_and_results_of_their_own(answer_alone, client, tmp_path):
-    cache.clear()
+    empty_cache()
     study = make_study(
         conditions=2, items=4, task={"block_size": 4, "ratings_per_stimulus": 4}, sources=SOURCES
     )

@@ -15,6 +15,7 @@ from listening.common.async_connections import LoopPool
 from listening.sessions import answer_statements, task_rules
 from tests.factories import arrive, make_study
 from tests.listening.test_answer_endpoint import other_connection
+from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,7 +94,7 @@ def asked(monkeypatch, trial, *requests, served=SOUND, method="GET", leaves_afte
     """What a browser gets that asks for one clip with each of these headers in turn."""
     clip = ClipRequest("token", Path("x"), trial.pk, 0, False)
     monkeypatch.setattr(clips, "_clip_for", lambda token, cookies: (clip, served))
-    answer_statements.cache.clear()
+    empty_cache()
 
     async def run():
         route = Clips(pool := LoopPool(), threads=1)
