@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from django.core.cache import cache
-from django.db import transaction
 from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardLink
@@ -46,6 +45,7 @@ from tests.factories import (
     make_user,
 )
 from tests.own_cache import empty_cache
+from tests.shared_rows import shared_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -62,13 +62,12 @@ def same_audio(*keys):
 @pytest.fixture(scope="module")
 def rated_two(django_db_setup, django_db_blocker):
     """Two such studies with all their answers; what a test changes is rolled back."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    with shared_rows(django_db_blocker):
         studies = same_audio("one", "two")
         for study in studies:
             for _ in range(2):
                 answer_all(arrive(study))
         yield [study.pk for study in studies]
-        transaction.set_rollback(True)
 
 
 @pytest.fixture

@@ -298,7 +298,6 @@ def test_opening_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_demo_becomes_rows_and_is_made_once(media: Path) -> None:  # noqa: F811
     said = run("ensure_demo")
     study = Study.objects.get()
