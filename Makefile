@@ -123,9 +123,12 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv --clear $(VENV)
 
 # pip writes RECORD last: it takes a package without one, of a set-up that was interrupted, for whole
-$(VENV)/web.stamp: requirements.lock | $(VENV)/bin/pip
+$(VENV)/setuptools.stamp: requirements.lock | $(VENV)/bin/pip
 	@for each in $(VENV)/lib/python*/site-packages/*.dist-info; do [ -f "$$each/RECORD" ] || rm -rf "$$each"; done
 	@awk '/==/ {on = /^setuptools==/} on' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
+	@touch $@
+
+$(VENV)/web.stamp: $(VENV)/setuptools.stamp
 	sed '/^# --- The rest/,$$d' requirements.lock | $(PIP) $(LOCKED) -r /dev/stdin
 	@touch $@
 
@@ -135,7 +138,7 @@ $(VENV)/run.stamp: $(VENV)/web.stamp
 $(VENV)/dev.stamp: $(VENV)/run.stamp $(VENV)/dev-packages.stamp
 	@touch $@
 
-$(VENV)/dev-packages.stamp: requirements-dev.lock $(VENV)/web.stamp
+$(VENV)/dev-packages.stamp: requirements-dev.lock $(VENV)/setuptools.stamp
 	$(PIP) $(LOCKED) -r requirements-dev.lock
 	@touch $@
 

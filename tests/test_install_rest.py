@@ -278,7 +278,7 @@ def test_make_run_opens_pages_before_the_rest_and_make_test_installs_all_first(t
     order = [*order[:3], "tools.install_rest", "-r requirements-dev.lock", "bin/pytest"]
     assert [test.index(each) for each in order] == sorted(test.index(each) for each in order)
     (tmp_path / "bin").mkdir()
-    for name in ("bin/pip", "web.stamp"):
+    for name in ("bin/pip", "setuptools.stamp", "web.stamp"):
         (tmp_path / name).touch()
     start = f"{tmp_path}/bin/python -m config.run.supervisor --install\n"
     assert recipe("run", tmp_path) == start

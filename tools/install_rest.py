@@ -1,7 +1,8 @@
 """Install the packages of requirements.lock that pages do without: python -m tools.install_rest.
 
-`make run` does it while its pages are open (`--background`), and `make test` before the tests. pip
-unpacks them beside the environment, a few at a time, and goes on there after an interruption.
+`make run` does it while its pages are open (`--background`), and `make test` before the tests. Two
+processes of pip unpack them beside the environment, a few at a time, and go on there after an
+interruption.
 Running processes see them only when all are whole: then they are moved into the environment.
 `installation.json` says how far it is, for the terminal and the page of metrics.
 """
@@ -18,6 +19,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PathDistribution
@@ -36,6 +38,7 @@ PIP = (
     *("--ignore-installed", "--no-warn-script-location", "--progress-bar", "off"),
 )
 AT_A_TIME = 8
+PROCESSES = 2  # pip unpacks with one processor
 LOOK_EVERY_S, PRINT_EVERY_S = 1.0, 5.0
 RESERVE_MB = 2_000  # of the disk stay free: databases and answers are on it too
 GPU_DEVICES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg")
@@ -128,10 +131,7 @@ class Installer:
         try:
             shutil.rmtree(self.downloads, ignore_errors=True)
             whole = self.whole()
-            missing = [each for each in self.wanted if each.name not in whole]
-            for start in range(0, len(missing), AT_A_TIME):
-                self.check_space()
-                self.install(missing[start : start + AT_A_TIME])
+            self.install_all([each for each in self.wanted if each.name not in whole])
             self.move_in()
         except InstallError as error:
             self.report(str(error))
@@ -150,32 +150,51 @@ class Installer:
                 f"{RESERVE_MB:,} MB must stay free for data. Delete what you do not need."
             )
 
-    def install(self, group: Sequence[LockedPackage]) -> None:
-        """Let pip unpack a few packages into the folder beside the environment."""
-        self.downloads.mkdir(parents=True, exist_ok=True)
-        listed, log = self.downloads / "requirements.txt", self.downloads / "pip.log"
-        listed.write_text("".join(f"{each.line}\n" for each in group))
-        with log.open("wb") as output:
-            pip = subprocess.Popen(
-                [sys.executable, *PIP, "--prefix", str(self.staged), "-r", str(listed)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "TMPDIR": str(self.downloads)},
-                pass_fds=[self.lock],
-            )
-            while pip.poll() is None:
+    def install_all(self, packages: Sequence[LockedPackage]) -> None:
+        """Install groups side by side; the first failure ends it, once what runs has ended."""
+        groups = [packages[at : at + AT_A_TIME] for at in range(0, len(packages), AT_A_TIME)]
+        pool = ThreadPoolExecutor(PROCESSES)
+        running = [pool.submit(self.install, *group) for group in enumerate(groups)]
+        try:
+            while True:
                 self.report()
-                with suppress(subprocess.TimeoutExpired):
-                    pip.wait(LOOK_EVERY_S)
+                ended, unended = wait(running, LOOK_EVERY_S, FIRST_EXCEPTION)
+                for each in ended:
+                    each.result()
+                if not unended:
+                    break
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def install(self, number: int, group: Sequence[LockedPackage]) -> None:
+        """Let pip unpack a few packages into the folder beside the environment."""
+        self.check_space()
+        folder = self.downloads / str(number)
+        folder.mkdir(parents=True)
+        listed = folder / "requirements.txt"
+        listed.write_text("".join(f"{each.line}\n" for each in group))
+        pip = subprocess.run(
+            [sys.executable, *PIP, "--prefix", str(self.staged), "-r", str(listed)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": str(folder)},
+            pass_fds=[self.lock],
+            text=True,
+            errors="replace",
+            check=False,
+        )
         if pip.returncode:
-            said = log.read_text(errors="replace")
-            print(said, flush=True)
-            raise InstallError(reason_of(said))
+            print(pip.stdout, flush=True)
+            raise InstallError(reason_of(pip.stdout))
 
     def progress(self, problem: str = "") -> Installation:
         """How far it is, with what pip has downloaded of the next packages."""
         whole = self.whole()
-        files = [path for path in self.downloads.glob("pip-*/*") if path.is_file()]
+        files = [
+            path
+            for path in self.downloads.glob("*/pip-*/*")
+            if path.is_file() and canonicalize_name(path.name.partition("-")[0]) not in whole
+        ]
         size = sum(map(bytes_of, whole.values())) + sum(path.stat().st_size for path in files)
         megabytes = min(size // 10**6, self.total_mb)
         return Installation(len(whole), len(self.wanted), megabytes, self.total_mb, problem)
