@@ -128,4 +128,5 @@ def write(catalogue: Catalog) -> None:
 if __name__ == "__main__":
     for each in LOCALES:
         write(update(each))
-        print(*(f"{each}: {missing}" for missing in untranslated(each)), sep="\n", end="")
+        for missing in untranslated(each):
+            print(f"{each}: {missing}")

@@ -16,13 +16,20 @@ from listening.checks.check import (
     Wave,
     secret_noise,
 )
-from listening.checks.sounds import LEVEL_DBFS, Samples, at_level, faded, in_a_row, rms
+from listening.checks.sounds import (
+    EDGE_S,
+    LEVEL_DBFS,
+    PAUSE_S,
+    Samples,
+    at_level,
+    faded,
+    in_a_row,
+    rms,
+)
 from listening.methods.method import gettext_noop
 
 SPEECH_DIGITS = 2
 LEAD_S = 0.15  # noise before and after the digits, where it is heard best
-PAUSE_S = 0.5
-EDGE_S = 0.1
 FADE_S = 0.02
 
 

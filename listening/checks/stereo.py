@@ -7,11 +7,10 @@ import numpy as np
 
 from listening.checks import sounds
 from listening.checks.check import Check, CheckOption, CheckSettings, Wave
-from listening.checks.sounds import LEVEL_DBFS, rms
+from listening.checks.sounds import EDGE_S, LEVEL_DBFS, rms
 from listening.methods.method import gettext_noop
 
 SPOKEN = 2
-EDGE_S = 0.1
 GAINS = {"left": (1.0, 0.0), "middle": (0.5**0.5, 0.5**0.5), "right": (0.0, 1.0)}  # equal power
 
 

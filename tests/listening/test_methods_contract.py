@@ -137,8 +137,9 @@ def test_a_method_can_be_planned_in_blocks_that_balance_both_orders(key: str) ->
 @pytest.mark.parametrize("key", KEYS)
 def test_ratings_belong_to_as_many_clips_as_are_rated(key: str) -> None:
     for trial in planned(key):
-        assert (len(trial.rated) > 1) == (key in SEVERAL)
-        assert (trial.versus is not None) == (key in (*PAIRED, "mushra"))
+        assert (len(trial.rated) > 1) == (key in SEVERAL), "add it to SEVERAL above, or remove it"
+        compares = key in (*PAIRED, "mushra")
+        assert (trial.versus is not None) == compares, "add it to PAIRED above, or remove it"
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -354,10 +354,8 @@ ANY_SCALE: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("key", sorted(Method.registry))
-def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> None:
-    methods, folder = ((DOCS / f"{n}.md").read_text("utf-8") for n in ("methods", "study-folder"))
-    assert f"\n## `{key}`: " in methods
-    assert f"\n| `{key}` | " in methods
+def test_the_guides_name_every_option_that_a_method_reads(key: str) -> None:
+    guides = "".join((DOCS / f"{n}.md").read_text("utf-8") for n in ("methods", "study-folder"))
     method = method_named(key)
     for options in ANY_SCALE.get(key, [{}]):
         watched = WatchedOptions(options)
@@ -366,7 +364,7 @@ def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> No
         method.columns(WITH_REFERENCE, watched)
         list(method.trials(WITH_REFERENCE, watched))
         for option in watched.used:
-            assert f"`{option}" in methods + folder
+            assert f"`{option}" in guides
             assert option in Options.model_fields
 
 

@@ -97,7 +97,14 @@ def test_the_names_of_long_form_conditions_in_the_guide_can_be_made() -> None:
 def test_every_setting_of_a_check_has_its_line(key: str) -> None:
     settings = GUIDE.partition("**`[[study.checks]]`**")[2].partition("### [[conditions]]")[0]
     for name in names_of(check_named(key)):
-        assert f"`{name}`" in settings
+        declared = "declare it in the class Check of listening/design/studyfile/schema.py"
+        assert f"`{name}`" in settings, f"{declared}, then run python -m tools.doc_tables"
+
+
+def test_the_guide_lists_every_check() -> None:
+    (line,) = re.findall(r"which check, each once: (.*)", GUIDE)
+    listed = "add its key to the class Check of listening/design/studyfile/schema.py"
+    assert sorted(re.findall(r"`(\w+)`", line)) == sorted(Check.registry), listed
 
 
 def test_every_column_of_sessions_csv_has_its_line() -> None:
