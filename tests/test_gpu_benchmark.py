@@ -6,8 +6,6 @@ from collections import Counter
 
 import pytest
 
-pytest.importorskip("torch")
-
 HOURS = 10 * 3600.0
 
 

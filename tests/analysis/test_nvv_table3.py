@@ -28,8 +28,6 @@ from metrics.scoring.selectors import label_of
 from tests.analysis.reference import BLANK
 from tests.analysis.stored_outputs import judged, stored, tagged, verified
 
-pytest.importorskip("torch")
-
 TEXT = "so that is what you call a good one"  # nine words; laughs are asked for before the third
 AT_PLACE, ELSEWHERE, ABSENT = 2, 7, None
 

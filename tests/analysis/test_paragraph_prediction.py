@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from analysis.statistics.longform import ParagraphScores
 from analysis.statistics.paragraph_prediction import MODELS, PLAIN, predict_paragraphs
@@ -27,6 +25,9 @@ def drawn(rng: np.random.Generator, n: int, speakers: int = 1, noise: float = 0.
 
 @pytest.mark.medium
 def test_errors_are_those_of_paragraphs_left_out_with_all_their_speakers():
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
+
     several = list(drawn(np.random.default_rng(3), 14, speakers=3))
     y = np.concatenate([one.whole for one in several])
     speakers, paragraphs = np.repeat(np.eye(3), 14, axis=0), np.tile(np.arange(14), 3)

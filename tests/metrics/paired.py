@@ -1,14 +1,11 @@
 """A recording, copies of it that are worse in known ways, and files to name as a reference."""
 
 import numpy as np
-import pytest
 import soundfile
 
 from metrics.core import decoding
 from metrics.core.metric import Material, make_metric
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 RATE_HZ = 16_000
 HUMAN = reference.path("long_same-human")

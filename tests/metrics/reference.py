@@ -5,11 +5,8 @@ import functools
 import json
 from pathlib import Path
 
-import pytest
-
 from metrics.core import decoding
-
-torch = pytest.importorskip("torch")
+from metrics.core.lazy_torch import torch
 
 DATA = Path(__file__).parent.parent / "data" / "metrics"
 VARIANTS = ("slow", "slow_norm30", "slow_norm128", "fast", "fast_norm30")

@@ -11,10 +11,9 @@ from metrics.auto_att import baseline, run
 from metrics.auto_att.baseline import Ridge
 from metrics.auto_att.dataset import DatasetError, LabelledClip
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import make_metric
 from tests.metrics.tiny_listener import save_voice
-
-torch = pytest.importorskip("torch")
 
 
 def clips(n, score, voices=4):

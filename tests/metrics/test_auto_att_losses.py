@@ -1,14 +1,15 @@
 """The loss of Auto-ATT, by hand."""
 
-import functools
 import math
 
 import pytest
 
 from metrics.auto_att import train
+from metrics.core.lazy_torch import torch
 
-torch = pytest.importorskip("torch")
-tensor = functools.partial(torch.tensor, dtype=torch.float64)
+
+def tensor(values, **options):
+    return torch.tensor(values, dtype=torch.float64, **options)
 
 
 def log_sigmoid(x):

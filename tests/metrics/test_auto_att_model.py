@@ -9,10 +9,10 @@ from metrics.auto_att.distributed import Ranks, join_processes
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.train import TrainingPlan
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, make_metric
 from tests.metrics.tiny_listener import SECONDS, adapter_of, log_of, save_tiny, voices
 
-torch = pytest.importorskip("torch")
 RATE = 16_000
 ROUNDING = 1e-5  # a float32 network: sums in another order move a probability by 4e-7
 PLAN = TrainingPlan(epochs=2, batch_size=4, learning_rate=2e-2, save_every=2)

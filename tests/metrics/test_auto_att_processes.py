@@ -10,10 +10,9 @@ import pytest
 from metrics.auto_att import checkpoints, dataset, distributed, train
 from metrics.auto_att.model import ModelPlan
 from metrics.auto_att.train import TrainingPlan
+from metrics.core.lazy_torch import torch
 from tests.metrics.tiny_listener import adapter_of, log_of, save_tiny, voices
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
 ROUNDING = 1e-5
 HEAVY = ["metrics.auto_att.train", "metrics.auto_att.distributed", "peft", "accelerate"]
 HEAVY += ["transformers.models.qwen2_audio.modeling_qwen2_audio"]

@@ -3,10 +3,10 @@
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
 from tests.metrics import tiny_models
 
-torch = pytest.importorskip("torch")
 RATE_HZ = 48_000
 
 

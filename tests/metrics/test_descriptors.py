@@ -8,12 +8,12 @@ import pytest
 import soundfile
 
 import earnest
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, make_metric
 from metrics.scoring import runner
 from metrics.signal import periodicity
 from tests.metrics import paired, reference
 
-torch = pytest.importorskip("torch")
 RATE_HZ = 16_000
 # What `ffmpeg -i FILE -af ebur128 -f null -` prints for the noise of the test below, FFmpeg 5.1.9
 FFMPEG_LUFS = {1: -16.9, 2: -16.5, 4: -9.5, 5: -7.5, 6: -7.3}

@@ -2,11 +2,10 @@
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import make_metric
 from metrics.suite import distillmos
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 # A float32 network that magnifies what is nearly silent: sums in another order, on another
 # processor, move a value by 1.4e-5. One sample off moves it by 5e-3 and more.

@@ -5,12 +5,11 @@ import pytest
 
 from metrics.core import metric as contract
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, make_metric
 from metrics.networks.predictors import onnx
 from metrics.suite import dnsmos
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 OUTPUTS = {"dnsmos": "ovrl", "dnsmos_sig": "sig", "dnsmos_bak": "bak", "dnsmos_p808": "p808"}
 # Float32 networks: sums in another order, on another processor, move a value by 8e-6. One sample

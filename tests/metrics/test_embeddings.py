@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError
 from metrics.networks.embeddings import embedding_type
 from metrics.networks.embeddings.resemblyzer import partial_starts
 from tests.metrics import reference, tiny_models
-
-torch = pytest.importorskip("torch")
 
 # Float32 networks: sums in another order, on another processor, move a vector by 3e-7. A window
 # that starts one sample late moves it by 8e-4.

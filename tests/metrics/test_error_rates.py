@@ -7,10 +7,9 @@ import pytest
 import soundfile
 from django.core.management import call_command
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 ASR = json.loads((reference.DATA / "asr.json").read_text())
 ZH = json.loads((reference.DATA / "zh.json").read_text())

@@ -9,6 +9,7 @@ import copy
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Turn
 from metrics.networks import forced_alignment
 from metrics.networks.forced_alignment import (
@@ -19,9 +20,6 @@ from metrics.networks.forced_alignment import (
     widen_spans,
 )
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
-torchaudio = pytest.importorskip("torchaudio")
 
 LETTERS = {label: i for i, label in enumerate("-aienoutsrmkldghybpwcvjzf'qx")}
 
@@ -91,6 +89,8 @@ def test_other_scripts_are_romanised_or_say_what_they_need(monkeypatch):
 @pytest.fixture
 def aligner(tmp_path, monkeypatch):
     """A random network of few weights, loaded from the folder of models as the real one is."""
+    import torchaudio
+
     bundle = copy.copy(torchaudio.pipelines.MMS_FA)
     bundle._params = {
         **bundle._params,

@@ -15,7 +15,6 @@ from metrics.judges.client import Client, Endpoint, configure_endpoint, current_
 from metrics.judges.cost import Prices
 from tests.metrics.judge_server import answer, text_of
 
-pytest.importorskip("openai")
 METRIC = "judge_expressive_richness"
 
 

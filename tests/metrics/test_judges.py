@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.vocalisations import Vocalisation
 from metrics.core.weights import Unavailable
@@ -15,8 +16,6 @@ from metrics.judges.question import MalformedAnswer
 from metrics.judges.rubric import configure, names, rubric
 from metrics.suite.judge_nvv import check_marked, other_types
 from tests.metrics.judge_server import answer, score_of_level, text_of
-
-torch = pytest.importorskip("torch")
 
 TEXT = "she laughed and then she left"
 SPOKEN = Material(text=TEXT, language="en", attributes={"nvv_target": "laugh@5"})
@@ -137,16 +136,17 @@ def test_hierarchy_is_one_question_about_the_whole_clip(server):
 
 
 @pytest.mark.parametrize(
-    ("wave", "material", "reason"),
+    ("seconds_and_level", "material", "reason"),
     [
-        (tone(2, -30), Material(language="en"), "no text"),
-        (tone(2, -90), SPOKEN, "silent"),
-        (tone(0.3, -30), SPOKEN, "too short"),
-        (tone(3, -30), SPOKEN, "too long"),
+        ((2, -30), Material(language="en"), "no text"),
+        ((2, -90), SPOKEN, "silent"),
+        ((0.3, -30), SPOKEN, "too short"),
+        ((3, -30), SPOKEN, "too long"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_judged_is_not_sent(server, wave, material, reason):
+def test_what_cannot_be_judged_is_not_sent(server, seconds_and_level, material, reason):
+    wave = tone(*seconds_and_level)
     score = measured(judge("judge_prosodic_coherence", longest_s=2.5), wave, material)
     assert (score.value, score.reason[: len(reason)], score.failed) == (None, reason, False)
     assert server.requests == []

@@ -16,8 +16,6 @@ from metrics.judges.cost import Ledger, Prices, Usage, parse_budget
 from metrics.judges.question import Field, Question, check_object, object_schema, sound_of
 from tests.metrics.judge_server import score_of_level, text_of
 
-pytest.importorskip("openai")
-
 FIELDS = [Field("remark", "text"), Field("score", "score")]
 LOUD = 0.1 * np.sin(np.arange(8_000) / 5)
 

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, Score, make_metric
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 TEXT = "He was not an ill-disposed young man,"
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.weights import Unavailable
 from metrics.suite import dnsmos_pro, sigmos
 from tests.metrics import paired, reference, tiny_models, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 RIPPLE = 0.01 * np.tile([1, -1], 16_000)  # a wave without any is taken for silence
 

@@ -5,12 +5,11 @@ import pytest
 import soundfile
 
 from metrics.core import decoding, wave_memory
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import unusable
 from metrics.core.silence import silence
 from metrics.signal import speech, srmr
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")

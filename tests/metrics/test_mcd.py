@@ -11,8 +11,6 @@ from metrics.suite import mcd
 from metrics.suite.mcd import f0_differences
 from tests.metrics import paired
 
-torch = pytest.importorskip("torch")
-
 
 def least_cost(first, second):
     """Of any path, cell by cell."""

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
-
-torch = pytest.importorskip("torch")
 
 TEXT = "so that is what you call a good one"
 

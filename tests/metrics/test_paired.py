@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from metrics.core import paired_metric
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.weights import Unavailable
 from tests.metrics import paired
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("snr_db", [20, -5])

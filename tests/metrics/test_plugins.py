@@ -10,12 +10,12 @@ from django.core.management import call_command
 
 from listening.common import plugins
 from metrics import testing
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.scoring import provenance
 from tests.metrics.reference import square_wave
 from tests.plugged import METRIC
 
-torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
 
 

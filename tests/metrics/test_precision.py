@@ -12,6 +12,7 @@ from django.core.management import call_command
 
 from metrics import testing
 from metrics.core import precision
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Metric, ParameterError, make_metric
 from metrics.core.precision import Arithmetic, PrecisionError, Precisions
 from metrics.networks.predictors import onnx
@@ -22,8 +23,6 @@ from metrics.scoring import records, runner
 from metrics.scoring.arithmetic import plan_arithmetic
 from metrics.scoring.presets import Choice, make_metrics
 from tests.metrics import paired, reference, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parent.parent.parent
 BF16 = Arithmetic("bf16")

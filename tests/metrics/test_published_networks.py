@@ -7,12 +7,11 @@ from unittest import mock
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, Score, make_metric
 from metrics.core.weights import Unavailable
 from metrics.networks.embeddings import embedding_type
 from tests.metrics import filled, paired, reference, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 ROUNDING = 1e-5
 

@@ -9,12 +9,11 @@ from unittest import mock
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Take, make_metric
 from metrics.networks.recognisers import faster_whisper, recogniser
 from metrics.networks.recognisers.recogniser import Options, whisper_code
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 ASR = json.loads((reference.DATA / "asr.json").read_text())
 

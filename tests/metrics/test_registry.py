@@ -12,11 +12,10 @@ import soundfile
 from listening.common import plugins
 from metrics import suite, testing
 from metrics.core import metric as contract
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric, Score, make_metric, title_of
 from metrics.judges.judge import Judge
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parent.parent.parent
 KEYS = sorted(Metric.registry)

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, make_metric
 from metrics.signal import speech
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")

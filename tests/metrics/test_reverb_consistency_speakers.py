@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Turn, make_metric
 from metrics.networks.forced_alignment import AlignmentError
 from metrics.signal import srmr
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 DIALOGUE = "long_dialog-human-flite_slt"
 STRETCHES = [  # (speaker, start, end) in samples, as the clip was made

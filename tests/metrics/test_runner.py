@@ -7,11 +7,10 @@ import pytest
 import soundfile
 
 from metrics.core import metric as contract
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric
 from metrics.scoring import runner
 from metrics.scoring.runner import Clip
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ import soundfile
 
 from metrics.core import decoding
 from metrics.core import metric as contract
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric, Output, Score
 from metrics.core.weights import Unavailable
 from metrics.scoring import runner
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture

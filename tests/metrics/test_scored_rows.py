@@ -22,7 +22,6 @@ from metrics.core.metric import Metric
 from metrics.core.weights import Unavailable
 from metrics.scoring import runner, scored_rows
 
-pytest.importorskip("torch")
 DEMO = Path(__file__).parents[2] / "demo" / "audio"
 METRICS = ["srmr_norm", "loudness_lufs"]
 

@@ -6,13 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
 from metrics.networks.predictors import chunks, pretrained
 from metrics.networks.predictors.pretrained import MaskedNetwork
 from tests.metrics import paired, reference, tiny_models
-
-torch = pytest.importorskip("torch")
 
 SIZES = (16_000, 19_100, 17_777)
 NEAR = 1e-5  # absolute, of numbers of the size of 1: float32 sums in another order

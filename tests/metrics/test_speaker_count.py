@@ -1,15 +1,16 @@
 """Speakers are counted in joined recordings of people, and another number than declared is said."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from metrics.core import decoding
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, Turn, make_metric
 from metrics.suite.speaker_count import declared_speakers, speaker_labels
-
-torch = pytest.importorskip("torch")
 
 DEMO = Path(__file__).parents[2] / "demo" / "audio"
 ONE = [f"human_{name}" for name in ("s0870", "s0880", "s0890", "s0920")]

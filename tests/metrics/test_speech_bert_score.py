@@ -6,8 +6,6 @@ from metrics.core.metric import ParameterError, make_metric
 from metrics.core.weights import Unavailable
 from tests.metrics import paired, tiny_models
 
-torch = pytest.importorskip("torch")
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):

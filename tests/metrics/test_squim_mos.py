@@ -3,10 +3,9 @@
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import make_metric
 from tests.metrics import reference, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 CLEAN = str(reference.path("human-0880-clean"))
 

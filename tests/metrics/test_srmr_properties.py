@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import make_metric
 from metrics.signal import srmr
 from tests.metrics import reference
-
-torch = pytest.importorskip("torch")
 
 # Float32: sums in another order, on another processor, move a value by 8e-8. A neighbour heard
 # at -60 dB moves it by 3e-5, a frame less by 1e-2.

@@ -10,13 +10,12 @@ import pytest
 
 from listening.common.speaker_turns import turns_of
 from metrics.core import decoding, weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, ParameterError, Take, Turn, make_metric
 from metrics.networks import voices
 from metrics.networks.forced_alignment import AlignmentError
 from tests.metrics import reference
 from tests.metrics.test_embeddings import tiny_wavlm  # noqa: F401
-
-torch = pytest.importorskip("torch")
 
 # Float32 networks: sums in another order move a cosine by 2e-7, a window one sample late by 1e-4.
 ROUNDING = 1e-5

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from listening.common.speaker_turns import turns_of
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import Material, Turn
 from metrics.signal.turns import have_times, known_turns, speaker_streams, speakers_of
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from metrics.core import weights
+from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, make_metric
 from tests.metrics import reference, tiny_predictors
-
-torch = pytest.importorskip("torch")
 
 ROUNDING = 1e-5  # float32
 MEAN_OFF = 1e-4  # float32, and a mean of 48,000 samples summed in whatever order
@@ -46,7 +45,7 @@ def test_a_scripted_model_scores_waves_with_a_channel_axis(models):
 
 
 def test_a_scripted_model_may_want_plain_waves_and_their_rate(models):
-    tiny_predictors.scripted(models, tiny_predictors.LevelAtRate())
+    tiny_predictors.scripted(models, "LevelAtRate")
     metric = loaded(model="predictor.pt", layout="batch_time", gives_rate=True)
     wave = reference.wave("human-0880-clean")
     assert metric.measure([wave])[0].value == pytest.approx(3.016 + level(wave), rel=ROUNDING)

@@ -6,8 +6,6 @@ import pytest
 from metrics.suite import warp_q
 from tests.metrics import paired, reference
 
-pytest.importorskip("librosa")
-
 PACKAGE = {  # of warpq 1.5.2 with apply_vad=False, rounded by it; np.lib.pad is numpy.pad to it
     "same": 0.606,
     "a little noise": 2.041,

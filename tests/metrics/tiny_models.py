@@ -1,10 +1,7 @@
 """Random models of a few thousand weights, saved as the real ones are, to be loaded as they are."""
 
-import pytest
-
+from metrics.core.lazy_torch import torch
 from tests.metrics import filled
-
-torch = pytest.importorskip("torch")
 
 
 def clap(place):

@@ -5,11 +5,8 @@ import json
 import warnings
 from unittest import mock
 
-import pytest
-
+from metrics.core.lazy_torch import torch
 from tests.metrics import filled, reference
-
-torch = pytest.importorskip("torch")
 
 
 def small_squim():
@@ -61,26 +58,14 @@ def squim(folder, build=small_squim, name="squim_objective_dns2020.pth"):
     return path
 
 
-class Level(torch.nn.Module):
-    """A score that depends on the samples and their number: [batch, channel, time] to [batch]."""
+def scripted(folder, name="Level"):
+    """A TorchScript file of this module of tests/metrics/tiny_modules.py."""
+    from tests.metrics import tiny_modules
 
-    def forward(self, waves: torch.Tensor) -> torch.Tensor:
-        return 3 + waves.square().mean(dim=-1).sqrt()[:, 0] + waves.shape[-1] * 1e-6
-
-
-class LevelAtRate(torch.nn.Module):
-    """The same of [batch, time] and the rate, as SpeechMOS' predictors are called."""
-
-    def forward(self, waves: torch.Tensor, rate: int) -> torch.Tensor:
-        return 3 + waves.square().mean(dim=-1).sqrt() + rate * 1e-6
-
-
-def scripted(folder, module=None):
-    """A TorchScript file."""
     path = folder / "predictor.pt"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch would rather export
-        torch.jit.script(module or Level()).save(str(path))
+        torch.jit.script(getattr(tiny_modules, name)()).save(str(path))
     return path
 
 
@@ -126,17 +111,9 @@ def seven(folder):
     return path
 
 
-class Opinions(torch.nn.Module):
-    """Mean and variance of opinions by a spectrum, as DNSMOS Pro: [batch, 1, frames, 161]."""
-
-    def forward(self, spectra: torch.Tensor) -> torch.Tensor:
-        levels = spectra.mean(dim=(1, 2, 3))
-        return torch.stack([3 + levels / 10, spectra.var(dim=(1, 2, 3))], dim=1)
-
-
 def opinions(folder):
     """A TorchScript file of DNSMOS Pro's shape."""
-    return scripted(folder, Opinions())
+    return scripted(folder, "Opinions")
 
 
 NISQA = {  # how the published checkpoint was trained, with fewer channels
