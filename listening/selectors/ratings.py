@@ -87,22 +87,28 @@ WITH sessions AS MATERIALIZED (
     WHERE st.key = %s AND NOT s.pilot)
 """
 RATINGS = """
-SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
-    i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
-    co.key, replace(co.role, 'trap', ''), co.system, co.voice, x.key,
-    coalesce(vc.key, ''), coalesce(v.key, ''),
-    CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
+SELECT st.key AS study, k.key AS task, k.method AS method, c.key AS criterion,
+    's' || t.session_id AS session, r.code AS rater, 'b' || t.block_id AS block,
+    t.position AS position, i.key AS item, i.dimension AS dimension, i.paragraph AS paragraph,
+    coalesce(nullif(i.language, ''), st.language) AS language, i.split AS split,
+    co.key AS condition, replace(co.role, 'trap', '') AS role, co.system AS system,
+    co.voice AS voice, x.key AS stimulus, coalesce(vc.key, '') AS versus_condition,
+    coalesce(v.key, '') AS versus_stimulus,
+    CASE WHEN v.id IS NOT NULL THEN t.versus_first END AS versus_first,
     concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
         WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
         (SELECT string_agg(coalesce(nullif(l.line->>'stimulus', ''),
             'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
         FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
-        WHERE l.line->>'role' = 'context')),
-    q.label, q.score, coalesce(choices.correct, ''), coalesce(choices.alternatives, ''),
-    t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
-    t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    w.status, s.paid, q.counts, w.headphones, st.version::text, s.source, t.pair_probability,
-    t.id
+        WHERE l.line->>'role' = 'context')) AS context,
+    q.label AS label, q.score AS score, coalesce(choices.correct, '') AS correct_answer,
+    coalesce(choices.alternatives, '') AS alternatives, t.trap AS trap,
+    t.trap_passed AS trap_passed, coalesce(j.text, '') AS justification,
+    t.latency_ms AS latency_ms, t.plays AS plays, t.heard_fraction AS heard_fraction,
+    to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS rated_at,
+    w.status AS session_status, s.paid AS paid, q.counts AS counts, w.headphones AS headphones,
+    st.version::text AS version, s.source AS recruitment_source,
+    t.pair_probability AS pair_probability, t.id AS trial
 FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
@@ -128,8 +134,6 @@ LEFT JOIN LATERAL (
 ) choices ON k.method = ANY(%s) AND c.scale->>'widget' IN ('choice', 'alternatives')
 WHERE st.key = %s ORDER BY q.id
 """
-FIRST = 20  # the column of the query that becomes `presented_first`
-BEFORE_REVIEW = 29  # columns of the query that stand before `review`
 
 
 class RatingShown(TypedDict):
@@ -485,13 +489,14 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
         with raw.cursor(name="rating_rows") as cursor:
             cursor.itersize = 5000
             cursor.execute(SESSION_FACTS + RATINGS.format(ratings=ratings), parameters)
-            for row in cursor:
-                method = method_named(row[2])
-                order = row[FIRST]  # None where nothing was compared
-                first = "" if order is None else method.presented_first(versus_first=order)
-                head = (*row[:4], estimands[row[1]], *row[4:FIRST], first)
-                *rest, version, source, probability, trial = row[BEFORE_REVIEW:]
-                review, coded = reviews.get(trial, ""), codes.get(trial, "")
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], review, *rest, coded, version, source)
-                tail = (*tail, probability)
-                yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's
+            columns = [each.name for each in cursor.description or ()]
+            for stored in cursor:
+                row = dict(zip(columns, stored, strict=True))
+                row["estimand"] = estimands[row["task"]]
+                row["presented_first"] = ""
+                if (order := row["versus_first"]) is not None:  # None where nothing was compared
+                    method = method_named(row["method"])
+                    row["presented_first"] = method.presented_first(versus_first=order)
+                row["review"] = reviews.get(row["trial"], "")
+                row["codes"] = codes.get(row["trial"], "")
+                yield {key: row[key] for key in keys}  # type: ignore[misc]  # keys are RatingRow's

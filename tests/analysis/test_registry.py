@@ -71,7 +71,9 @@ def test_an_estimator_has_a_heading_in_the_documentation(key):
 def test_a_part_of_a_report_is_in_the_documentation():
     section = DOCS.read_text("utf-8").partition("## Parts of a report")[2]
     named = {key for key in Part.registry if f"\n### {key}\n" in section or f"`{key}`" in section}
-    assert set(Part.registry) - named == set(), "name them under Parts of a report"
+    assert set(Part.registry) - named == set(), (
+        "name them under Parts of a report in docs/estimators.md"
+    )
 
 
 def test_two_estimators_cannot_have_one_key():

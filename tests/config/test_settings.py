@@ -79,7 +79,7 @@ def test_a_wrong_value_is_named_with_what_is_expected(tmp_path: Path, name: str)
     assert "Traceback" not in done.stderr
 
 
-# Any text is right for these: secrets, names, addresses of mail.
+# Any text is right for these: secrets, names, addresses of mail. A new such setting goes here.
 FREE = {"EARNEST_JUDGE_MODEL", "EARNEST_JUDGE_KEY", "EARNEST_METRICS_TOKEN", "MEDIA_STORE"}
 FREE |= {"EARNEST_MAIL_FROM", "EARNEST_FILE_GROUP", "EARNEST_OIDC", "EARNEST_TOKEN"}
 READ = [v.name for v in variables.TABLE if v.of in (variables.SERVER, variables.CLIENT)]
