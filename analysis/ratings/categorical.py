@@ -159,8 +159,7 @@ def _by_arrow(source: Any, data: bytes, quotes: int, layout: Layout, encoding: s
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
         raise pa.ArrowInvalid("not UTF-8")
     lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
-    header = lines[int(layout.separator_line)].decode()
-    if header.count('"') % 2:
+    if lines[int(layout.separator_line)].count(b'"') % 2:
         raise pa.ArrowInvalid("the header has several lines")
     width = max(layout.width, len(layout.names))
     places = [str(place) for place in range(width)]

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -134,14 +134,14 @@ LAYOUTS = (
         "webMUSHRA (paired_comparison.csv)",
         "choice_reference choice_non_reference choice_answer",
         "its answers say which clip is the reference; add a column score (1 right, 0 wrong), then "
-        "say --set method=abx --column rater=session_uuid --column item=trial_id "
+        "say --set method=abx --column rater={rater} --column item=trial_id "
         "--column condition=choice_non_reference --column versus_condition=choice_reference",
     ),
     _refused_layout(
         "webMUSHRA (bs1116.csv)",
         "rating_reference rating_non_reference rating_reference_score rating_non_reference_score",
         "a BS.1116 grade is the difference of two scores; add a column score (non-reference minus "
-        "reference), then say --set method=bs1116 --column rater=session_uuid "
+        "reference), then say --set method=bs1116 --column rater={rater} "
         "--column item=trial_id --column condition=rating_non_reference",
     ),
 )
@@ -156,7 +156,7 @@ def known_layout(names: Iterable[str]) -> KnownLayout | None:
 MOST_SCORE = 100.0
 MOST_LISTED = 8  # columns that a remedy writes out
 _MARK = re.compile(r"[_\-. ]")
-_ENDING = re.compile(r"\.(?:wav|flac|mp3|ogg|opus|m4a|webm)$", re.IGNORECASE)
+_ENDING = re.compile(r"\.(?:wav|flac|mp3|ogg|opus|m4a|webm)[])]?$|[])]$", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
 _P808_URL = re.compile(r"answer\.(q\d+)_url", re.IGNORECASE)
 _P808_CRITERIA = {  # endings of the toolkit's columns, and the criterion that they hold
@@ -240,7 +240,36 @@ def wide_table(template: str, names: Sequence[str]) -> WideTable:
     fields_of = {name: match.groupdict() for name in names if (match := pattern.fullmatch(name))}
     if not fields_of:
         raise RatingsError([f"--wide {template}: no column fits (it has {', '.join(names)})"])
+    if others := _apart(fields_of):
+        ignored = " ".join(f"--ignore-column {shlex.quote(name)}" for name in others)
+        raise RatingsError(
+            [
+                f"--wide {template} also fits {some(others)}, without an item or a condition of "
+                f"the other columns: are these ratings of clips? Leave them out by {ignored}, or "
+                "write more of the fixed text into the template; where they are ratings, make a "
+                "table with one rating in each row"
+            ]
+        )
     return _named_answers(fields_of)
+
+
+def _apart(fields_of: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Columns that no chain of shared items and conditions joins with most of the others.
+
+    Such are questions of a survey (Q1_age) beside answers about clips. Where as many columns are on
+    both sides, systems have sentences of their own, and nothing is said.
+    """
+    groups: list[tuple[set[tuple[str, str]], list[str]]] = []
+    for name, fields in fields_of.items():
+        own = {(field, fields[field]) for field in ("item", "condition") if field in fields}
+        if len(own) < 2:
+            return []
+        joined = [group for group in groups if group[0] & own]
+        groups = [group for group in groups if not group[0] & own]
+        marks = own.union(*(marks for marks, _ in joined))
+        groups.append((marks, [*(each for _, names in joined for each in names), name]))
+    largest = max(len(names) for _, names in groups)
+    return [name for _, names in groups if 2 * len(names) <= largest for name in names]
 
 
 def _regular_expression(template: str) -> re.Pattern[str]:
@@ -296,12 +325,17 @@ def columns_of_scores(layout: Layout, free: Sequence[str]) -> list[str]:
 
 def suggestion(columns: Sequence[str]) -> str:
     """How ``--wide`` may read columns of scores."""
+    alike = takewhile(lambda letters: len({*letters}) == 1, zip(*columns, strict=False))
+    # What stands before all names, as in Google Forms: "How natural is this? [s01_vits.wav]"
+    fixed = re.sub(r"[\w.-]*$", "", "".join(letters[0] for letters in alike))
     endings = {match[0] if (match := _ENDING.search(name)) else "" for name in columns}
     ending = next(iter(endings)) if len(endings) == 1 else ""  # names of files
-    marks = {tuple(_MARK.findall(name.removesuffix(ending))) for name in columns}
+    marks = {
+        tuple(_MARK.findall(name.removeprefix(fixed).removesuffix(ending))) for name in columns
+    }
     firsts = {mark[:1] for mark in marks}
     if len(firsts) == 1 and firsts != {()} and (ending or max(map(len, marks)) == 1):
-        return f"'{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
+        return f"'{fixed}{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
     if len(columns) > MOST_LISTED:
         return f"'{{item}}_{{condition}}' (a template that fits {some(columns)})"
     shown = ",".join(columns)
@@ -325,7 +359,8 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "rater": "participant worker subject user annotator listener assessor evaluator person "
-        "respondent pid prolificpid responseid sessionuuid questionaireuuid email",
+        "respondent pid prolificpid responseid sessionuuid questionaireuuid email "
+        "emailaddress participantprivate",
         "condition": "system model tts algorithm codec engine variant",
         "item": "text sentence utterance utt prompt passage content script",
         "stimulus": "clip file filename audio audiofile wav wavfile sample path url",
@@ -431,9 +466,13 @@ def column_mapping(
     ignore = {clean_name(name) for name in ignore}
     known = known_layout(names)
     if known and known.refused and "score" not in columns:
-        raise RatingsError([f"{path.name}: a table of {known.tool}: {known.refused}"])
-    wide = wide_table(reading_rules.wide, names) if reading_rules.wide else p808_batch(names)
+        rater = next((name for name in names if _means(name, "rater")), "NAME")
+        why = known.refused.replace("{rater}", shlex.quote(rater))
+        raise RatingsError([f"{path.name}: a table of {known.tool}: {why}"])
     ours = (*COLUMNS, LEFT_OUT_BY)
+    taken = QUALTRICS | {name.casefold() for name in (*ours, *columns.values(), *ignore)}
+    free = [name for name in names if name.casefold() not in taken]
+    wide = wide_table(reading_rules.wide, free) if reading_rules.wide else p808_batch(names)
     theirs = {name: name for name in ours if name in names and name not in ignore}
     theirs = {**_of_tool(known, wide, names), **theirs, **columns}
     sample = theirs.pop(SAMPLE, "")

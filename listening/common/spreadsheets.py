@@ -31,6 +31,7 @@ MOST_NAMED = 3  # rows or names in a sentence
 SAVE = "save it as CSV UTF-8"
 PARQUET = b"PAR1"  # begins each Parquet file
 NO_TEXT = "holds characters that are no text (a NUL, or half of a pair)"
+END_OF_FILE = "END OF FILE"  # the only cell of Gorilla's last row
 IMPORT_ID = '{"ImportId"'  # begins each cell of the last of Qualtrics' three header rows
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _JOINERS = "\u200c\u200d"  # they spell words in Persian and Hindi, and mean nothing at an end
@@ -40,6 +41,7 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)  # 1,000 may be a th
 _LEADING_ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+$")
 _INNER_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")  # "1 12" and "11 2" stay apart
+_JSON = re.compile(r"\s*[\[{]\s*[\[{\"]")
 _SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?[;,\t]*\r?\n?', re.IGNORECASE)
 _OTHER_FILES = (
     ((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "is a file of a spreadsheet program; open it there and"),
@@ -288,6 +290,11 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
 
     Where ``text`` is not the ``whole`` file, its last row may be cut off and is not looked at.
     """
+    if _JSON.match(text):
+        raise TableError(
+            "JSON, not a table; write it as CSV, one row for each rating: in Python, "
+            "pandas.json_normalize(json.load(open(FILE)), …).to_csv(…)"
+        )
     delimiter, body, line = separated(text, whole)
     records = _sample(body, delimiter, whole)
     blank = next((n for n, cells in enumerate(records) if any(map(str.strip, cells))), None)
@@ -477,6 +484,7 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
     repeated: list[int] = []
     mixed: list[int] = []
     wrong: dict[int, list[int]] = {}  # by the number of cells
+    ends: list[str] = []
     number = 0
     limit = None if most_rows is None else first + most_rows
     many = f"row {limit}: more than {most_rows or 0:,} rows below the header; split the table"
@@ -492,6 +500,9 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
                 empty += [number] * bool(cells)
                 continue
             cells = without_empty_end(cells, wanted)
+            if len(cells) == 1 < wanted and cells[0].strip().upper() == END_OF_FILE:
+                ends.append(f"Row {number} says {END_OF_FILE} and is not read.")
+                continue
             if len(cells) < wanted and short_rows:
                 cells += [""] * (wanted - len(cells))
             if len(cells) != wanted:
@@ -513,7 +524,7 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
         ) from None
     if wrong or mixed:
         raise TableError(*_misfits(layout, wrong, mixed, len(table.rows)))
-    table.notes += omitted_row_notes(empty, repeated)
+    table.notes += [*omitted_row_notes(empty, repeated), *ends]
 
 
 def omitted_row_notes(empty: Sequence[int], repeated: Sequence[int]) -> list[str]:

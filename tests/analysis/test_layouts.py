@@ -258,6 +258,71 @@ def test_many_columns_of_scores_are_not_all_written_out(read):
         read("\n".join(lines))
 
 
+SURVEY = ["Hörer", "Q1_age", "s1_vits", "s1_human", "s2_vits", "s3_human", "Q9_TEXT", "Q_Recaptcha"]
+
+
+def survey() -> str:
+    """A wide table with questions of a survey, and with holes in its grid of clips."""
+    rows = [[f"h{r}", "31", "3", "5", "2", "4", "nice", "1"] for r in range(3)]
+    return "\n".join(";".join(row) for row in [SURVEY, *rows])
+
+
+def test_questions_of_a_survey_are_no_clips(read):
+    how = {"columns": {"rater": "Hörer"}, "wide": "{item}_{condition}"}
+    others = ["Q1_age", "Q9_TEXT", "Q_Recaptcha"]
+    with pytest.raises(RatingsError, match="also fits Q1_age, Q9_TEXT and Q_Recaptcha, without"):
+        read(survey(), **how)
+    reading = read(survey(), **how, ignore=others)
+    assert len(reading.table) == 12
+    assert set(reading.table["condition"]) == {"human", "vits"}
+    assert set(others) <= set(reading.columns_not_used)
+
+
+def test_systems_with_sentences_of_their_own_are_read_from_the_names_of_columns(read):
+    lines = ["rater,s1_vits,s2_vits,s3_human,s4_human", *(f"r{r},3,2,5,4" for r in range(3))]
+    table = read("\n".join(lines), wide="{item}_{condition}").table
+    assert table.groupby("condition")["item"].nunique().to_dict() == {"human": 2, "vits": 2}
+
+
+def test_the_rater_is_no_answer_though_the_template_fits_its_column(read):
+    lines = ["Email Address,s1 vits,s1 human", *(f"a{r}@x,3,5" for r in range(3))]
+    how = {"columns": {"rater": "Email Address"}, "wide": "{item} {condition}"}
+    assert len(read("\n".join(lines), **how).table) == 6
+
+
+def test_a_grid_of_google_forms_is_proposed_with_the_words_of_its_question(read):
+    names = [f"How natural? [{i}_{c}.wav]" for i in ("s1", "s2") for c in ("vits", "human")]
+    lines = [",".join(["Timestamp", "Email Address", *names])]
+    lines += [f"2024-01-0{d} 10:00,a{d}@x,3,5,2,4" for d in range(1, 4)]
+    with pytest.raises(RatingsError) as caught:
+        read("\n".join(lines))
+    wide, rater = caught.value.problems
+    assert wide.endswith("like --wide 'How natural? [{item}_{condition}.wav]'")
+    assert rater.endswith("--column rater='Email Address'")
+    how = {"columns": {"rater": "Email Address"}, "wide": "How natural? [{item}_{condition}.wav]"}
+    assert set(read("\n".join(lines), **how).table["condition"]) == {"human", "vits"}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16", "utf-8-sig"])
+def test_a_header_may_be_in_any_encoding_where_the_cells_are_ascii(read, encoding):
+    lines = ["Hörer;Systëm;Satz;Qualität", *(f"h{r};{c};s1;4" for r in range(3) for c in "AB")]
+    columns = {"rater": "Hörer", "condition": "Systëm", "item": "Satz", "score": "Qualität"}
+    how = {"columns": columns} | ({"encoding": encoding} if encoding == "mac_roman" else {})
+    assert len(read("\n".join(lines).encode(encoding), **how).table) == 6
+
+
+def test_the_last_row_of_gorilla_is_left_out_and_said(read):
+    reading = read(text() + "END OF FILE\n")
+    assert reading.table.equals(read(text()).table)
+    assert f"Row {len(ROWS) + 2} says END OF FILE and is not read." in reading.notes
+
+
+@pytest.mark.parametrize("data", ['[{"rating": 3}, {"rating": 4}]', '{"trials": [1]}', "[\n [1]]"])
+def test_json_is_called_so(read, data):
+    with pytest.raises(RatingsError, match=r"mine\.csv: JSON, not a table; write it as CSV"):
+        read(data)
+
+
 @pytest.mark.medium
 def test_an_export_of_label_studio_is_read_without_what_was_cancelled(read):
     lines = ["annotation_id,annotator,audio,created_at,rating,was_cancelled"]
