@@ -101,6 +101,11 @@ class Columns:
     numbers: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
+    @property
+    def unit(self) -> str:
+        """What is counted: a row, or a rating where rows of the file hold several."""
+        return "row" if len(np.unique(self.numbers)) == len(self.numbers) else "rating"
+
     def taken(self, rows: NDArray[Any]) -> Columns:
         """The same columns with some of the rows: a mask (n,) or places (m,)."""
         cells = {name: column.taken(rows) for name, column in self.cells.items()}

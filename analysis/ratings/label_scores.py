@@ -19,12 +19,20 @@ from analysis.ratings.reading_rules import fold_cell
 from listening.common.spreadsheets import strict_number
 from listening.methods import Method
 
-_NUMBERED = re.compile(r"([+-]?\d+(?:[.]\d+)?)\s*[-–—:=.)]?\s+\D.*|.*\D\s*[(=:]\s*([+-]?\d+)\)?")
+_NUMBERED = re.compile(
+    r"\(?([+-]?\d+(?:[.]\d+)?)\)?\s*[-–—:=.)]?\s+\D.*|.*\D\s*[(=:]\s*([+-]?\d+)\)?"
+)
 _CHOICES = {  # what a button of two clips is called besides its label, by its score
     1.0: ("first", "first is better", "1"),
     0.0: ("second", "second is better", "2"),
     0.5: ("tie", "equal", "same", "no difference", "no preference", "both", "neither"),
 }
+MISSING = frozenset(  # what stands in place of a score that was not given, without case
+    {
+        *("na", "n/a", "n.a.", "nan", "null", "none", "-", "--", "–", "—", ".", "?", "skipped"),
+        *("no answer", "not answered", "missing", "don't know", "don’t know", "do not know"),
+    }
+)
 _RIGHT = {1.0: ("right", "correct", "true", "1"), 0.0: ("wrong", "incorrect", "false", "0")}
 
 
@@ -55,6 +63,7 @@ def _words(method: str) -> Mapping[str, float]:
             for word in (step.label, step.text):
                 if word and step.score is not None:
                     words.setdefault(fold_cell(word), step.score)
+                    words.setdefault(fold_cell(word).removeprefix("second is "), step.score)
     estimand = kind.estimand
     if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
         return {word: score for score, names in _RIGHT.items() for word in names}
@@ -63,11 +72,24 @@ def _words(method: str) -> Mapping[str, float]:
     return words
 
 
+def without_missing(scores: Categorical) -> tuple[Categorical, list[str]]:
+    """A column of scores with words for missing answers emptied, and a note that counts them."""
+    counts = {str(v): n for v, n in _count_values(scores) if n and fold_cell(str(v)) in MISSING}
+    if not counts:
+        return scores, []
+    cleared = scores.mapped(["" if str(v) in counts else str(v) for v in scores.values])
+    words = enumerated([f"{word} ({n})" for word, n in sorted(counts.items())])
+    return cleared, [f"Column score: these stand for missing answers: {words}."]
+
+
 def score_words(cells: Mapping[str, Categorical]) -> bool:
-    """Whether a column of scores holds words of a scale, and no number: it is one of labels."""
+    """Whether a column of scores holds words of a scale: it is one of labels.
+
+    Numbers may stand among them, as in "4 - Good" and 4.
+    """
     there = {str(v) for v, n in _count_values(cells["score"]) if n and str(v).strip()}
     methods = {str(v) for v, n in _count_values(cells["method"]) if n and v in Method.registry}
-    if not there or any(not math.isnan(cell_number(text)) for text in there):
+    if all(not math.isnan(cell_number(text)) for text in there):
         return False
     return any(
         all(_score_of(text, key) is not None for text in there)

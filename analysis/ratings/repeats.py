@@ -75,6 +75,9 @@ def resolve_repeats(
     them into occasions, or people, is asked about.
     """
     rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
+    rated &= table["score"].notna() | (
+        table["label"] != ""
+    )  # a trial that was not answered is none
     rated &= ~table["estimand"].isin(keys_where("best_and_worst"))  # on several screens by design
     use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
     resolved = ResolvedRepeats(table)
@@ -134,6 +137,11 @@ def _duplicates(
     others = np.bincount(question[first])
     repeated = others.max() > 1
     if repeated and not _tells_ratings_apart(columns, mapping, use[first]):
+        equal = "1 row equals" if again.sum() == 1 else f"{again.sum():,} rows equal"
+        resolved.notes.append(
+            f"{equal} another row in every column. Other ratings are repeated with other scores, "
+            "and no column tells a copy from a second answer: these count as repeated ratings."
+        )
         return np.zeros(len(use), dtype=bool)  # equal answers are as good as different ones
     times = np.bincount(question)
     one_score = table["score"].to_numpy(dtype=float)[use]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,7 +62,13 @@ from analysis.ratings.estimands import (
     methods_of,
 )
 from analysis.ratings.header import ColumnMapping, Trap, column_mapping
-from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels, words_on_scale
+from analysis.ratings.label_scores import (
+    cell_number,
+    score_words,
+    scores_of_labels,
+    without_missing,
+    words_on_scale,
+)
 from analysis.ratings.large_tables import (
     LARGE,
     empty_column,
@@ -107,8 +114,12 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
     for trap in wide.traps:
         cells |= _trap_columns(cells, trap, raw.cells, repeated)
     there = np.lexsort((np.arange(len(repeated)), repeated))  # as in the file, row by row
-    there = there[~cells["score"].having(lambda cell: not str(cell).strip())[there]]
-    long = Columns(cells, raw.numbers[repeated], raw.notes).taken(there)
+    empty = cells["score"].having(lambda cell: not str(cell).strip())
+    notes = raw.notes
+    if empty.any():
+        of = f"{int(empty.sum()):,} of {len(empty):,} cells for answers are empty"
+        notes = (*notes, f"{of}: they are no ratings.")
+    long = Columns(cells, raw.numbers[repeated], notes).taken(there[~empty[there]])
     taken = [name for name in ("trap", "trap_passed") if name in cells]
     theirs = {**mapping.theirs, **{name: name for name in (*ours, *taken)}}
     return long, replace(mapping, theirs=theirs, wide=None)
@@ -269,13 +280,13 @@ def selected_rows(
             if option == "drop":
                 dropped |= hit
                 count = int(hit.sum())
-                rows = "1 row" if count == 1 else f"{count} rows"
-                notes.append(f"Left out as no ratings: {rows} with {column} = {value}.")
+                rows = columns.unit if count == 1 else f"{columns.unit}s"
+                notes.append(f"Left out as no ratings: {count} {rows} with {column} = {value}.")
     questions: list[str] = []
     kinds = {name: ours for ours, name in mapping.theirs.items()}
     for name, cells in columns.cells.items():
         if name not in ignore and kinds.get(name, "") not in _NEVER and not is_covariate(name):
-            questions += _flags(name, cells, dropped, answered)
+            questions += _flags(name, cells, columns.unit, dropped, answered)
     in_question = dropped.copy()
     for ours in _SUMMED:
         name = mapping.theirs.get(ours, "")
@@ -311,6 +322,7 @@ def _value_is_answered(name: str, value: str, answered: Collection[tuple[str, st
 def _flags(
     name: str,
     column: Categorical,
+    unit: str,
     dropped: NDArray[np.bool_],
     answered: Collection[tuple[str, str]],
 ) -> Iterator[str]:
@@ -337,7 +349,7 @@ def _flags(
         plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
         quoted = f"{name}={value}" if plain else f"'{name}={value}'"
         yield (
-            f"column {name}: {count} of {total} rows say {values_said}: are they ratings? Leave "
+            f"column {name}: {count} of {total} {unit}s say {values_said}: are they ratings? Leave "
             f"them out by --drop {quoted}, or count them by --keep {quoted}"
         )
 
@@ -789,6 +801,42 @@ def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -
             )
 
 
+# What surveys write for an answer that is missing
+MISSING_CODES = {-999.0, -99.0, -98.0, -97.0, -9.0, -8.0, -7.0, -1.0}
+MISSING_CODES |= {9.0, 88.0, 97.0, 98.0, 99.0, 999.0, 9999.0}
+
+
+def missing_codes(
+    table: pd.DataFrame, raw: Columns, own: NDArray[np.bool_], mapping: ColumnMapping
+) -> Iterator[str]:
+    """A question for each score outside of the scale that may stand for a missing answer.
+
+    Where other scores are outside, too, the scale is another one, which is said elsewhere.
+    """
+    name = mapping.theirs.get("score", mapping.theirs.get("label", ""))
+    rated = np.asarray((table["trap"] == "") & table["score"].notna(), dtype=bool) & ~own
+    kept = {cell_number(value) for column, value in mapping.rules.rows_named("keep")
+            if column in (name, "score")}  # fmt: skip
+    for key, scores in table[rated].groupby("estimand", sort=True)["score"]:
+        ends = estimand_of(str(key)).ends
+        if ends is None:
+            continue
+        outside = scores[~scores.between(*ends)].value_counts()
+        if not set(outside.index) <= MISSING_CODES or 2 * outside.sum() > len(scores):
+            continue
+        for code, count in outside.sort_index().items():
+            if code in kept or name not in raw.cells:
+                continue
+            texts = (v for v in raw.cells[name].values if cell_number(str(v)) == code)
+            text = next(texts, f"{code:g}")
+            scores_are = "1 score is" if count == 1 else f"{count:,} scores are"
+            answer = shlex.quote(f"{'score' if 'score' in mapping.theirs else name}={text}")
+            yield (
+                f"{scores_are} {text}, outside of the scale of {ends[0]:g} to {ends[1]:g}: missing "
+                f"answers? Leave them out by --drop {answer}, or count them by --keep {answer}"
+            )
+
+
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]
 Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is wrong with it
@@ -1024,6 +1072,9 @@ def read_csv(
         if name not in mapped.filled:
             cells[name] = _stand_in(name, cells)
     by_label, why = "score" not in mapped.filled, "No column score"
+    if not own.all():
+        cells["score"], missing = without_missing(cells["score"])
+        notes += missing
     if not by_label and "label" not in mapped.filled and score_words(cells):
         cells["label"], by_label, why = cells["score"], True, "The column score holds words"
     if by_label:
@@ -1127,6 +1178,7 @@ def _resolve_ratings(
     table, ranked, wrong = check_ranks(table, own, raw.numbers)
     repeated = resolve_repeats(table, raw, cells, mapping, own)
     problems = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
+    problems += missing_codes(table, raw, own, mapping)
     if problems:
         raise RatingsError([located(file, question) for question in problems])
     return repeated.table, [*turned, *ranked, *repeated.notes], repeated.ordered_by
@@ -1169,7 +1221,13 @@ def _notes(table: pd.DataFrame) -> Iterator[str]:
         if known.ends is None or scores.notna().sum() == 0:
             continue
         low, high = float(scores.min()), float(scores.max())
-        if known.ends_for(low, high) is None:
+        if low == 0 < known.ends[0] and high <= known.ends[1]:
+            yield (
+                f"{int((scores == 0).sum())} of {len(scores)} {known.name} scores are 0, below the "
+                f"usual scale of {known.ends[0]:g} to {known.ends[1]:g}; they are used as they "
+                "are. If 0 stands for no answer, leave them out by --drop score=0."
+            )
+        elif known.ends_for(low, high) is None:
             outside = int((~scores.dropna().between(*known.ends)).sum())
             yield (
                 f"{outside} of {len(scores)} {known.name} scores are outside the usual scale of "

@@ -317,6 +317,68 @@ def test_the_last_row_of_gorilla_is_left_out_and_said(read):
     assert f"Row {len(ROWS) + 2} says END OF FILE and is not read." in reading.notes
 
 
+LATER = "rater,condition,item,score,at\n"  # trials that ran out of time are shown again
+
+
+def timed_out(nothing: str) -> str:
+    rows = [f"r{r},{c},i{i},{1 + (r + i) % 5}" for r in range(4) for c in "AB" for i in range(5)]
+    missed = [row.rpartition(",")[0] + f",{nothing}" for row in rows[::4]]
+    return LATER + "\n".join(f"{row},{n}" for n, row in enumerate([*missed, *rows]))
+
+
+@pytest.mark.parametrize("nothing", ["", "NA", "n/a", "-", "."])
+@pytest.mark.parametrize("rule", ["", "first", "mean", "all"])
+def test_a_trial_without_an_answer_is_no_first_rating(read, nothing, rule):
+    reading = read(timed_out(nothing), repeats=rule)
+    rated = reading.table[reading.table["score"].notna()]
+    assert (len(rated), len(reading.table)) == (40, 50)
+    assert rated["counts"].fillna(True).all()
+    assert not any("Repeated ratings" in note for note in reading.notes)
+    said = f"Column score: these stand for missing answers: {nothing} (10)."
+    assert (said in reading.notes) == (nothing != "")
+
+
+def test_equal_rows_among_other_repeated_ratings_are_named(read):
+    repeated = (
+        text().replace("\n", "\n", 1) + "r1,A,i1,5\nr1,A,i2,5\n" + text().splitlines()[9] + "\n"
+    )
+    notes = read(repeated, repeats="all").notes
+    assert any(note.startswith("1 row equals another row in every column. Other") for note in notes)
+
+
+@pytest.mark.parametrize(("code", "shown"), [("-99", "-99"), ("9", "9"), ("99.0", "99.0")])
+def test_codes_of_missing_answers_are_asked_about(read, code, shown):
+    given = text().replace("r1,A,i1,", f"r1,A,i1,{code}#").replace("r2,B,i2,", f"r2,B,i2,{code}#")
+    coded = "\n".join(line.partition("#")[0] for line in given.splitlines())
+    with pytest.raises(RatingsError) as caught:
+        read(coded)
+    (problem,) = caught.value.problems
+    assert f"2 scores are {shown}, outside of the scale of 1 to 5: missing answers?" in problem
+    assert len(read(coded, drop=[f"score={code}"]).table) == len(ROWS) - 2
+    assert len(read(coded, keep=[f"score={code}"]).table) == len(ROWS)
+
+
+def test_zeros_below_the_scale_are_used_with_a_note(read):
+    zeros = text().replace("r1,A,i1,", "r1,A,i1,0#").split("\n")
+    reading = read("\n".join(line.partition("#")[0] for line in zeros))
+    (note,) = [note for note in reading.notes if "scores are 0" in note]
+    assert note.startswith("1 of 24 MOS scores are 0, below the usual scale of 1 to 5; they are")
+
+
+def test_numbers_may_stand_among_words_of_the_scale(read):
+    words = {"1": "Bad", "2": "(2) Poor", "3": "3 - Fair", "4": "good", "5": "5"}
+    mixed = "\n".join(f"{','.join(row[:3])},{words[row[3]]}" for row in ROWS)
+    reading = read(f"{','.join(HEAD)}\n{mixed}\nr1,A,i4,Don't know\n")
+    assert reading.table["score"].dropna().tolist() == read(text()).table["score"].tolist()
+    assert "Column score: these stand for missing answers: Don't know (1)." in reading.notes
+
+
+def test_empty_cells_of_a_wide_table_are_counted(read):
+    reading = read("rater,s1_A,s1_B\nr1,3,\nr2,4,5\n", wide="{item}_{condition}")
+    assert len(reading.table) == 3
+    assert "1 of 4 cells for answers are empty: they are no ratings." in reading.notes
+
+
 @pytest.mark.parametrize("data", ['[{"rating": 3}, {"rating": 4}]', '{"trials": [1]}', "[\n [1]]"])
 def test_json_is_called_so(read, data):
     with pytest.raises(RatingsError, match=r"mine\.csv: JSON, not a table; write it as CSV"):

@@ -229,7 +229,8 @@ def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     data = report["data"]
     excluded = data["ratings"] - data["ratings_kept"]
     if not excluded:
-        yield "No rating was excluded."
+        read = "conduct" not in report  # a file: rows may have been left out as it was read
+        yield f"No rating {'that was analysed ' * read}was excluded."
         return
     rows = left_out_in_a_paper(report)
     rules = [f"{count:,} {_short(words, longest)}" for words, count in rows[:most]]
