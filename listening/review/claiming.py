@@ -257,10 +257,3 @@ def reviewers_progress(job: ReviewJob) -> dict[int, ReviewerProgress]:
     with connection.cursor() as cursor:
         cursor.execute(REVIEWERS, [list(right), list(right.values()), job.pk])
         return {row[0]: ReviewerProgress(*row) for row in cursor.fetchall()}
-
-
-def disputed_items(job: ReviewJob) -> list[int]:
-    """Items whose reviewers differ."""
-    with connection.cursor() as cursor:
-        cursor.execute(DISPUTED, {"job": job.pk})
-        return [row[0] for row in cursor.fetchall()]

@@ -389,11 +389,6 @@ def send(pk: int, subject: str, text: str, *, reminder: bool) -> bool:
     return True
 
 
-def erase_people(study: Study) -> None:
-    """Ids and addresses of a study's panel, when its raters are erased."""
-    Invitation.objects.filter(study=study).delete()
-
-
 def as_csv(study: Study, source: str) -> str:
     """Id, name, address, link and state of each, for the mail merge of a mail program.
 

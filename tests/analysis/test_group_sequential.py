@@ -63,9 +63,9 @@ def test_five_looks_cost_little_and_save_much():
     assert plain.inflation == pytest.approx(1.0247, abs=1e-4)
     assert plain.power_at(0) == pytest.approx(0.05, abs=1e-8)
     assert plain.power_at(1) == pytest.approx(0.8, abs=1e-8)
-    means = [plain.relative_raters(effect) for effect in (0, 1, 1.5, 2)]
+    means = [plain.inflation * plain.expected_share(effect) for effect in (0, 1, 1.5, 2)]
     assert means == pytest.approx([1.018, 0.824, 0.631, 0.501], abs=1e-3)
-    means = [futile.relative_raters(effect) for effect in (0, 1, 1.5, 2)]
+    means = [futile.inflation * futile.expected_share(effect) for effect in (0, 1, 1.5, 2)]
     assert means == pytest.approx([0.792, 0.795, 0.628, 0.501], abs=1e-3)
     assert futile.power_at(0) < 0.05
     assert 0.785 < futile.power_at(1) < 0.8

@@ -86,10 +86,6 @@ class LooksDesign:
         """The mean number of raters as a share of the largest, at ``effect`` times the planned."""
         return self.crossings(effect).mean_share(self.information)
 
-    def relative_raters(self, effect: float) -> float:
-        """The mean number of raters relative to a design without looks of the same power."""
-        return self.inflation * self.expected_share(effect)
-
 
 def fixed_drift(level: float, power: float) -> float:
     """The mean of Z at which a two-sided test without looks has this power (0.5..1)."""

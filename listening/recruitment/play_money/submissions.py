@@ -17,10 +17,6 @@ from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 ISSUER = "https://www.prolific.com"
 LIFETIME_S = 120
-STATUSES = (
-    *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),
-    *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
-)
 NO_CODE = "NOCODE"
 CATEGORIES = (
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
