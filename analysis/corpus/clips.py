@@ -92,7 +92,8 @@ class Corpus:
 class Finding:
     """Something to look at: which check found it, where, what it is and what to do.
 
-    ``kind`` is a key of `analysis.corpus.checks.KINDS`; ``value`` a similarity or another measure.
+    ``kind`` is a key of `analysis.corpus.corpus_report.KINDS`; ``value`` a similarity or another
+    measure.
     """
 
     kind: str

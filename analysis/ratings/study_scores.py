@@ -30,8 +30,8 @@ class WordRow(TypedDict):
 def study_scores(slug: str) -> list[dict[str, Any]]:
     """Every score of a study of this installation as plain rows, metrics first.
 
-    Each with what is known of its clip (`listening.selectors.ClipFacts`), and of wer and cer with
-    what the recogniser heard.
+    Each with what is known of its clip (`listening.models.material.ClipFacts`), and of
+    wer and cer with what the recogniser heard.
     """
     from listening.selectors import clip_facts, stimulus_rows
     from metrics.scoring.selectors import recognised_texts, score_rows

@@ -1,7 +1,7 @@
 """Which ratings the rules of a report leave out, and the column that says so in ratings.csv.
 
 The report holds it by rule, so that a study's ratings can be streamed with it without judging them
-again. `analysis.statistics.screening.Recorded` reads the column back.
+again. `analysis.statistics.screening.single_ratings.Recorded` reads the column back.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Options:
     """All that decides the numbers of a report, but for the ratings themselves.
 
     ``breakdowns`` empty means: overall, and by each column that varies within conditions. What the
-    registry of parts holds is not checked here: `analysis.report.parts.chosen_parts` does.
+    registry of parts holds is not checked here: `analysis.report.pipeline.chosen_parts` does.
     """
 
     estimator: str = "mean_score"

@@ -2,8 +2,7 @@
 
 Labels as raters read them, the reason, the text and the clip by the code of the assignment. Never a
 system, a condition, a file, a truth, a trap, a rater, or what other reviewers said; what raters
-wrote themselves is shown as it is. `tests/listening/test_review_blind.py` reads pages, replies and
-headers for them.
+wrote themselves is shown as it is.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def no_link(name: str) -> str:
 def part_html(part: PartRecord, link: Link = no_link) -> Markup:
     """The part's HTML; all text is escaped here.
 
-    ``link`` says where the files of its figures and tables are, such as ``tiers-means.csv``
-    (`analysis.report.files` has them by these names); without it, nothing is linked.
+    ``link`` says where the files of its figures and tables are, such as ``tiers-means.csv``;
+    without it, nothing is linked.
     """
     if part["problem"]:
         return Markup('<p class="muted">{}</p>').format(part["problem"])

@@ -166,7 +166,10 @@ def settings_of(label: str) -> tuple[str, frozenset[str]]:
 
 
 BESIDE = ("reference", "anchor")  # roles of what stands below the systems and has no place
-LINE, TRAP = "line", "trap"  # of what is no clip of a system (`listening.selectors.ClipFacts`)
+LINE, TRAP = (
+    "line",
+    "trap",
+)  # of what is no clip of a system (`listening.models.material.ClipFacts`)
 
 
 class Cell(NamedTuple):

@@ -379,7 +379,7 @@ def by_differences(log_density: Density) -> Slopes:
 
 
 def downhill(slopes: Slopes, x: Floats) -> tuple[float, Floats]:
-    """Minus the value and minus the slope (D,) at x (D,), for `descend`."""
+    """Minus the value and minus the slope (D,) at x (D,), for `minimise`."""
     value, slope = slopes(x[None])
     return -float(value[0]), -slope[0]
 

@@ -180,7 +180,7 @@ def _to_unbounded(q: Quadratics) -> Floats:
 
 
 def _from_unbounded(values: Floats, one: Floats) -> Quadratics:
-    """What `_unbounded` made of Quadratics; ``one`` (F,) tells how many means there are."""
+    """What `_to_unbounded` made of Quadratics; ``one`` (F,) tells how many means there are."""
     c = round(np.sqrt(2.0 * len(one) - 1.75) - 1.5)  # F = 2 + C + C (C + 1) / 2
     lower, here = np.tril_indices(c), np.arange(c)
     root = np.zeros((len(values), c, c))
