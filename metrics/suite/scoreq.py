@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.core import weights
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, ParameterError, Score, Sharing
-from metrics.core.precision import Precisions
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, ParameterError, Score, Sharing
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.onnx import provider_notes, session
+from metrics.networks.predictors.onnx import OnnxMetric
 
 if TYPE_CHECKING:
     from metrics.suite.scoreq_ref import ScoreqRefParameters
@@ -45,7 +43,7 @@ def published(kind: str, parameters: ScoreqParameters | ScoreqRefParameters) -> 
     return own.renamed(parameters.model)
 
 
-class Scoreq(Metric):
+class Scoreq(OnnxMetric):
     """A predicted MOS by the ONNX file of the package scoreq's authors."""
 
     key = "scoreq"
@@ -56,7 +54,6 @@ class Scoreq(Metric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
-    precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
     packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters
@@ -65,14 +62,6 @@ class Scoreq(Metric):
     def models(self) -> list[PublishedModel]:
         """The network's file."""
         return [published("adapt_nr", self.parameters)]
-
-    def load(self, device: str = "cpu") -> None:
-        """Open the network's file."""
-        super().load(device)
-        path = weights.locate(self.models()[0])
-        self.session = session(str(path), device)
-        self.device_notes = provider_notes(self.session, device)
-        self.weights = weights.hashes([path])
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.core import weights
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
@@ -18,9 +17,8 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.paired_metric import PairedMetric, Wave
-from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
-from metrics.networks.predictors.onnx import provider_notes, session
+from metrics.networks.predictors.onnx import OnnxMetric
 from metrics.suite.scoreq import DOMAINS, STEP, published
 
 LONGEST_S = 60.0  # the network attends over all of a wave
@@ -38,7 +36,7 @@ class ScoreqRefParameters(Parameters):
             raise ParameterError(f"domain is {self.domain!r}; choose {' or '.join(DOMAINS)}")
 
 
-class ScoreqRef(PairedMetric):
+class ScoreqRef(OnnxMetric, PairedMetric):
     """Distance of two unit vectors, 0 to 2, by an ONNX file of SCOREQ's authors.
 
     The reference need not say the same words: the authors compare with any clean recording.
@@ -55,21 +53,12 @@ class ScoreqRef(PairedMetric):
     packages = ("onnxruntime", "numpy")
     accepts = Accepts(WIDE_BAND_HZ)
     sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
-    precisions = Precisions(why="an ONNX file computes in float32")
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters
 
     def models(self) -> list[PublishedModel]:
         """The network's file."""
         return [published("fixed_nmr", self.parameters)]
-
-    def load(self, device: str = "cpu") -> None:
-        """Open the network's file."""
-        super().load(device)
-        path = weights.locate(self.models()[0])
-        self.session = session(str(path), device)
-        self.device_notes = provider_notes(self.session, device)
-        self.weights = weights.hashes([path])
 
     def compare(self, wave: Wave, reference: Wave) -> Score:
         """The distance of two waves, (samples,) at 16 kHz."""

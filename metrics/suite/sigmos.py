@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.core import weights
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Accepts, Input, Metric, Output, Parameters, Score, Sharing
-from metrics.core.precision import Precisions
+from metrics.core.metric import Accepts, Input, Output, Parameters, Score, Sharing
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.chunks import unfit
-from metrics.networks.predictors.onnx import provider_notes, session
+from metrics.networks.predictors.onnx import OnnxMetric
 
 FILE = "model-sigmos_1697718653_41d092e8-epo-200.onnx"
 MODEL = PublishedModel(
@@ -37,7 +35,7 @@ class SigmosParameters(Parameters):
     model: str = MODEL.name
 
 
-class Sigmos(Metric):
+class Sigmos(OnnxMetric):
     """Overall quality, with coloration, discontinuity, loudness, noise, reverberation, signal."""
 
     key = "sigmos"
@@ -51,7 +49,6 @@ class Sigmos(Metric):
     higher_is_better = True
     sample_rate_hz = 48_000
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one spectrum at a time")
-    precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(shortest_s=SHORTEST_S)
     more_outputs = tuple(
         Output(
@@ -66,14 +63,6 @@ class Sigmos(Metric):
     published_model = MODEL
     parameters_type = SigmosParameters
     parameters: SigmosParameters
-
-    def load(self, device: str = "cpu") -> None:
-        """Open the network of the folder of models."""
-        super().load(device)
-        path = weights.locate(*self.models())
-        self.session = session(str(path), device)
-        self.device_notes = provider_notes(self.session, device)
-        self.weights = weights.hashes([path])
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 48 kHz."""

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from metrics.core import weights
 from metrics.core.devices import index, kind
 from metrics.core.lazy_torch import torch
+from metrics.core.metric import Metric
+from metrics.core.precision import Precisions
 from metrics.networks.predictors.predictor import Predictor
 
 CUDA = "CUDAExecutionProvider"
@@ -78,6 +80,20 @@ def provider_notes(session: Any, device: str) -> dict[str, str]:
         return {}
     log.warning("ONNX files run on the processor; to use %s, install onnxruntime-gpu", device)
     return {"onnx_provider": used, "onnx_note": f"ONNX Runtime has no {CUDA} here"}
+
+
+class OnnxMetric(Metric):
+    """A metric whose model is one ONNX file, opened as ``session``."""
+
+    precisions = Precisions(why="an ONNX file computes in float32")
+
+    def load(self, device: str = "cpu") -> None:
+        """Open the network's file."""
+        super().load(device)
+        path = weights.locate(*self.models())
+        self.session = session(str(path), device)
+        self.device_notes = provider_notes(self.session, device)
+        self.weights = weights.hashes([path])
 
 
 FLOAT = 1  # TensorProto.DataType
