@@ -128,13 +128,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def write_llms(folder: Path, root: Path = ROOT) -> None:
+def write_llms(folder: Path) -> None:
     """Write llms.txt, which lists the pages' Markdown; `make docs` puts both beside the pages."""
     from listening.web.researcher.help import llms_text
 
     pages = {
         part.title: [Path(page).with_suffix(".md").as_posix() for page in part.pages]
-        for part in navigation(root).parts
+        for part in navigation(ROOT).parts
     }
     parts = [(title, [(_title(folder / each), each) for each in of]) for title, of in pages.items()]
     (folder / LLMS).write_text(llms_text(parts), "utf-8")

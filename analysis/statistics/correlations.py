@@ -43,9 +43,9 @@ def fisher_interval(
     return float(np.tanh(middle - half)), float(np.tanh(middle + half))
 
 
-def in_both_orders(values: Floats, axis: int = -1) -> Floats:
-    """Signed values (…, n) and their negatives as (…, 2n) along the axis."""
-    return np.concatenate([values, -values], axis=axis)
+def in_both_orders(values: Floats) -> Floats:
+    """Signed values (…, n) and their negatives as (…, 2n)."""
+    return np.concatenate([values, -values], axis=-1)
 
 
 def signed_ranks(values: Floats, axis: int = -1) -> Floats:

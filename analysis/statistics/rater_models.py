@@ -40,13 +40,7 @@ class DawidSkene:
 
 
 def dawid_skene(
-    unit: Codes,
-    rater: Codes,
-    label: Codes,
-    n_labels: int,
-    *,
-    pseudo: float = 0.0,
-    rounds: int = _ROUNDS,
+    unit: Codes, rater: Codes, label: Codes, n_labels: int, *, pseudo: float = 0.0
 ) -> DawidSkene:
     """Labels (n,) given by raters to units, as codes from 0; begun from the shares of each unit.
 
@@ -57,7 +51,7 @@ def dawid_skene(
     posterior = sum_weights(unit, label, np.ones(len(label)), n_units, n_labels)
     posterior /= posterior.sum(axis=1, keepdims=True)
     likelihood, done = -np.inf, 0
-    for done in range(1, rounds + 1):  # noqa: B007
+    for done in range(1, _ROUNDS + 1):  # noqa: B007
         prior = posterior.mean(axis=0)
         confusion = np.zeros((n_raters, n_labels, n_labels))
         for k in range(n_labels):
@@ -74,7 +68,7 @@ def dawid_skene(
         posterior = joint / joint.sum(axis=1, keepdims=True)
         if abs(likelihood - before) < _TOLERANCE * max(1.0, abs(likelihood)):
             break
-    return DawidSkene(posterior, prior, confusion, likelihood, done < rounds, done)
+    return DawidSkene(posterior, prior, confusion, likelihood, done < _ROUNDS, done)
 
 
 def _log_joint(unit: Codes, rater: Codes, label: Codes, prior: Floats, confusion: Floats) -> Floats:

@@ -43,7 +43,6 @@ class DigitsInNoise(Check):
     )
     trials = 5
     pass_at_least = 3
-    attempts = 1
     languages = sounds.LANGUAGES
     numbers = {"snr_db": Number(-2.0, -20.0, 20.0)}
     sample_rate_hz = sounds.RATE_HZ

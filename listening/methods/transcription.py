@@ -77,7 +77,7 @@ class Transcription(Method):
         plays = options.get("plays", 1)
         if type(plays) is not int or not 1 <= plays <= MOST_PLAYS:
             raise ValueError(f"plays is a whole number from 1 to {MOST_PLAYS}, not {plays!r}")
-        return Playback(share=1.0, plays=plays)
+        return Playback(plays=plays)
 
     def text_score(self, label: str, spoken: SpokenText, options: Options) -> float | None:
         return score_answer(label, spoken, options).share

@@ -35,13 +35,7 @@ class Loss:
     squared: torch.Tensor
 
 
-def training_loss(
-    predicted: torch.Tensor,
-    true: torch.Tensor,
-    reduction: str = "sum",
-    bradley_terry_weight: float = 0.4,
-    squared_weight: float = 0.6,
-) -> Loss:
+def training_loss(predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum") -> Loss:
     """0.4 Bradley-Terry + 0.6 squared error (Wang et al. 2025, equation 2).
 
     ``predicted``, ``true``: (clips,) scores in [0, 1]. As printed there, neither part is averaged
@@ -50,7 +44,7 @@ def training_loss(
     """
     pairs = bradley_terry(predicted, true, reduction)
     squared = half_squared_error(predicted, true, reduction)
-    return Loss(bradley_terry_weight * pairs + squared_weight * squared, pairs, squared)
+    return Loss(0.4 * pairs + 0.6 * squared, pairs, squared)
 
 
 def bradley_terry(

@@ -132,14 +132,14 @@ class ScoreTable:
     notes: list[str] = field(default_factory=list)
 
 
-def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
+def read_score_rows(path: Path) -> ScoreTable:
     """All scores of a CSV, JSON or Parquet file; TableError where it cannot be read at all.
 
     Long rows have the columns metric and value, wide ones a column for each metric. Rows with
     mistakes are left out and stand in ``problems``.
     """
     parquet = is_parquet(path)
-    text, note = ("", "") if parquet else decoded(raw_bytes(path), encoding)
+    text, note = ("", "") if parquet else decoded(raw_bytes(path))
     score_table = ScoreTable(Problems(str(path)), notes=[note] * bool(note))
     if not parquet and (holds_json(text) or path.suffix.lower() in (".jsonl", ".json")):
         score_table.problems.unit = "line"

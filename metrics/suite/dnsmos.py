@@ -97,7 +97,6 @@ class Dnsmos(Metric):
     precisions = Precisions(
         0.005, 0.02, None, "real weights", "its own code shares layers between hops"
     )
-    packages = ("torch", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters
     parameters: DnsmosParameters

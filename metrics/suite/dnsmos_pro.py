@@ -65,7 +65,6 @@ class DnsmosPro(Metric):
             title="DNSMOS Pro variance",
         ),
     )
-    packages = ("torch", "numpy")
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     precisions = Precisions(why="a scripted or exported network stays as it was made")
     parameters_type = DnsmosProParameters

@@ -81,7 +81,6 @@ class Nisqa(Metric):
         )
         for name in ORDER
     )
-    packages = ("torch", "numpy")
     sharing = Sharing(Input.WINDOWS, why="in its convolutions; nothing is filled up")
     precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
     published_model = MODEL

@@ -9,11 +9,9 @@ import numpy as np
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
-    Input,
     ParameterError,
     Parameters,
     Score,
-    Sharing,
     undefined,
 )
 from metrics.core.paired_metric import PairedMetric, Wave
@@ -52,7 +50,6 @@ class ScoreqRef(OnnxMetric, PairedMetric):
     higher_is_better = False
     packages = ("onnxruntime", "numpy")
     accepts = Accepts(WIDE_BAND_HZ)
-    sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters
 

@@ -37,12 +37,11 @@ def axis_of(
     start: float,
     end: float,
     ends: Sequence[float] | None = None,
-    steps: int = 5,
 ) -> Axis:
     """An axis over the values, or over the ends of a bounded scale; 0 to 1 where there are none."""
     known = [value for value in values if value is not None]
     edges = list(ends) if ends else known
-    ticks = nice_ticks(min(edges), max(edges), steps) if edges else [0.0, 1.0]
+    ticks = nice_ticks(min(edges), max(edges)) if edges else [0.0, 1.0]
     return Axis(ticks, start, end)
 
 

@@ -111,7 +111,6 @@ class GeneralGaussian(GeneralModel):
     version = "2"
     title = "General Gaussian model with texts and clips (MCMC)"
     order = 35
-    sampled = True
     gaussian = True
 
 

@@ -403,7 +403,6 @@ class ScreeningPart(Part):
     version = "2"
     title = "Exclusions"
     order = 65
-    always = True
 
     def applies(self, inputs: PartInput) -> bool:
         return len(inputs.table) > 0

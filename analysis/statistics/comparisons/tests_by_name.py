@@ -437,7 +437,6 @@ def group_test(
     scores: Scores,
     test: str,
     unit: str | None = None,
-    adjustment: str = "holm",
     level: float = 0.95,
 ) -> GroupTest:
     """A test of GROUP_TESTS over all conditions, with Dunn, or Nemenyi and Conover, after it."""
@@ -449,7 +448,7 @@ def group_test(
         samples = samples_of(scores, unit)
         result = OF_ALL[test](samples, level, unit)
         wanted = test == "kruskal" and result.p is not None
-        return GroupTest(names, result, tuple(dunn(samples, adjustment)) if wanted else ())
+        return GroupTest(names, result, tuple(dunn(samples)) if wanted else ())
     unit = unit or "raters"
     table = means_table(scores, unit)
     complete = table[np.all(np.isfinite(table), axis=1)]
@@ -462,7 +461,7 @@ def group_test(
         return GroupTest(names, result)
     after = nemenyi(complete)
     try:
-        after += conover(complete, adjustment)
+        after += conover(complete)
     except Undefined as why:
         result = result.noted(str(why))
     return GroupTest(names, result, tuple(after))

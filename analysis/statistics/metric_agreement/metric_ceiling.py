@@ -38,9 +38,7 @@ class Ceiling(FlatRow):
     note: str = ""
 
 
-def condition_ceiling(
-    units: Units, *, level: float = 0.95, splits: int = SPLITS, seed: int = 0
-) -> list[Ceiling]:
+def condition_ceiling(units: Units, *, level: float = 0.95, seed: int = 0) -> list[Ceiling]:
     """SRCC and PLCC of the condition means of two random halves of the raters.
 
     A rater is in one half with all ratings, so that leniency is not taken for agreement; clips are
@@ -53,7 +51,7 @@ def condition_ceiling(
         why = f"{n} conditions and {raters} raters: at least {FEWEST} and 4 are needed"
         return [_undefined_ceiling(name, n, why) for name in _STATISTICS]
     rng = np.random.default_rng(seed)
-    side = np.argsort(rng.random((splits, raters)), axis=1) % 2
+    side = np.argsort(rng.random((SPLITS, raters)), axis=1) % 2
     member = units.condition[:, None] == np.arange(n)
     total = np.asarray(units.total.T @ member.astype(np.float64))  # R, C
     count = np.asarray(units.count.T @ member.astype(np.float64))

@@ -512,19 +512,14 @@ _USE_PRIOR = "use the Bayesian fit, whose prior keeps estimates finite, or colle
 
 
 def ordinal_posterior(
-    counts: Floats,
-    prior: OrdinalPrior | None = None,
-    *,
-    scores: Floats | None = None,
-    sampling: Sampling = USUAL,
+    counts: Floats, *, scores: Floats | None = None, sampling: Sampling = USUAL
 ) -> Posterior:
     """Draws of condition logits, ``cut`` points, SDs and, given ``scores`` (K,), of mean scores.
 
     ``counts`` (R, S, K) as `ordinal.label_counts` gives them. ``score`` (chains, draws, S) is the
     mean score of each condition for raters drawn anew, in the unit of ``scores``.
     """
-    prior = prior or OrdinalPrior()
-    model = MarginalLikelihood(counts)
+    prior, model = OrdinalPrior(), MarginalLikelihood(counts)
     slopes = _with_prior_slopes(model, FAST, prior)
     peak = near_mode(slopes, _start(counts), _bounds(model))
     fast, rng = _with_prior(model, FAST, prior), np.random.default_rng(sampling.seed)
