@@ -223,7 +223,8 @@ def _fits(place: _Piece, text: str) -> bool:
 def _starts(piece: _Piece, text: str, ends: int) -> int:
     """The positions at which a piece can start so that it ends at one of `ends`."""
     if piece.text:
-        return _positions(text, piece.text) & (ends >> len(piece.text))
+        starts = sum(1 << at for at in _places(text, piece.text))
+        return starts & (ends >> len(piece.text))
     if not piece.separator:
         last = ends.bit_length() - 1 - (piece.name != ANYTHING)
         return (2 << last) - 1 if last >= 0 else 0
@@ -255,10 +256,6 @@ def _places(text: str, sought: str) -> list[int]:
         positions.append(at)
         at = text.find(sought, at + 1)
     return positions
-
-
-def _positions(text: str, sought: str) -> int:
-    return sum(1 << at for at in _places(text, sought))
 
 
 class UnclearNames(ValueError):

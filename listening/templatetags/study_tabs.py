@@ -83,12 +83,8 @@ def study_tabs(context: dict[str, Any], key: str, rights: frozenset[str]) -> dic
 def _links(key: str, rights: frozenset[str], route: str) -> Iterator[Link]:
     for label, pages in TABS.items():
         links = tuple(
-            Link(page.label, reverse(page.route, args=[key]), route in _routes(page))
+            Link(page.label, reverse(page.route, args=[key]), route in (page.route, *page.below))
             for page in pages
             if not page.right or page.right in rights
         )
         yield Link(label, links[0].address, any(link.current for link in links), links)
-
-
-def _routes(page: StudyPage) -> tuple[str, ...]:
-    return (page.route, *page.below)
