@@ -11,6 +11,7 @@ from typing import Any
 
 from metrics.core import wave_memory, weights
 from metrics.core.lazy_torch import torch
+from metrics.core.metric import Metric
 
 RATE_HZ = 16_000
 STEPS_AT_ONCE = 2048  # a minute: what is stacked of long clips
@@ -33,6 +34,16 @@ def load_detector(device: str = "cpu") -> Any:
 def detector_weights() -> dict[str, str]:
     """File name -> SHA-256 of the detector's weights, for a metric's ``weights``."""
     return weights.hashes([weights.package_file("silero_vad", "data/silero_vad.jit")])
+
+
+class SpeechMetric(Metric):
+    """A metric that looks for speech; ``detector`` is there once it is loaded."""
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the speech detector onto `device`."""
+        super().load(device)
+        self.detector = load_detector(device)
+        self.weights = detector_weights()
 
 
 def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:

@@ -12,7 +12,6 @@ from metrics.core import texts
 from metrics.core.metric import (
     Input,
     Material,
-    Metric,
     Output,
     Parameters,
     Score,
@@ -42,7 +41,7 @@ class PausesParameters(Parameters):
         check_bounds(self, "min_pause_s", 0)
 
 
-class Pauses(Metric):
+class Pauses(speech.SpeechMetric):
     """Rests between the first speech and the last; silence at the ends of a clip is no pause."""
 
     key = "pauses"
@@ -92,12 +91,6 @@ class Pauses(Metric):
     packages = ("torch", "numpy", "silero-vad")
     parameters_type = PausesParameters
     parameters: PausesParameters
-
-    def load(self, device: str = "cpu") -> None:
-        """Load the speech detector onto `device`."""
-        super().load(device)
-        self.detector = speech.load_detector(device)
-        self.weights = speech.detector_weights()
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take; the detector runs over all waves side by side."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from metrics.core import wave_memory
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Input, Metric, Score, Sharing, check_bounds, undefined
+from metrics.core.metric import Input, Score, Sharing, check_bounds, undefined
 from metrics.core.precision import Precisions
 from metrics.signal import speech, srmr
 from metrics.suite.srmr import SrmrParameters
@@ -34,7 +34,7 @@ class ReverbConsistencyParameters(SrmrParameters):
         check_bounds(self, "max_non_speech", 0, 1)
 
 
-class ReverbConsistency(Metric):
+class ReverbConsistency(speech.SpeechMetric):
     """Standard deviation (ddof 0) of SRMR over the windows with speech; lower is steadier."""
 
     key = "reverb_consistency"
@@ -50,12 +50,6 @@ class ReverbConsistency(Metric):
     packages: tuple[str, ...] = ("torch", "numpy", "scipy", "soundfile", "silero-vad")
     parameters_type = ReverbConsistencyParameters
     parameters: ReverbConsistencyParameters
-
-    def load(self, device: str = "cpu") -> None:
-        """Load the speech detector onto `device`."""
-        super().load(device)
-        self.detector = speech.load_detector(device)
-        self.weights = speech.detector_weights()
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One deviation per wave, (samples,) at 16 kHz; the windows of all waves are batched."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Input, Metric, Score, Sharing, undefined
+from metrics.core.metric import Input, Score, Sharing, undefined
 from metrics.signal import speech
 from metrics.signal.speech import Segments
 
@@ -14,7 +14,7 @@ EDGE_S = 0.1  # beside speech is neither counted as speech nor as noise: onsets 
 LEAST_S = 0.2  # of either
 
 
-class SpeechToNoise(Metric):
+class SpeechToNoise(speech.SpeechMetric):
     """Power inside the speech that silero-vad finds, less that outside, over that outside.
 
     It hears noise that goes on under the speech; not what only comes with it (reverberation,
@@ -31,12 +31,6 @@ class SpeechToNoise(Metric):
     higher_is_better = True
     sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
     packages = ("torch", "numpy", "silero-vad")
-
-    def load(self, device: str = "cpu") -> None:
-        """Load the speech detector onto `device`."""
-        super().load(device)
-        self.detector = speech.load_detector(device)
-        self.weights = speech.detector_weights()
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz."""
