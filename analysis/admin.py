@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from analysis.models import AnalysisRun, ResultsLink, RunFile
-
-
-class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
-    """Records that can be looked at and deleted, but neither added nor changed."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from listening.common.record_admin import RecordAdmin
 
 
 @admin.register(AnalysisRun)
-class AnalysisRunAdmin(LookOnly):
+class AnalysisRunAdmin(RecordAdmin):
     list_display = ("id", "study", "estimator", "state", "created_at", "finished_at")
     list_filter = ("state", "estimator")
     readonly_fields = ("created_at",)
@@ -30,7 +19,7 @@ class AnalysisRunAdmin(LookOnly):
 
 
 @admin.register(RunFile)
-class RunFileAdmin(LookOnly):
+class RunFileAdmin(RecordAdmin):
     list_display = ("id", "run", "name", "state", "size_bytes", "asked_at")
     list_filter = ("state",)
     readonly_fields = ("asked_at",)

@@ -15,6 +15,7 @@ from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from django.utils.decorators import method_decorator
 
+from listening.common.record_admin import RecordAdmin
 from listening.models import Condition, Item, Rater, Rating, Session, Stimulus, Study, Task
 
 if TYPE_CHECKING:
@@ -24,17 +25,11 @@ else:
     Records, Accounts = admin.ModelAdmin, UserAdmin
 
 
-class ReadOnly(Records):
+class ReadOnly(RecordAdmin):
     """A list and a page per record; nothing can be added, changed or deleted here."""
 
     show_full_result_count = False
     list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
