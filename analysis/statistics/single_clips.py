@@ -32,9 +32,9 @@ _SIDES = (("stimulus", "versus_stimulus"), ("condition", "versus_condition"))
 class ClipScores:
     """The scores of one family: ``frame`` with a row per clip (or item).
 
-    Its columns are `report.clipfiles.COLUMNS`; those before name the clip, as far as the ratings
-    do. ``published`` and ``unbiased`` are the two subject models behind it, ``screened`` what
-    BT.500 says of each rater; ``unnamed`` ratings name no clip and are left out.
+    Its columns are `analysis.report.writers.clip_files.COLUMNS`; those before name the clip, as far
+    as the ratings do. ``published`` and ``unbiased`` are the two subject models behind it,
+    ``screened`` what BT.500 says of each rater; ``unnamed`` ratings name no clip and are left out.
     """
 
     frame: pd.DataFrame

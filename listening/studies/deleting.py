@@ -60,7 +60,7 @@ STATEMENTS = (
 def empty(study: Study, *, reviews: bool = True) -> None:
     """Deletes all material, tasks and sessions of a study, and what other rooms made of them.
 
-    Without its ``reviews`` where they are to find their clips again: see `review.relinking`.
+    Without its ``reviews`` where they are to find their clips again: see `verdicts.relink`.
 
     Ratings go only where the caller says so: inside `sessions.deleting_ratings`.
     """

@@ -34,8 +34,9 @@ def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
     """The vocalisations of "laugh@3; sigh@7", or of a transcript with markers such as "[laugh]".
 
     Places are counted in units before the marker: words, or characters in languages such as
-    Chinese (`texts.units`). A "?" as place says that nobody knows where. A transcript without a
-    marker, or the word none, holds none. Raises VocalisationError for a broken list.
+    Chinese (`listening.methods.text_units`). A "?" as place says that nobody knows where. A
+    transcript without a marker, or the word none, holds none. Raises VocalisationError for a broken
+    list.
     """
     if has_marks(text):
         return parse_marked(text, language)[1]
