@@ -166,10 +166,8 @@ def settings_of(label: str) -> tuple[str, frozenset[str]]:
 
 
 BESIDE = ("reference", "anchor")  # roles of what stands below the systems and has no place
-LINE, TRAP = (
-    "line",
-    "trap",
-)  # of what is no clip of a system (`listening.models.material.ClipFacts`)
+# Roles of what is no clip of a system (`listening.models.material.ClipFacts`)
+LINE, TRAP = "line", "trap"
 
 
 class Cell(NamedTuple):
