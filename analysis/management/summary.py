@@ -44,9 +44,6 @@ def _not_used(report: Report) -> Iterator[str]:
     data = report["data"]
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"
     yield from (f"  {line[:1].lower()}{line[1:]}" for line in left_out_lines(report))
-    unused = [name or "(without a name)" for name in report["input"]["columns_not_used"]]
-    if unused:
-        yield f"  columns of the file that are not used: {', '.join(unused)}"
 
 
 def _estimates(report: Report) -> Iterator[str]:
