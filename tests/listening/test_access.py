@@ -85,7 +85,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("help", "help-page", "help-image", "help-markdown", "llms"),
     "study-schema",
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
-    # a signed link, which ends when its maker's right does: tests/listening/test_preview.py
+    # a signed link, which ends when its maker's right does: tests/listening/test_preview_doors.py
     *("linked-preview", "linked-preview-clip", "linked-preview-sound"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
     *("shared-results", "shared-clip", "new-study"),
