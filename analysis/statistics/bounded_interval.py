@@ -21,7 +21,7 @@ from analysis.arrays import Bools, Codes, Floats
 Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
 _LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
-_STEPS, _MANY = 40, 100.0
+_STEPS, _MANY = 30, 100.0
 _TENTH_WIDER = 1.1**2  # as a ratio of variances
 _LEVELS = -np.geomspace(0.01, -np.log(_LEAST_P), 40)  # logarithms, from near 1 downwards
 
