@@ -62,6 +62,7 @@ from analysis.ratings.estimands import (
     methods_of,
 )
 from analysis.ratings.header import ColumnMapping, Trap, column_mapping
+from analysis.ratings.item_names import items_of_names
 from analysis.ratings.label_scores import (
     cell_number,
     score_words,
@@ -1068,7 +1069,10 @@ def read_csv(
         notes, questions = [*notes, *merged], questions + more_questions
     if not own.any():
         cells |= _distinct_people(raw, mapped, cells, notes)
-    for name in ("session", "item", "stimulus", "versus_stimulus"):
+    if "item" not in mapped.filled and "stimulus" in mapped.filled:
+        cells["item"], note = items_of_names(cells, mapped.rules.condition_pattern)
+        notes += [note] * bool(note)
+    for name in ("session", "stimulus", "versus_stimulus"):
         if name not in mapped.filled:
             cells[name] = _stand_in(name, cells)
     by_label, why = "score" not in mapped.filled, "No column score"
@@ -1240,8 +1244,6 @@ def _stand_in(name: str, cells: Mapping[str, Categorical]) -> Categorical:
     """What stands for a column that a file does not have: a clip is a text by a condition."""
     if name == "session":
         return cells["rater"]
-    if name == "item":
-        return cells["stimulus"]
     if name == "stimulus":
         return join_texts([cells["condition"], cells["voice"], cells["item"]])
     versus = cells["versus_condition"]

@@ -1,4 +1,4 @@
-"""What the name of a condition says of its role: a reference such as “human”, or an anchor."""
+"""What a condition's name says of its role (a reference, an anchor), and names without one."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def is_anchor_name(name: str, low_pass: bool = False) -> bool:
     """Whether a condition is called an anchor; with ``low_pass`` also lowpass35 or LP 7."""
     plain = _plain(name)
     return bool(_ANCHOR.search(plain) or (low_pass and _LOW_PASS.match(plain)))
+
+
+def without_condition(name: str, match: re.Match[str]) -> str:
+    """The name of a file without the groups of a match, which tell its condition."""
+    characters = list(name)
+    for group in range(1, match.re.groups + 1):
+        start, end = match.span(group)
+        for place in range(max(start, 0), min(end, len(name))):
+            characters[place] = ""
+    return "".join(characters)
 
 
 def _plain(name: str) -> str:

@@ -275,6 +275,8 @@ def test_weak_claims_are_warned_of():
     apart = rated({"A": 4, "B": 2})
     apart.loc[apart["condition"] == "A", "item"] += "x"
     assert "A and B have less than half of their items in common" in warned(apart)
+    assert "--column item=NAME" not in warned(apart)
+    assert "--column item=NAME" in warned(apart.assign(item=apart["stimulus"]))
     many = rated({f"c{n}": 3 + n / 25 for n in range(8)}, raters=10)
     assert "only before adjustment, not claimed: of 28 pairs, about 1.4" in warned(many)
     alone = warned(running[running["rater"] == "r2"].reset_index(drop=True))

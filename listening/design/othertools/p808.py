@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from listening.common.condition_names import without_condition
 from listening.common.spreadsheets import TableError, read_table
 from listening.design.othertools.conversion import (
     CannotTake,
@@ -242,7 +243,7 @@ class _Reader:
                 odd.append(clip.name)
                 continue
             condition = "-".join(group for group in match.groups() if group)
-            cells[clip] = condition, slug(_without(clip.stem, match).strip("-_ ."))
+            cells[clip] = condition, slug(without_condition(clip.stem, match).strip("-_ ."))
         if odd:
             raise CannotTake(f"The pattern “{pattern}” does not fit {listed(odd)}.")
         twice = len(cells) - len(set(cells.values()))
@@ -324,16 +325,6 @@ class _Reader:
             "texts, checks and questions are those of the preset p808, not of your HIT's HTML: "
             "read them, and put in your consent"
         )
-
-
-def _without(stem: str, match: re.Match[str]) -> str:
-    """The name of a file without what tells its condition."""
-    characters = list(stem)
-    for group in range(1, match.re.groups + 1):
-        start, end = match.span(group)
-        for place in range(max(start, 0), min(end, len(stem))):
-            characters[place] = ""
-    return "".join(characters)
 
 
 def _why(name: str) -> str:

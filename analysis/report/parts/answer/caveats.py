@@ -192,10 +192,12 @@ def _apart(s: Ranking) -> Iterator[Caveat]:
     fewest = {(a, b): min(means.n_items[a], means.n_items[b]) for a, b in pairs}
     some = [pair for pair in pairs if means.shared_items[pair] < FEW_SHARED * fewest[pair]]
     if some:
+        own = (s.family.table["item"] == s.family.table["stimulus"]).all()
+        remedy = " If conditions share items, name them by --column item=NAME." if own else ""
         yield Caveat(
             OTHER_ITEMS,
             f"{_pairs(s, some, len(pairs))} less than half of their items in common: the "
-            "difference between them may be one between their items.",
+            f"difference between them may be one between their items.{remedy}",
         )
 
 
