@@ -212,13 +212,21 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
     return named
 
 
-_TRIAL = r"(?:[ _-]*(?:trials?|block|phase|round|part|item|task|mode))?[ _-]*\d*"
-NO_RATING = re.compile(
-    r"(?:practi[cs]e|training|warm[ _-]?up|example|demo|dummy|excluded?|exclusion|cancell?ed|"
-    r"invalid|rejected|discard(?:ed)?|removed|aborted|skipped|no[ _-]?consent|withdrawn|"
+_KIND = (
+    r"(?:[ _-]*(?:trials?|block|phase|round|part|items?|task|mode|checks?|clips?|questions?|"
+    r"stim(?:ulus|uli)?|runs?|session|screens?|pages?)){0,2}[ _-]*\d*"
+)
+NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in names of columns
+    r"(?:practi[cs]e|prac|training|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|dummy|"
+    r"excluded?|exclusion|cancell?ed|invalid|reject(?:ed)?|discard(?:ed)?|removed|aborted|"
+    r"skip(?:ped)?|dropped|outlier|no[ _-]?consent|withdrawn|"
     r"screened[ _-]?out|(?:survey[ _-])?preview|spam|"
     r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
-    r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _TRIAL
+    r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _KIND
+)
+NO_RATING_BUT_ITEM = re.compile(  # words for such rows that may also be the name of an item
+    r"(?:train|catch|attention|trap(?:ping)?|control|gold(?:en)?|screening|pilot|instructions?|"
+    r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening))" + _KIND
 )
 UNFINISHED = re.compile(  # words for a session's state, which mean other things elsewhere
     r"active|started|running|in[ _-]?progress|incomplete|unfinished|partial|returned|abandoned|"
@@ -240,10 +248,6 @@ def _words(text: str) -> frozenset[str]:
 TRUE = frozenset({"true", "t", "1", "1.0", "yes", "y", "x", "ja"})
 FALSE = frozenset({"false", "f", "0", "0.0", "no", "n", "nein"})
 EMPTY = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
-_LEFT_OUT_IF_TRUE = _words(
-    "practice practise training warmup cancelled canceled invalid skipped skip outlier dropped "
-    "withdrawn dummy aborted demo"
-)
 _LEFT_OUT_IF_ANY = _words(
     "excluded exclude exclusion rejected reject rejection removed remove discard discarded"
 )
@@ -251,6 +255,7 @@ _LEFT_OUT_IF_FALSE = _words(
     "valid consent consented included include accepted approved complete completed finished "
     "keep kept usable"
 )
+_COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NEVER = _words(  # columns with a meaning of their own, or with names and words of raters
     "study method criterion estimand rater dimension paragraph language split condition role "
@@ -285,9 +290,15 @@ def selected_rows(
                 notes.append(f"Left out as no ratings: {count} {rows} with {column} = {value}.")
     questions: list[str] = []
     kinds = {name: ours for ours, name in mapping.theirs.items()}
+    loops = {_loop_of(column) for column, value in answered if value == "*"}
     for name, cells in columns.cells.items():
-        if name not in ignore and kinds.get(name, "") not in _NEVER and not is_covariate(name):
-            questions += _flags(name, cells, columns.unit, dropped, answered)
+        kind, loop = kinds.get(name, ""), _loop_of(name)
+        if name in ignore or kind in _NEVER or is_covariate(name) or (loop and loop in loops):
+            continue
+        words = (NO_RATING,) if kind == "item" else (NO_RATING, NO_RATING_BUT_ITEM)
+        flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
+        questions += flags
+        loops |= {loop} if flags else set()
     in_question = dropped.copy()
     for ours in _SUMMED:
         name = mapping.theirs.get(ours, "")
@@ -312,8 +323,19 @@ def _rows_with(
 
 
 def _value_matches(cell: str, value: str) -> bool:
-    """Whether an answer's value is that of a cell; ``training*`` is all that begins like this."""
+    """Whether an answer's value is that of a cell.
+
+    ``training*`` is all that begins like this, ``*`` all that is not empty.
+    """
+    if value == "*":
+        return cell not in EMPTY
     return cell == value or (value.endswith("*") and cell.startswith(value[:-1]))
+
+
+def _loop_of(column: str) -> str:
+    """The loop of PsychoPy that a column counts, or an empty text."""
+    counter = _COUNTER.fullmatch(column)
+    return counter[1] if counter else ""
 
 
 def _value_is_answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
@@ -326,10 +348,12 @@ def _flags(
     unit: str,
     dropped: NDArray[np.bool_],
     answered: Collection[tuple[str, str]],
+    words: Sequence[re.Pattern[str]],
 ) -> Iterator[str]:
     """A question for each value of a column that speaks against counting its rows.
 
-    Values that begin alike (training1, training2) share one.
+    Values that begin alike (training1, training2) share one, and so do all counts of a loop.
+    ``words`` are those of such values.
     """
     counts = np.bincount(column.codes[~dropped], minlength=len(column.values))
     there = {fold_cell(value): 0 for value in column.values}
@@ -341,10 +365,11 @@ def _flags(
     total = int((~dropped).sum())
     unanswered = [
         v
-        for v in sorted(set(_flag_values(name, there)))
+        for v in sorted(set(_flag_values(name, there, words)))
         if not _value_is_answered(name, v, answered)
     ]
-    for value, values in _by_beginning(unanswered, there).items():
+    together = {"*": unanswered} if _loop_of(name) and unanswered else None
+    for value, values in (together or _by_beginning(unanswered, there)).items():
         count = sum(there[each] for each in values)
         values_said = some(values) if any(values) else "nothing"
         plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
@@ -371,22 +396,25 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     return by_answer
 
 
-def _flag_values(name: str, there: Mapping[str, int]) -> Iterator[str]:
-    tokens = {token.casefold() for token in _TOKENS.findall(name)}
+def _flag_values(
+    name: str, there: Mapping[str, int], words: Sequence[re.Pattern[str]]
+) -> Iterator[str]:
+    loop = _loop_of(name)
+    tokens = {token.casefold() for token in _TOKENS.findall(loop or name)}
     truths = set(there) <= TRUE | FALSE | EMPTY
-    if tokens & _LEFT_OUT_IF_FALSE and truths:
+    if loop:
+        filled = [value for value in there if value not in EMPTY]
+        practice = any(each.fullmatch(token) for each in words for token in tokens)
+        yield from filled if practice and len(filled) < len(there) else ()
+    elif tokens & _LEFT_OUT_IF_FALSE and truths:
         yield from (value for value in there if value in FALSE)
     elif tokens & _LEFT_OUT_IF_ANY:
         yield from (value for value in there if value not in FALSE | EMPTY)
-    elif tokens & _LEFT_OUT_IF_TRUE and truths:
+    elif any(map(NO_RATING.fullmatch, tokens)) and truths:
         yield from (value for value in there if value in TRUE)
     else:
-        state = bool(tokens & {"state", "status"})
-        named = [
-            value
-            for value in there
-            if NO_RATING.fullmatch(value) or (state and UNFINISHED.fullmatch(value))
-        ]
+        state = (UNFINISHED,) if tokens & {"state", "status"} else ()
+        named = [v for v in there if any(each.fullmatch(v) for each in (*words, *state))]
         yield from named if len(named) < len(there) else ()
 
 

@@ -439,6 +439,20 @@ def asked(read, head: str, *rows: str, **how: object) -> list[str]:
         ("status", ("complete", "active"), "active"),
         ("Status", ("APPROVED", "TIMED-OUT"), "timed-out"),
         ("submission_status", ("APPROVED", "RETURNED"), "returned"),
+        ("trial_type", ("main", "attention_check"), "attention_check"),
+        ("phase", ("test", "train"), "train"),
+        ("phase", ("test", "Prac"), "prac"),
+        ("phase", ("test", "familiarization"), "familiarization"),
+        ("block", ("main", "catch trial 2"), "catch trial 2"),
+        ("kind", ("clip", "Trap"), "trap"),
+        ("kind", ("clip", "control item"), "control item"),
+        ("kind", ("clip", "gold_clip"), "gold_clip"),
+        ("screen", ("rating", "headphone_check"), "headphone_check"),
+        ("screen", ("rating", "Instructions 1"), "instructions 1"),
+        ("stage", ("main", "screening"), "screening"),
+        ("stage", ("main", "pilot"), "pilot"),
+        ("AssignmentStatus", ("Approved", "Reject"), "reject"),
+        ("isFamiliarization", ("0", "1"), "1"),
     ],
 )
 def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
@@ -461,11 +475,50 @@ def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
         ("clip", ("example1", "example2")),
         ("status", ("complete", "APPROVED")),
         ("noise", ("active", "none")),
+        ("device", ("loudspeaker", "headphones")),
+        ("phase", ("test", "after training")),
+        ("control_question_passed", ("0", "1")),
+        ("trials.thisN", ("0", "")),
+        ("trials.thisTrialN", ("", "1")),
     ],
 )
 def test_a_column_of_another_meaning_is_not(read, column, values):
     rows = [f"r{n},A,i1,3,{values[n == 3]}" for n in range(5)]
     assert len(read("\n".join([f"rater,condition,item,score,{column}", *rows])).table) == 5
+
+
+@pytest.mark.parametrize("column", ["item", "condition"])
+def test_words_of_checks_may_be_names_of_items_and_conditions(read, column):
+    rows = [f"r{n},{word},{word},3" for n in range(3) for word in ("gold", "train", "house")]
+    assert len(read("\n".join(["rater,item,condition,score", *rows])).table) == 9
+
+
+@pytest.mark.medium
+def test_a_practice_loop_of_psychopy_is_one_question_and_leaves_whole(read):
+    counters = ("thisRepN", "thisTrialN", "thisN", "thisIndex")
+    loops = ("practice_trials", "trials")
+    head = "participant,system,sentence,slider.response"
+    head += "".join(f",{loop}.{counter}" for loop in loops for counter in counters)
+    rows = [f"p{r},A,w{n},3,0,{n},{n},{n},,,," for r in range(3) for n in range(2)]
+    rows += [f"p{r},A,s{n},3,,,,,0,{n},{n},{n}" for r in range(3) for n in range(4)]
+    how: dict[str, object] = {
+        "columns": {
+            "rater": "participant",
+            "condition": "system",
+            "item": "sentence",
+            "score": "slider.response",
+        }
+    }
+    (question,) = asked(read, head, *rows, **how)
+    assert question.startswith("column practice_trials.thisRepN: 6 of 18 rows say 0: are they")
+    assert "--drop 'practice_trials.thisRepN=*', or count them by --keep" in question
+    text = "\n".join([head, *rows])
+    for counter in counters:
+        answer = [f"practice_trials.{counter}=*"]
+        assert set(read(text, drop=answer, **how).table["item"]) == {"s0", "s1", "s2", "s3"}
+        assert len(read(text, keep=answer, **how).table) == 18
+    (rest,) = asked(read, head, *rows, drop=["practice_trials.thisN=1"], **how)
+    assert "3 of 15 rows say 0" in rest
 
 
 @pytest.mark.medium
