@@ -373,23 +373,28 @@ _OTHER = {"rated": "versus", "versus": "rated"}
 OF_CONDITION = ("role", "system", "voice")
 
 
-def turn_pairs(table: pd.DataFrame, own: NDArray[np.bool_]) -> tuple[pd.DataFrame, list[str]]:
+def turn_pairs(
+    table: pd.DataFrame, own: NDArray[np.bool_], named: str = ""
+) -> tuple[pd.DataFrame, list[str]]:
     """The table with each pair of conditions in one direction, and a note where rows were turned.
 
-    The reference stands second (as ``versus_condition``); without one, the direction that more
-    rows have stays. ``own`` (n,) marks rows of a study of Earnest, which stay as they are.
+    The reference stands second (as ``versus_condition``): the one ``named``, in all its pairs;
+    without one, the direction that more rows have stays. ``own`` (n,) marks rows of a study of
+    Earnest, which stay as they are.
     """
     mine = table["estimand"].isin(keys_where("in_pairs")) & (table["versus_condition"] != "")
     rows = np.flatnonzero(np.asarray(mine, dtype=bool) & ~own)
     counts = table.iloc[rows].groupby(["condition", "versus_condition"], sort=True).size()
     both = {pair for pair in counts.index if pair[0] < pair[1] and pair[::-1] in counts.index}
+    both |= {pair for pair in counts.index if named == pair[0] != pair[1]}
     if not both:
         return table, []
     names = sorted({name for pair in both for name in pair})
-    reference = reference_of(names, "", roles_of(table)).name
+    by_role = reference_of(names, "", roles_of(table)).name
+    reference = named if named in names else by_role
     turned = {}
-    for pair in both:
-        first, second = pair if counts[pair] >= counts[pair[::-1]] else pair[::-1]
+    for pair in sorted(both):
+        first, second = pair if counts[pair] >= counts.get(pair[::-1], 0) else pair[::-1]
         if reference in pair and second != reference:
             first, second = second, first
         turned[(second, first)] = (first, second)

@@ -808,10 +808,20 @@ def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -
     """
     rated = (table["trap"] == "") & table["score"].notna()
     foreign = table[np.asarray(rated, dtype=bool) & ~own]
+    scale = scale.replace(" ", "").replace("-", ",")
+    usual = {
+        known.name: _ends_text(known) for known in map(estimand_of, foreign["estimand"].unique())
+    }
+    if scale and usual and scale not in usual.values():
+        scales = enumerated([f"{name} has {ends or 'none'}" for name, ends in usual.items()])
+        yield (
+            f"--scale {scale} is not the usual scale of these scores ({scales}): leave it out, "
+            "scores on another scale are used as they are"
+        )
+        return
     for (key, criterion), scores in foreign.groupby(["estimand", "criterion"], sort=True)["score"]:
         known = estimand_of(str(key))
-        ends = known.ends and f"{known.ends[0]:g},{known.ends[1]:g}"
-        if len(scores) < ENOUGH or scale.replace(" ", "").replace("-", ",") == ends:
+        if len(scores) < ENOUGH or scale == _ends_text(known):
             continue
         low, high = scores.min(), scores.max()
         where = f" of {criterion}" if criterion else ""
@@ -828,6 +838,11 @@ def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -
                 "--scale 0,100 if the scale ended at 100, or --set method=mos if it had five "
                 "points, or --set method=free_choice for means on another scale"
             )
+
+
+def _ends_text(known: Estimand) -> str:
+    """The ends of an estimand's usual scale as ``--scale`` names them; empty if it has none."""
+    return f"{known.ends[0]:g},{known.ends[1]:g}" if known.ends else ""
 
 
 # What surveys write for an answer that is missing
@@ -1191,6 +1206,9 @@ def _distinct_people(
     return distinct
 
 
+_OF_FOREIGN_ROWS = ("repeats", "scale", "same", "different")  # rules without effect on others
+
+
 def _resolve_ratings(
     table: pd.DataFrame,
     raw: Columns,
@@ -1205,7 +1223,9 @@ def _resolve_ratings(
     questions.
     """
     if own.all():
-        return table, [], None
+        unused = [f"--{o}" for o in _OF_FOREIGN_ROWS if getattr(mapping.rules, o)]
+        note = f"{enumerated(unused)} had no effect: the study that exported the file decides."
+        return table, [note] * bool(unused), None
     table, turned = turn_pairs(table, own)
     table, ranked, wrong = check_ranks(table, own, raw.numbers)
     repeated = resolve_repeats(table, raw, cells, mapping, own)

@@ -97,7 +97,7 @@ def report_of(
         options = replace(options, rules=default_rules(table))
     maker = estimator(options.estimator)
     screened = screen(table, options.rules, options.spared)
-    turned, notes_of_pairs = turn_pairs(table, np.zeros(len(table), dtype=bool))
+    turned, notes_of_pairs = turn_pairs(table, np.zeros(len(table), dtype=bool), options.reference)
     notes = [*notes, *notes_of_pairs]
     screened = replace(screened, table=turned)
     ratings = screened.kept(options.rules)

@@ -56,7 +56,7 @@ def counted_input(table: pd.DataFrame, options: Options) -> PartInput:
     """The ratings of complete sessions that no rule leaves out, as parts are given them."""
     complete = table[table["session_status"] == FINISHED].reset_index(drop=True)
     screened = screen(complete, options.rules, options.spared)
-    turned, _ = turn_pairs(complete, np.zeros(len(complete), dtype=bool))
+    turned, _ = turn_pairs(complete, np.zeros(len(complete), dtype=bool), options.reference)
     kept = screened.kept(options.rules)
     kept = turned.loc[kept.index] if len(kept) else kept
     return PartInput(kept, screened, options)

@@ -149,3 +149,27 @@ def test_one_rater_is_one_rater(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "n=3, 1 rater, 3 items" in printed
     assert "1 raters" not in printed
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_comparisons_are_with_the_condition_that_is_named_as_the_reference(capsys, tmp_path, both):
+    rows = [
+        f"p{rater},s{item},{'old,new' if both and item == 0 else 'new,old'},"
+        f"{-1 if both and item == 0 else 1 + rater % 2}"
+        for rater in range(4)
+        for item in range(3)
+    ]
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["listener,sentence,first,second,score", *rows]))
+    options = "--set method=cmos --column rater=listener --column item=sentence"
+    options += " --column condition=first --column versus_condition=second"
+    as_written, _ = analysed(capsys, path, options)
+    means, told = analysed(capsys, path, f"{options} --reference new")
+    assert means == {"old": -as_written["new"]}
+    assert "Against new: old" in told
+    assert "was not rated" not in told
+
+
+def test_audio_without_scores_is_refused(tmp_path):
+    with pytest.raises(CommandError, match="name these with --scores"):
+        call_command("analyse", str(DATA / "base.csv"), "--audio", str(tmp_path))

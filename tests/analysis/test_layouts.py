@@ -551,6 +551,16 @@ def test_scores_that_use_a_tenth_of_the_scale_are_asked_about(read):
     assert len(read("\n".join(lines)).table) == 32
 
 
+def test_a_scale_that_no_score_has_is_refused(read):
+    rows = [f"r{r},A,i{i},{10 * i}" for r in range(3) for i in range(9)]
+    text = "\n".join(["rater,condition,item,score", *rows])
+    with pytest.raises(RatingsError, match=r"--scale 1,5 is not .* \(MUSHRA has 0,100\): leave it"):
+        read(text, constants={"method": "mushra"}, scale="1-5")
+    with pytest.raises(RatingsError, match=r"\(Choice has none\)"):
+        read(text, constants={"method": "free_choice"}, scale="1,7")
+    assert len(read(text, constants={"method": "mushra"}, scale="0, 100").table) == 27
+
+
 REPEATED = "rater,condition,item,score,{}"
 
 

@@ -290,6 +290,8 @@ def test_an_export_passes_without_a_note_and_an_older_one_too(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert from_csv(tmp_path / "r.csv").equals(table)
+    (note,) = read_csv(tmp_path / "r.csv", repeats="all", scale="1,5").notes
+    assert note.startswith("--repeats and --scale had no effect")
     older = [{key: value for key, value in row.items() if key != "role"} for row in rows]
     assert set(from_rows(older)["role"]) == {""}
     text = (tmp_path / "r.csv").read_text("utf-8")

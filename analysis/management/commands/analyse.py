@@ -81,6 +81,8 @@ class Command(BaseCommand):
 
         if arguments["quiet"] and arguments["out"] is None:
             raise CommandError("--quiet prints the paths of files only: name a folder with --out")
+        if arguments["audio"] and not arguments["scores"]:
+            raise CommandError("--audio joins metric scores by audio: name these with --scores")
         options, wanted = chosen_options(arguments), input_of(arguments)
         try:
             column_mapping(arguments["ratings"], **wanted)  # before anything heavy is imported

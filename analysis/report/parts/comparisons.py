@@ -151,7 +151,9 @@ class _Piece:
             )
         if self.reference:
             yield f"The reference is {condition_span(self.reference.name)}, {self.reference.why}."
-        elif "could each" in self.reference.why or "asked for" in self.reference.why:
+        elif "could each" in self.reference.why or (
+            "asked for" in self.reference.why and self.s.wanted_reference != self.s.versus
+        ):
             yield f"No comparison with a reference: {self.reference.why}."
         if self.many:
             name = f"{self._key('all-pairs')}.csv"

@@ -151,7 +151,8 @@ class _Answers:
 
     def _no_reference(self) -> Iterator[Caveat]:
         reference = self.inputs.options.reference
-        rated = {name for each in self.standing.values() for s in each for name in s.cell.names}
+        rankings_ = [s for each in self.standing.values() for s in each]
+        rated = {name for s in rankings_ for name in (*s.cell.names, s.versus)}
         if reference and reference not in rated:
             text = f"{condition_span(reference)} was asked for as the reference but was not rated."
             yield Caveat(caveats.NO_REFERENCE, text)
