@@ -284,6 +284,20 @@ def test_weak_claims_are_warned_of():
 
 
 @pytest.mark.medium
+def test_a_reference_that_is_the_worst_of_all_puts_the_scale_in_doubt():
+    grades = rated({"Human": 2, "A": 3, "B": 4}, spread=0.3, estimand="mos", method="mos", study="")
+    found = warned(grades)
+    assert "the reference, Human, is the worst of all: perhaps the scale is reversed" in found
+    assert "(6 − score on 1 to 5)" in found
+    assert "reversed" not in warned(grades.assign(score=6 - grades["score"]))
+    assert "reversed" not in warned(grades.assign(study="of Earnest"))
+    baseline = grades.replace({"condition": {"Human": "baseline"}})
+    assert "reversed" not in warned(baseline, Options(reference="baseline"))
+    places = rated({"human": 3, "A": 2, "B": 1}, spread=0.1, estimand="rank", study="")
+    assert "minus the score." in warned(places)
+
+
+@pytest.mark.medium
 def test_systems_without_a_score_are_named():
     table = rated({"A": 4, "B": 2, "C": 3}, spread=0.1, estimand="mos", method="mos")
     table.loc[table["condition"] == "C", "score"] = np.nan

@@ -14,9 +14,10 @@ from analysis.formatting import counted, listed, short
 from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.reference import reference_of, roles_of
+from analysis.ratings.reference import ROLE, reference_of, roles_of
 from analysis.report.ranking import Ranking
 from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
+from listening.common.condition_names import is_reference_name
 
 CEILING = 0.6
 FEW = 10
@@ -38,6 +39,7 @@ class Caveat(NamedTuple):
 # From what may turn a claim round to what makes a number rough
 (
     INTERIM,
+    REVERSED,
     NO_REFERENCE,
     UNRATED,
     TOO_NARROW,
@@ -51,7 +53,7 @@ class Caveat(NamedTuple):
     IMBALANCE,
     LOOSE_PAIRS,
     APART,
-) = range(14)
+) = range(15)
 
 
 def short_name(family: Family) -> str:
@@ -86,8 +88,9 @@ def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
 
 
 def of_ranking(s: Ranking) -> Iterator[Caveat]:
-    """What weakens differences: raters or items not shared, imbalance, weighting, many pairs."""
+    """What weakens differences: a reversed scale, raters or items not shared, imbalance, others."""
     if len(s.tested) > 1:
+        yield from _reversed_scale(s)
         yield from _apart(s)
         yield from _unbalanced_design(s)
         yield from _busy_raters(s)
@@ -176,6 +179,23 @@ def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:
             whose = listed([condition_span(name) for name in crowded])
             text = f"{kind} effect: over {CEILING:.0%} of the ratings of {whose} are {where}"
             yield Caveat(CROWDED_ENDS, f"{text} ({short(value)}).")
+
+
+def _reversed_scale(s: Ranking) -> Iterator[Caveat]:
+    """Where the reference of another tool's table is significantly worse than a system."""
+    name, roles = s.reference.name, roles_of(s.family.table)
+    called = is_reference_name(name) or roles.get(name) == ROLE
+    if not called or name != s.tested[-1] or (s.family.table["study"] != "").any():
+        return
+    if any(s.differ(name, other) for other in s.tested[:-1]):
+        ends = s.what.ends
+        example = f" ({sum(ends):g} − score on {ends[0]:g} to {ends[1]:g})" if ends else ""
+        yield Caveat(
+            REVERSED,
+            f"the reference, {condition_span(name)}, is the worst of all: perhaps the scale is "
+            "reversed. If so, turn each score, in a spreadsheet, into the sum of the scale's ends "
+            f"minus the score{example}.",
+        )
 
 
 def _apart(s: Ranking) -> Iterator[Caveat]:
