@@ -646,6 +646,7 @@ ASKED = {  # columns whose near-equal names are asked about, and those with the 
     "item": ("item",),
     "stimulus": ("stimulus", "versus_stimulus"),
 }
+MOST_GROUPS = 3  # of near-equal names that a question shows
 DIFFER = "differ only in case, blanks, leading zeros or .0"
 
 
@@ -699,9 +700,12 @@ def near_equal(
             replacements = [f"{other} is read as {name}" for other, name in spelling.items()]
             notes.append(f"Column {topic}: {some(replacements)}, as was asked for.")
         if open_groups:
-            pairs = some([enumerated(names) for names in open_groups])
+            groups = [enumerated(names) for names in open_groups]
+            more = [f"{len(groups) - MOST_GROUPS} more"] * (len(groups) > MOST_GROUPS)
+            groups_said = "; ".join([*groups[:MOST_GROUPS], *more])
+            ask = "are they one name" if len(groups) == 1 else "is each of these groups one name"
             questions.append(
-                f"column {topic}: {pairs} {DIFFER}: are they one name? Say --same {topic} or "
+                f"column {topic}: {groups_said} {DIFFER}: {ask}? Say --same {topic} or "
                 f"--different {topic} (of one: --same {topic}={open_groups[0][0]!r})"
             )
     unknown = [a for pair in answers.values() for a, _ in pair if a not in ASKED]

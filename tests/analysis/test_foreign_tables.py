@@ -6,6 +6,7 @@ The files of tests/data/foreign were made after public bug reports of other tool
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -95,12 +96,12 @@ def test_a_difference_that_another_program_tested_is_heard(capsys):
 ASKED = [  # file, options, and what is asked or refused
     ("c2_blanks_and_case.csv", MOS, "column condition: tts_b and TTS_B differ only in case"),
     ("c5_two_samples.csv", MOS, "the column sample divides: are they other people"),
-    ("c7_leading_zeros.csv", MOS, "column rater: 1 and 001, 2 and 002, 3 and 003 and 9 more"),
+    ("c7_leading_zeros.csv", MOS, "column rater: 1 and 001; 2 and 002; 3 and 003; 9 more differ"),
     ("k1_phase.csv", MOS, "column phase: 48 of 192 rows say practice: are they ratings?"),
     ("j3_ispractice.csv", MOS, "column is_practice: 24 of 168 rows say true"),
     ("t06c_total.csv", MOS, "3 rows look like a summary, not like ratings (rater Mean)"),
     ("t14_under.csv", MOS, "rows 2 and 4, column score: '1_0' is no number"),
-    ("rater_spaces.csv", "", "column rater: P0 and p0, P1 and p1, P2 and p2 and 5 more"),
+    ("rater_spaces.csv", "", "column rater: P0 and p0; P1 and p1; P2 and p2; 5 more differ"),
     ("rank_incomplete.csv", "", "ranks of screens with 2 and 4 clips"),
     ("12_qualtrics.csv", MOS, "like --wide '{item}_{condition}'"),
     ("12_qualtrics.csv", MOS, "did you mean ResponseId? --column rater=ResponseId"),
@@ -173,3 +174,21 @@ def test_comparisons_are_with_the_condition_that_is_named_as_the_reference(capsy
 def test_audio_without_scores_is_refused(tmp_path):
     with pytest.raises(CommandError, match="name these with --scores"):
         call_command("analyse", str(DATA / "base.csv"), "--audio", str(tmp_path))
+
+
+def test_several_files_are_joined_as_the_command_says(capsys, tmp_path):
+    """As PsychoPy and jsPsych write them: one file a rater, of which some lack a line end."""
+    (tmp_path / "results").mkdir()
+    for rater in range(3):
+        lines = "\n".join(f"p{rater},s{item},A,{2 + item}" for item in range(3))
+        text = f"\ufeffparticipant,sentence,system,score\n{lines}"
+        (tmp_path / "results" / f"{rater}.csv").write_text(text, encoding="utf-8")
+    files = [str(path) for path in sorted((tmp_path / "results").iterdir())]
+    with pytest.raises(CommandError, match="reads one file") as caught:
+        call_command("analyse", *files)
+    command = re.search(r"awk 1 .* > all.csv", str(caught.value))
+    assert command is not None
+    subprocess.run(["sh", "-c", command[0]], cwd=tmp_path, check=True)
+    options = f"{MOS} --column rater=participant --column item=sentence --column condition=system"
+    means, _ = analysed(capsys, tmp_path / "all.csv", options)
+    assert means == {"A": 3.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "ratings", help="CSV or Parquet file of ratings; docs/other-tools.md has the layouts."
         )
+        parser.add_argument("others", nargs="*", help=SUPPRESS)  # to refuse them with a remedy
         parser.add_argument(
             "--scores",
             metavar="FILE",
@@ -81,6 +83,11 @@ class Command(BaseCommand):
 
         if arguments["quiet"] and arguments["out"] is None:
             raise CommandError("--quiet prints the paths of files only: name a folder with --out")
+        if arguments["others"]:
+            raise CommandError(
+                "analyse reads one file. Join files with the same columns into one, like "
+                "awk 1 results/*.csv > all.csv, and analyse that; repeated header lines are skipped"
+            )
         if arguments["audio"] and not arguments["scores"]:
             raise CommandError("--audio joins metric scores by audio: name these with --scores")
         options, wanted = chosen_options(arguments), input_of(arguments)
