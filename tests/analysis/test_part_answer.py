@@ -261,6 +261,7 @@ def test_a_post_screening_that_leaves_few_raters_is_a_limitation(finders, told):
     found = warned(table)
     assert told in found
     assert ("post-screening of ITU-R BS.1534-3" in found) is bool(told)
+    assert warned(table.assign(role="")) == found  # another tool's table names it alone
 
 
 @pytest.mark.slow

@@ -60,8 +60,8 @@ class Command(BaseCommand):
         known = parser.add_mutually_exclusive_group(required=True)
         known.add_argument(
             "--pilot",
-            metavar="CSV",
-            help="CSV file of ratings from a pilot, as export_study writes them.",
+            metavar="FILE",
+            help="CSV or Parquet file of pilot ratings; docs/other-tools.md has the layouts.",
         )
         known.add_argument("--preset", help="Known study: att, long_form, lfs or nvv.")
         known.add_argument(

@@ -141,9 +141,13 @@ def _list_names(names: Sequence[str]) -> str:
 def _post_screening(family: Family) -> Iterator[Caveat]:
     """Where the post-screening of ITU-R BS.1534 would leave half of the MUSHRA raters or fewer."""
     table = family.table
+    hidden = HiddenReference()
+    if hidden.lacking(table):  # another tool's table: the reference by its name
+        names = list(map(str, table["condition"].unique()))
+        hidden = HiddenReference(condition=reference_of(names, "", roles_of(table)).name)
     failed = {
         rater
-        for rule in (HiddenReference(), MidAnchor())
+        for rule in (hidden, MidAnchor())
         if not rule.lacking(table)
         for rater in table["rater"][rule.reasons(table) != ""]
     }
