@@ -700,10 +700,10 @@ def near_equal(
             replacements = [f"{other} is read as {name}" for other, name in spelling.items()]
             notes.append(f"Column {topic}: {some(replacements)}, as was asked for.")
         if open_groups:
-            groups = [enumerated(names) for names in open_groups]
-            more = [f"{len(groups) - MOST_GROUPS} more"] * (len(groups) > MOST_GROUPS)
-            groups_said = "; ".join([*groups[:MOST_GROUPS], *more])
-            ask = "are they one name" if len(groups) == 1 else "is each of these groups one name"
+            shown = [enumerated(names) for names in open_groups]
+            more = [f"{len(shown) - MOST_GROUPS} more"] * (len(shown) > MOST_GROUPS)
+            groups_said = "; ".join([*shown[:MOST_GROUPS], *more])
+            ask = "are they one name" if len(shown) == 1 else "is each of these groups one name"
             questions.append(
                 f"column {topic}: {groups_said} {DIFFER}: {ask}? Say --same {topic} or "
                 f"--different {topic} (of one: --same {topic}={open_groups[0][0]!r})"
