@@ -224,7 +224,7 @@ NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in n
     r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
     r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _KIND
 )
-NO_RATING_BUT_ITEM = re.compile(  # words for such rows that may also be the name of an item
+NO_RATING_OF_KIND = re.compile(  # words for such rows that name other things, too: noise "train"
     r"(?:train|catch|attention|trap(?:ping)?|control|gold(?:en)?|screening|pilot|instructions?|"
     r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening))" + _KIND
 )
@@ -256,6 +256,7 @@ _LEFT_OUT_IF_FALSE = _words(
     "keep kept usable"
 )
 _COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
+_TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NEVER = _words(  # columns with a meaning of their own, or with names and words of raters
     "study method criterion estimand rater dimension paragraph language split condition role "
@@ -295,7 +296,8 @@ def selected_rows(
         kind, loop = kinds.get(name, ""), _loop_of(name)
         if name in ignore or kind in _NEVER or is_covariate(name) or (loop and loop in loops):
             continue
-        words = (NO_RATING,) if kind == "item" else (NO_RATING, NO_RATING_BUT_ITEM)
+        tells_kinds = kind != "item" and _tokens(name) & _TELLS_KINDS
+        words = (NO_RATING, NO_RATING_OF_KIND) if tells_kinds else (NO_RATING,)
         flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
         questions += flags
         loops |= {loop} if flags else set()
@@ -396,11 +398,16 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     return by_answer
 
 
+def _tokens(name: str) -> set[str]:
+    """The words of a column's name, without case."""
+    return {token.casefold() for token in _TOKENS.findall(name)}
+
+
 def _flag_values(
     name: str, there: Mapping[str, int], words: Sequence[re.Pattern[str]]
 ) -> Iterator[str]:
     loop = _loop_of(name)
-    tokens = {token.casefold() for token in _TOKENS.findall(loop or name)}
+    tokens = _tokens(loop or name)
     truths = set(there) <= TRUE | FALSE | EMPTY
     if loop:
         filled = [value for value in there if value not in EMPTY]

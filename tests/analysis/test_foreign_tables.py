@@ -192,3 +192,13 @@ def test_several_files_are_joined_as_the_command_says(capsys, tmp_path):
     options = f"{MOS} --column rater=participant --column item=sentence --column condition=system"
     means, _ = analysed(capsys, tmp_path / "all.csv", options)
     assert means == {"A": 3.0}
+
+
+@pytest.mark.parametrize("column", ["noise", "group", "word"])
+def test_words_of_other_columns_are_no_kinds_of_trials(capsys, tmp_path, column):
+    """A background noise is called train, a group of raters control."""
+    head, *rows = (DATA / "base.csv").read_text().splitlines()
+    values = ["train", "control", "gold", "park"]
+    given = [f"{head},{column}", *(f"{row},{values[n // 3 % 4]}" for n, row in enumerate(rows))]
+    (tmp_path / "noises.csv").write_text("\n".join(given))
+    assert analysed(capsys, tmp_path / "noises.csv", MOS)[0] == BASE
