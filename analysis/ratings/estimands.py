@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import Ends
 from analysis.ratings.problems import nearest
 from listening.methods import Estimand, Method
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "Estimand",
+    "answered",
     "estimand_of",
     "estimand_of_method",
     "estimands",
@@ -62,6 +66,12 @@ def name_of(key: str) -> str:
 def keys_where(trait: str) -> frozenset[str]:
     """The keys of the estimands with a trait, such as ``lowest_is_best`` or ``in_pairs``."""
     return frozenset(each.key for each in _all() if getattr(each, trait))
+
+
+def answered(table: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows (n,) have a score, or a label where the method has answers without a score."""
+    free = table["estimand"].isin(keys_where("maybe_without_score")) & (table["label"] != "")
+    return table["score"].notna() | free
 
 
 def _all() -> Iterable[Estimand]:

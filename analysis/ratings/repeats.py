@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analysis.arrays import distinct_codes, first_places
 from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical, Columns
-from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.ratings.estimands import answered, estimand_of, keys_where
 from analysis.ratings.header import SYNONYMS, ColumnMapping, plain_name
 from analysis.ratings.problems import some
 from analysis.ratings.reading_rules import ALL, FIRST
@@ -69,16 +69,15 @@ def resolve_repeats(
 
     ``table`` (n rows, in the file's order) is made of ``cells``, ``columns`` are those of the file
     for the same rows, and ``own`` (n,) marks rows of a study of Earnest, where the study decides.
+    Rows without an answer, such as trials that timed out, are no ratings.
     Rows that repeat another in every column are dropped where something else tells ratings apart,
     or where no rating is repeated otherwise. Of others all count where most questions were asked
     again, and the first where few were; ``--repeats`` names another rule. A column that divides
     them into occasions, or people, is asked about.
     """
     rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
-    rated &= table["score"].notna() | (
-        table["label"] != ""
-    )  # a trial that was not answered is none
     rated &= ~table["estimand"].isin(keys_where("best_and_worst"))  # on several screens by design
+    rated &= answered(table)
     use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
     resolved = ResolvedRepeats(table)
     question = codes_of((cells[name] for name in QUESTION), use)
@@ -86,11 +85,9 @@ def resolve_repeats(
         return resolved
     same = _duplicates(table, columns, mapping, use, question, resolved)
     if same.any():
-        use, question = use[~same], question[~same]
-        dropped = np.setdiff1d(np.arange(len(table)), use)
-        dropped = dropped[np.isin(dropped, np.flatnonzero(np.asarray(rated) & ~own))]
         keep = np.ones(len(table), dtype=bool)
-        keep[dropped] = False
+        keep[use[same]] = False
+        use, question = use[~same], question[~same]
         columns = columns.taken(keep)
         cells = {name: column.taken(keep) for name, column in cells.items()}
         places = np.cumsum(keep) - 1

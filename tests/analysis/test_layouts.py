@@ -604,6 +604,27 @@ def test_a_trap_or_practice_row_never_counts_as_the_first(read):
     assert table[table["trap"] == ""]["counts"].all()
 
 
+@pytest.mark.parametrize("repeats", ["", "first", "mean", "all"])
+def test_a_labelled_row_without_a_score_is_no_rating_whatever_repeats_count(read, repeats):
+    """Survey tools write "timed out" beside the empty score, and a row for the second showing."""
+    head = "rater,condition,item,score,label"
+    rows = [f"r{r},A,i{i},,timed out" for r in (1, 2) for i in range(4)]
+    rows += [f"r{r},A,i{i},{2 + i}," for r in (1, 2) for i in range(4)]
+    reading = read("\n".join([head, *rows]), repeats=repeats)
+    counted = reading.table[reading.table["score"].notna() & reading.table["counts"]]
+    assert sorted(counted["score"]) == [2, 2, 3, 3, 4, 4, 5, 5]
+    assert not any(note.startswith("Repeated ratings") for note in reading.notes)
+
+
+def test_choices_without_scores_are_answers_where_repeats_are_counted(read):
+    rows = [f"r{r},A,i{i},{w}" for r in (1, 2) for i in range(4) for w in ("", "robotic")]
+    rows += ["r1,A,i0,warm"]
+    free = {"method": "free_choice"}
+    reading = read("\n".join(["rater,condition,item,label", *rows]), constants=free)
+    (note,) = [note for note in reading.notes if note.startswith("Repeated ratings")]
+    assert "in 1 of 8 cases" in note
+
+
 def test_rows_that_stand_twice_are_dropped_where_a_time_tells_ratings_apart(read):
     rows = [f"r{r},A,i{i},3,{r}{i}{k}000000" for r in (1, 2) for i in (1, 2) for k in (1, 2)]
     reading = read("\n".join([REPEATED.format("rated_at"), *rows, rows[0]]))

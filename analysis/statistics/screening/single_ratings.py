@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.ratings.cells import LEFT_OUT_BY
-from analysis.ratings.estimands import keys_where
+from analysis.ratings.estimands import answered
 from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons, where
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class MissingScore(Rule):
     title = "No score"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        counted = table["estimand"].isin(keys_where("maybe_without_score")) & (table["label"] != "")
-        return where(table["score"].isna() & ~counted, "the rating has no score")
+        return where(~answered(table), "the rating has no score")
 
     def describe(self) -> str:
         return "ratings without a score"
