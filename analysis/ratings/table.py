@@ -520,10 +520,6 @@ class _RatingsSeen:
         held = self.numbers[self._codes("score")]
         self.scores = sorted({float(x) for x in held if np.isfinite(x)})
 
-    def _rows(self) -> NDArray[np.float64]:
-        rows: NDArray[np.float64] = self.numbers[self.cells["score"].codes[self.rated]]
-        return rows
-
     def question(self) -> str:
         """What has to be said of the method; empty where MOS is a fair guess."""
         words = self._words()
@@ -586,10 +582,12 @@ class _RatingsSeen:
 
     def _ranked(self) -> bool:
         """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
-        rows = self._rows()
-        if np.isnan(rows).any() or len(rows) < 2 * FEWEST_ORDERS:
+        scores = self.numbers[self.cells["score"].codes]
+        answered = np.flatnonzero(self.rated & ~np.isnan(scores))
+        rows = scores[answered]
+        if len(rows) < 2 * FEWEST_ORDERS:
             return False
-        groups = codes_of((self.cells[name] for name in _ORDERED), np.flatnonzero(self.rated))
+        groups = codes_of((self.cells[name] for name in _ORDERED), answered)
         if np.count_nonzero(rows == 1) != groups.max() + 1:
             return False
         order = np.lexsort((rows, groups))

@@ -202,3 +202,19 @@ def test_words_of_other_columns_are_no_kinds_of_trials(capsys, tmp_path, column)
     given = [f"{head},{column}", *(f"{row},{values[n // 3 % 4]}" for n, row in enumerate(rows))]
     (tmp_path / "noises.csv").write_text("\n".join(given))
     assert analysed(capsys, tmp_path / "noises.csv", MOS)[0] == BASE
+
+
+def test_a_remedy_that_ends_in_a_quote_is_printed_whole(capsys, tmp_path):
+    (tmp_path / "gorilla.csv").write_text("Task Name,rater,condition,item,score\nx,r1,A,i1,3\n")
+    with pytest.raises(CommandError, match=r"--ignore-column 'Task Name'$"):
+        analysed(capsys, tmp_path / "gorilla.csv", MOS)
+
+
+def test_rankings_with_an_unanswered_trial_are_asked_about(capsys, tmp_path):
+    rows = [
+        f"r{r},{c},i{i},{1 + n}" for r in range(4) for i in range(3) for n, c in enumerate("AB")
+    ]
+    text = "\n".join(["rater,condition,item,score", *rows, "r9,A,i1,", "r9,B,i1,"])
+    (tmp_path / "ranks.csv").write_text(text)
+    with pytest.raises(CommandError, match="the scores of each rater and item are places from 1"):
+        analysed(capsys, tmp_path / "ranks.csv")

@@ -99,7 +99,8 @@ class Command(BaseCommand):
             report = _report(reading, scores, options)
             report["provenance"]["again"] += reading_options(arguments)
         except (RatingsError, OptionsError, KeyError) as error:
-            raise CommandError(str(error).strip("'")) from None
+            words = error.args[0] if isinstance(error, KeyError) else error  # else in quotes
+            raise CommandError(str(words)) from None
         for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
         if arguments["out"] is None:

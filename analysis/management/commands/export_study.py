@@ -67,7 +67,8 @@ class Command(BaseCommand):
         try:
             table, report = study_report(key, options)
         except (NotCombined, RatingsError, KeyError) as error:
-            raise CommandError(str(error).strip("'")) from None
+            words = error.args[0] if isinstance(error, KeyError) else error  # else in quotes
+            raise CommandError(str(words)) from None
         for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
         scores = study_scores(key)
