@@ -250,3 +250,8 @@ def pairs(words: Sequence[str] | None, option: str) -> dict[str, str]:
     if wrong:
         raise CommandError(f"{option} {wrong[0]}: write it as NAME=VALUE")
     return {word.partition("=")[0]: word.partition("=")[2] for word in words or []}
+
+
+def error_words(error: Exception) -> str:
+    """Return an error's words; a ``KeyError`` as text would be in quotes."""
+    return str(error.args[0]) if isinstance(error, KeyError) else str(error)

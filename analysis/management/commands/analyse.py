@@ -15,6 +15,7 @@ from analysis.management.command_options import (
     add_input_options,
     add_options,
     chosen_options,
+    error_words,
     input_of,
     reading_options,
 )
@@ -99,8 +100,7 @@ class Command(BaseCommand):
             report = _report(reading, scores, options)
             report["provenance"]["again"] += reading_options(arguments)
         except (RatingsError, OptionsError, KeyError) as error:
-            words = error.args[0] if isinstance(error, KeyError) else error  # else in quotes
-            raise CommandError(str(words)) from None
+            raise CommandError(error_words(error)) from None
         for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
         if arguments["out"] is None:

@@ -14,7 +14,7 @@ from analysis.management.bundle_options import (
     write_bundle,
     written_lines,
 )
-from analysis.management.command_options import add_options, chosen_options
+from analysis.management.command_options import add_options, chosen_options, error_words
 from analysis.management.summary import summary
 
 
@@ -67,8 +67,7 @@ class Command(BaseCommand):
         try:
             table, report = study_report(key, options)
         except (NotCombined, RatingsError, KeyError) as error:
-            words = error.args[0] if isinstance(error, KeyError) else error  # else in quotes
-            raise CommandError(str(words)) from None
+            raise CommandError(error_words(error)) from None
         for line in () if arguments["quiet"] else summary(report):
             self.stdout.write(line)
         scores = study_scores(key)
