@@ -37,6 +37,8 @@ def items_of_names(cells: Mapping[str, Categorical], pattern: str) -> tuple[Cate
         or max(cell_counts.values()) > 1
         or n_shared <= SHARED * len(n_conditions)
     ):
+        if len(condition_of) == len(set(condition_of.values())):
+            return stimulus, ""  # one clip a condition: there is nothing to pair
         return stimulus, (
             "No column item: every stimulus is taken for an item of its own, so conditions are "
             f"compared without pairing. If they share items, name them by {REMEDY}."

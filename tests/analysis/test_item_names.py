@@ -113,3 +113,9 @@ def test_stimuli_that_conditions_share_are_items_without_a_word(read):
     reading = read("\n".join(["rater,stimulus,condition,score", *rows]))
     assert set(reading.table["item"]) == {"x.wav", "y.wav"}
     assert not [note for note in reading.notes if "No column item" in note]
+
+
+def test_conditions_of_one_clip_each_have_nothing_to_pair_and_no_note(read):
+    rows = [f"r{n},{name}.wav,{c},3" for n in range(2) for name, c in zip("xy", "AB", strict=True)]
+    reading = read("\n".join(["rater,stimulus,condition,score", *rows]))
+    assert not [note for note in reading.notes if "No column item" in note]
