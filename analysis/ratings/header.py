@@ -345,12 +345,16 @@ def suggestion(columns: Sequence[str]) -> str:
 def _holds_scores(layout: Layout, name: str) -> bool:
     place = layout.names.index(name)
     cells = [row[place] for row in layout.sample if row[place]]
-    numbers = [strict_number(cell.replace(",", ".")) for cell in cells]
+    numbers = [_number_of(cell) for cell in cells]
     known = [number for number in numbers if number is not None and abs(number) <= MOST_SCORE]
     steps = {b - a for a, b in pairwise(known)}
     counting = steps == {1.0} and (len(known) > 5 or (place == 0 and known[0] in (0.0, 1.0)))
     scores = bool(cells) and len(known) == len(cells) and not counting
     return scores and name.casefold() not in _NO_SCORES
+
+
+def _number_of(cell: str) -> float | None:
+    return strict_number(cell.replace(",", "."))  # 3,5 as well
 
 
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
@@ -497,9 +501,33 @@ def column_mapping(
             f"every row has {layout.short} cells, and the header {len(names)} names: put a name "
             f"that holds a {mark} in quotes"
         ]
+    if problems and _is_data(layout):
+        problems = [
+            f"the first row ({_names_in_words(names)}) looks like ratings: put a row with the "
+            "names of columns above it, such as rater,condition,item,score"
+        ]
     if problems:
         raise RatingsError([f"{path.name}: {problem}" for problem in problems])
     return mapping
+
+
+def _is_data(layout: Layout) -> bool:
+    """Whether the first row has numbers where the others have them, and no name of a column.
+
+    Numbers that count (1, 2, 3) are names of questions.
+    """
+    numbers = {
+        place: number
+        for place, name in enumerate(layout.names)
+        if (number := _number_of(name)) is not None
+    }
+    count = {b - a for a, b in pairwise(numbers.values())} == {1.0}
+    cells = [row[place] for row in layout.sample for place in numbers]
+    if not cells or count or None in map(_number_of, cells):
+        return False
+    return not any(
+        _known_as(each) or _means(each, ours) for each in layout.names for ours in COLUMNS
+    )
 
 
 def _of_tool(
@@ -572,7 +600,8 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
             if needed == ("condition",) and "stimulus" in have:
                 remedy += ", or how it stands in the names of stimuli: --condition-pattern REGEX"
-            yield f"{absent}; {remedy} (it has {_names_in_words(mapping.layout.names)})"
+            means = ". Means over raters cannot be analysed" if needed == ("rater",) else ""
+            yield f"{absent}; {remedy} (it has {_names_in_words(mapping.layout.names)}){means}"
 
 
 def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[str]:

@@ -258,13 +258,8 @@ _LEFT_OUT_IF_FALSE = _words(
 _COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
 _TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NEVER = _words(  # columns with a meaning of their own, or with names and words of raters
-    "study method criterion estimand rater dimension paragraph language split condition role "
-    "system voice stimulus versus_condition versus_stimulus presented_first context label score "
-    "trap trap_passed justification review latency_ms plays heard_fraction rated_at "
-    "session_status paid counts headphones codes version recruitment_source pair_probability "
-    "position left_out_by"
-)
+# Columns of the table that may tell kinds of trials: others have other meanings, or hold names
+_MAY_TELL_KINDS = _words("task session block item")
 _SUMMED = ("rater", "condition", "item", "stimulus")
 MOST_VALUES = 200  # of a column that is looked at: one with more is no flag
 
@@ -294,7 +289,9 @@ def selected_rows(
     loops = {_loop_of(column) for column, value in answered if value == "*"}
     for name, cells in columns.cells.items():
         kind, loop = kinds.get(name, ""), _loop_of(name)
-        if name in ignore or kind in _NEVER or is_covariate(name) or (loop and loop in loops):
+        if name in ignore or is_covariate(name) or (loop and loop in loops):
+            continue
+        if kind and kind not in _MAY_TELL_KINDS:
             continue
         tells_kinds = kind != "item" and _tokens(name) & _TELLS_KINDS
         words = (NO_RATING, NO_RATING_OF_KIND) if tells_kinds else (NO_RATING,)

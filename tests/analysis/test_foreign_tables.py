@@ -218,3 +218,21 @@ def test_rankings_with_an_unanswered_trial_are_asked_about(capsys, tmp_path):
     (tmp_path / "ranks.csv").write_text(text)
     with pytest.raises(CommandError, match="the scores of each rater and item are places from 1"):
         analysed(capsys, tmp_path / "ranks.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (  # VoiceMOS lists have no header
+            "sys064e-utt1.wav,3.25\nsys2-utt1.wav,4.0\n",
+            r"first row \(sys064e-utt1.wav, 3.25\) looks like ratings: put a row with the names",
+        ),
+        ("r1;vits;u1;4\nr1;xtts;u1;3\n", "looks like ratings: put a row with the names"),
+        ("stimulus,mos\nvits_1.wav,3.25\nvits_2.wav,4.5\n", "Means over raters cannot be analysed"),
+        ("who,1,2,3\nann,3,4,5\nbob,3,4,2\n", "--wide 1,2,3 "),  # names of questions
+    ],
+)
+def test_tables_without_names_of_columns_or_raters_are_called_so(capsys, tmp_path, text, said):
+    (tmp_path / "list.csv").write_text(text)
+    with pytest.raises(CommandError, match=said):
+        analysed(capsys, tmp_path / "list.csv")
