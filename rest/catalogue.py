@@ -13,23 +13,23 @@ from listening.design.studyfile import CSV
 from listening.management.commands.new_study import demo_folder
 from listening.methods import Method
 from rest.base import ApiView, sent
-from rest.payloads import MethodShape, PlanAsked, PresetFiles, PresetShape
+from rest.payloads import MethodSerializer, PlanAsked, PresetFiles, PresetSerializer
 from rest.schema_decorator import describe
 from rest.tokens import READ
 
 
 class Methods(ApiView):
-    @describe("List methods", MethodShape(many=True), problems=())
+    @describe("List methods", MethodSerializer(many=True), problems=())
     def get(self, request: Request) -> Response:
         """Return all test methods. `method` in a task of study.toml is one of these keys."""
-        return Response(MethodShape(Method.registry.values(), many=True).data)
+        return Response(MethodSerializer(Method.registry.values(), many=True).data)
 
 
 class Presets(ApiView):
-    @describe("List presets", PresetShape(many=True), problems=())
+    @describe("List presets", PresetSerializer(many=True), problems=())
     def get(self, request: Request) -> Response:
         """Return the ready-made studies."""
-        return Response(PresetShape(presets(demo_folder()).values(), many=True).data)
+        return Response(PresetSerializer(presets(demo_folder()).values(), many=True).data)
 
 
 class OnePreset(ApiView):
@@ -41,7 +41,7 @@ class OnePreset(ApiView):
             raise Http404(f"There is no preset “{name}”.")
         stimuli = (preset.folder / CSV).read_text("utf-8")
         files = {"study_toml": preset.toml, "stimuli_csv": stimuli}
-        return Response({**PresetShape(preset).data, **files})
+        return Response({**PresetSerializer(preset).data, **files})
 
 
 class Plans(ApiView):

@@ -16,8 +16,8 @@ MOST_SESSIONS = 10_000
 MOST_LISTED = 1000  # of one page
 
 
-class Shape(serializers.Serializer[Any]):
-    """What is sent and has no place is a mistake, so that nothing misspelt is passed over."""
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses unknown fields, so that nothing misspelt is passed over."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -46,7 +46,7 @@ def choice(choices: Iterable[str], **more: Any) -> serializers.ChoiceField:
     return serializers.ChoiceField(choices=words, error_messages=messages, **more)
 
 
-class Mistake(Shape):
+class Mistake(StrictSerializer):
     """One mistake: where, what, and what to do about it."""
 
     file = serializers.CharField(required=False)
@@ -56,7 +56,7 @@ class Mistake(Shape):
     remedy = serializers.CharField(required=False, allow_blank=True)
 
 
-class ProblemShape(Shape):
+class ProblemSerializer(StrictSerializer):
     """RFC 9457, with the mistakes one by one."""
 
     type = serializers.CharField()
@@ -66,7 +66,7 @@ class ProblemShape(Shape):
     mistakes = Mistake(many=True, required=False)
 
 
-class StudyShape(serializers.ModelSerializer[Study]):
+class StudySerializer(serializers.ModelSerializer[Study]):
     """A study as its researchers know it."""
 
     name = serializers.CharField(source="called", help_text="Name shown to researchers.")
@@ -95,7 +95,7 @@ def link_of(study: Study) -> str:
     return public_route("landing", study.link)
 
 
-class Narrowing(Shape):
+class Narrowing(StrictSerializer):
     """Which studies are listed; what is absent narrows nothing."""
 
     q = serializers.CharField(required=False, allow_blank=True, max_length=200)
@@ -111,15 +111,15 @@ class Narrowing(Shape):
     cursor = serializers.CharField(required=False, allow_blank=True)
 
 
-class StudyPage(Shape):
+class StudyPage(StrictSerializer):
     """A page of studies."""
 
     next = serializers.CharField(allow_null=True)
     previous = serializers.CharField(allow_null=True)
-    results = StudyShape(many=True)
+    results = StudySerializer(many=True)
 
 
-class FindingShape(Shape):
+class FindingSerializer(StrictSerializer):
     """Something to know before raters come: a problem stops the opening, a warning does not."""
 
     level = serializers.ChoiceField(choices=("problem", "warning"))
@@ -127,17 +127,17 @@ class FindingShape(Shape):
     remedy = serializers.CharField(allow_blank=True)
 
 
-class Made(Shape):
+class Made(StrictSerializer):
     """A study that was made."""
 
-    study = StudyShape()
+    study = StudySerializer()
     remarks = serializers.ListField(
         child=serializers.CharField(), help_text="Defaults assumed during import."
     )
-    findings = FindingShape(many=True)
+    findings = FindingSerializer(many=True)
 
 
-class Checked(Shape):
+class Checked(StrictSerializer):
     """A folder that was read, and stored nowhere."""
 
     valid = serializers.BooleanField()
@@ -146,7 +146,7 @@ class Checked(Shape):
     remarks = serializers.ListField(child=serializers.CharField())
 
 
-class StudySent(Shape):
+class StudySent(StrictSerializer):
     """A study: an upload's code; or study.toml as JSON, rows of stimuli.csv, and files."""
 
     upload = serializers.SlugField(
@@ -176,7 +176,7 @@ class StudySent(Shape):
         return data
 
 
-class Change(Shape):
+class Change(StrictSerializer):
     """What colleagues see of a study."""
 
     name = serializers.CharField(required=False, allow_blank=True, max_length=120)
@@ -186,14 +186,14 @@ class Change(Shape):
     archived = serializers.BooleanField(required=False)
 
 
-class StateChange(Shape):
+class StateChange(StrictSerializer):
     """Opened, paused, or closed for good."""
 
     to = choice(("open", "paused", "closed"))
     anyway = serializers.BooleanField(default=False, help_text="Open despite problems.")
 
 
-class Copy(Shape):
+class Copy(StrictSerializer):
     """A copy, as a draft."""
 
     key = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
@@ -203,7 +203,7 @@ class Copy(Shape):
     )
 
 
-class Upload(Shape):
+class Upload(StrictSerializer):
     """A zip on its way."""
 
     upload = serializers.CharField()
@@ -211,7 +211,7 @@ class Upload(Shape):
     whole = serializers.BooleanField()
 
 
-class Decision(Shape):
+class Decision(StrictSerializer):
     """Sessions judged by a person."""
 
     sessions = serializers.ListField(
@@ -226,7 +226,7 @@ class Decision(Shape):
     )
 
 
-class Decided(Shape):
+class Decided(StrictSerializer):
     """What became of it."""
 
     raters = serializers.ListField(
@@ -238,7 +238,7 @@ class Decided(Shape):
     )
 
 
-class RatingsShape(Shape):
+class RatingsSerializer(StrictSerializer):
     """Ratings in the order of storing, and where to go on."""
 
     next = serializers.CharField(
@@ -251,7 +251,7 @@ class RatingsShape(Shape):
     ratings = serializers.ListField(child=serializers.DictField())
 
 
-class RunShape(Shape):
+class RunSerializer(StrictSerializer):
     """An analysis: how far it is."""
 
     run = serializers.IntegerField(source="pk")
@@ -265,28 +265,28 @@ class RunShape(Shape):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-class Results(Shape):
+class Results(StrictSerializer):
     """The newest finished analysis, and whether a newer one is on its way."""
 
-    run = RunShape(allow_null=True)
-    newest = RunShape(allow_null=True)
+    run = RunSerializer(allow_null=True)
+    newest = RunSerializer(allow_null=True)
     report = serializers.DictField(allow_null=True)
 
 
-class Analyse(Shape):
+class Analyse(StrictSerializer):
     """Options of an analysis as reports list them; what is absent is as usual."""
 
     options = serializers.DictField(required=False, default=dict)
 
 
-class MetricChoice(Shape):
+class MetricChoice(StrictSerializer):
     """One metric with the parameters that differ from its defaults."""
 
     metric = serializers.CharField(max_length=100)
     parameters = serializers.DictField(required=False, default=dict)
 
 
-class Score(Shape):
+class Score(StrictSerializer):
     """A preset, or metrics one by one."""
 
     preset = serializers.CharField(required=False, max_length=40)
@@ -299,7 +299,7 @@ class Score(Shape):
         return data
 
 
-class Webhook(Shape):
+class Webhook(StrictSerializer):
     """A webhook: an address that is told of events."""
 
     id = serializers.IntegerField(source="pk")
@@ -310,7 +310,7 @@ class Webhook(Shape):
     problem = serializers.CharField(allow_blank=True)
 
 
-class NewWebhook(Shape):
+class NewWebhook(StrictSerializer):
     """An address, and what it is told of."""
 
     url = serializers.CharField(max_length=1600)
@@ -329,7 +329,7 @@ class MadeWebhook(Webhook):
     secret = serializers.CharField()
 
 
-class MethodShape(Shape):
+class MethodSerializer(StrictSerializer):
     """A test method."""
 
     key = serializers.CharField()
@@ -339,21 +339,21 @@ class MethodShape(Shape):
     estimates = serializers.CharField(source="estimand.phrase", help_text="What the mean is.")
 
 
-class PresetShape(Shape):
+class PresetSerializer(StrictSerializer):
     """A ready-made study."""
 
     name = serializers.CharField()
     purpose = serializers.CharField()
 
 
-class PresetFiles(PresetShape):
+class PresetFiles(PresetSerializer):
     """A ready-made study with its files; its sounds are those of the demo."""
 
     study_toml = serializers.CharField()
     stimuli_csv = serializers.CharField()
 
 
-class PlanAsked(Shape):
+class PlanAsked(StrictSerializer):
     """A question about the size of a study; what is absent is as on the planning page."""
 
     goal = choice(("half_width", "difference"), default="half_width")
@@ -383,7 +383,7 @@ class PlanAsked(Shape):
     sd_residual = serializers.FloatField(required=False)
 
 
-class PreviewShape(Shape):
+class PreviewSerializer(StrictSerializer):
     """Where a study's preview is, for some minutes and without a login."""
 
     url = serializers.CharField()

@@ -20,7 +20,7 @@ from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
 from listening.selectors.ratings import RatingFeedPage, rating_feed
 from rest.base import ApiView
-from rest.payloads import RatingsShape
+from rest.payloads import RatingsSerializer
 from rest.schema_decorator import describe
 from rest.table_formats import (
     ARROW,
@@ -60,7 +60,7 @@ class Ratings(ApiView):
     @describe(
         "Ratings",
         {
-            (200, JSON): RatingsShape,
+            (200, JSON): RatingsSerializer,
             (200, CSV): OpenApiTypes.STR,
             (200, PARQUET): OpenApiTypes.BINARY,
             (200, ARROW): OpenApiTypes.BINARY,

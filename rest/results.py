@@ -22,7 +22,7 @@ from analysis.web.views import LONG, runs_of, shown_run
 from listening.access.rights import ANALYSE, LOOK
 from listening.models.study_log import note
 from rest.base import ApiView, sent
-from rest.payloads import Analyse, Results, RunShape
+from rest.payloads import Analyse, Results, RunSerializer
 from rest.schema_decorator import describe
 
 RUN = OpenApiParameter("run", int, description="A finished analysis. Default: the newest.")
@@ -39,8 +39,8 @@ class StudyResults(ApiView):
         newest = runs_of(key).defer(*LONG).first()
         return Response(
             {
-                "run": RunShape(finished).data if finished else None,
-                "newest": RunShape(newest).data if newest else None,
+                "run": RunSerializer(finished).data if finished else None,
+                "newest": RunSerializer(newest).data if newest else None,
                 "report": json.loads(resolve(finished.result)) if finished else None,
             }
         )
@@ -73,13 +73,13 @@ class ResultsFile(ApiView):
 
 
 class Runs(ApiView):
-    @describe("List analyses", RunShape(many=True), problems=(404,))
+    @describe("List analyses", RunSerializer(many=True), problems=(404,))
     def get(self, request: Request, key: str) -> Response:
         """Return the 100 newest analyses, newest first."""
         self.study(key, LOOK)
-        return Response(RunShape(runs_of(key).defer(*LONG)[:MOST_RUNS], many=True).data)
+        return Response(RunSerializer(runs_of(key).defer(*LONG)[:MOST_RUNS], many=True).data)
 
-    @describe("Start an analysis", RunShape, status=202, request=Analyse)
+    @describe("Start an analysis", RunSerializer, status=202, request=Analyse)
     def post(self, request: Request, key: str) -> Response:
         """If the options and ratings have not changed, return the stored analysis."""
         study = self.study(key, ANALYSE)
@@ -88,21 +88,21 @@ class Runs(ApiView):
         check_versions(key, self.who, options)
         run = asked_run(study.pk, key, options)
         note(study, "analysed", self.by, options=run.asked_for)
-        return Response(RunShape(run).data, status=202)
+        return Response(RunSerializer(run).data, status=202)
 
 
 class OneRun(ApiView):
-    @describe("Get analysis progress", RunShape, problems=(404,))
+    @describe("Get analysis progress", RunSerializer, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
-        return Response(RunShape(self._run(key, run)).data)
+        return Response(RunSerializer(self._run(key, run)).data)
 
-    @describe("Cancel an analysis", RunShape, problems=(404,))
+    @describe("Cancel an analysis", RunSerializer, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
         """Cancel a waiting or running analysis. Finished analyses are not affected."""
         self.study(key, ANALYSE)
         cancel_run(self._run(key, run).pk)
-        return Response(RunShape(self._run(key, run)).data)
+        return Response(RunSerializer(self._run(key, run)).data)
 
     def _run(self, key: str, run: int) -> Any:
         analysis_run: AnalysisRun | None = runs_of(key).filter(pk=run).defer(*LONG).first()

@@ -32,7 +32,7 @@ def schema() -> dict[str, Any]:
     ]
     for name in _referenced_shapes(
         bodies, shapes
-    ):  # what has no place is refused: `rest.payloads.Shape`
+    ):  # what has no place is refused: `rest.payloads.StrictSerializer`
         shapes[name]["additionalProperties"] = False
     return plain
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from rest.payloads import ProblemShape
+from rest.payloads import ProblemSerializer
 from rest.problems import TYPE
 
 
@@ -41,7 +41,7 @@ def describe(
     """The summary, what is sent and answered, and the problems that may come instead."""
     statuses = sorted({*USUAL, *problems, *(BODY if request is not None else ())})
     responses: dict[Any, Any] = {
-        (code, TYPE): OpenApiResponse(ProblemShape, "A problem") for code in statuses
+        (code, TYPE): OpenApiResponse(ProblemSerializer, "A problem") for code in statuses
     }
     if isinstance(answer, dict):
         responses |= answer

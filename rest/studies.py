@@ -22,14 +22,14 @@ from rest.payloads import (
     Change,
     Checked,
     Copy,
-    FindingShape,
+    FindingSerializer,
     Made,
     Narrowing,
-    PreviewShape,
+    PreviewSerializer,
     StateChange,
     StudyPage,
     StudySent,
-    StudyShape,
+    StudySerializer,
     link_of,
 )
 from rest.problems import mistake_of
@@ -57,7 +57,7 @@ class Studies(ApiView):
         page = pages.paginate_queryset(
             studies_found.select_related("owner", "project", "version_of"), request, self
         )
-        rows = StudyShape(page, many=True).data
+        rows = StudySerializer(page, many=True).data
         links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
         return Response({**links, "results": rows})
 
@@ -92,8 +92,8 @@ class Studies(ApiView):
 
 
 def _created(study: Study, remarks: list[str]) -> dict[str, Any]:
-    findings = FindingShape(studies.check_study(study), many=True).data
-    return {"study": StudyShape(study).data, "remarks": remarks, "findings": findings}
+    findings = FindingSerializer(studies.check_study(study), many=True).data
+    return {"study": StudySerializer(study).data, "remarks": remarks, "findings": findings}
 
 
 def forget_upload(who: Any, data: Any) -> None:
@@ -120,9 +120,9 @@ class Validation(ApiView):
 class OneStudy(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @describe("Get a study", StudyShape)
+    @describe("Get a study", StudySerializer)
     def get(self, request: Request, key: str) -> Response:
-        return Response(StudyShape(self.study(key, LOOK)).data)
+        return Response(StudySerializer(self.study(key, LOOK)).data)
 
     @describe("Replace a draft", Made, request=STUDY)
     def put(self, request: Request, key: str) -> Response:
@@ -137,7 +137,7 @@ class OneStudy(ApiView):
         forget_progress(key)
         return Response(_created(study, remarks))
 
-    @describe("Change name, tags or archive state", StudyShape, request=Change)
+    @describe("Change name, tags or archive state", StudySerializer, request=Change)
     def patch(self, request: Request, key: str) -> Response:
         """Change what colleagues see. Raters do not see these fields."""
         study, change = self.study(key, EDIT), sent(Change, request)
@@ -147,35 +147,36 @@ class OneStudy(ApiView):
             studies.tag_study(study, studies.tags_in(",".join(change["tags"])), by=self.by)
         if "archived" in change:
             studies.archive_study(study, archived=change["archived"], by=self.by)
-        return Response(StudyShape(study).data)
+        return Response(StudySerializer(study).data)
 
 
 class StudyState(ApiView):
-    @describe("Open, pause or close a study", StudyShape, request=StateChange)
+    @describe("Open, pause or close a study", StudySerializer, request=StateChange)
     def post(self, request: Request, key: str) -> Response:
         """Opening assigns clips to raters. Closing cannot be undone."""
         study, change = self.study(key, EDIT), sent(StateChange, request)
         studies.change_state(study, change["to"], anyway=change["anyway"], by=self.by)
         forget_progress(key)
-        return Response(StudyShape(study).data)
+        return Response(StudySerializer(study).data)
 
 
 class StudyFindings(ApiView):
-    @describe("List problems before opening", FindingShape(many=True))
+    @describe("List problems before opening", FindingSerializer(many=True))
     def get(self, request: Request, key: str) -> Response:
         """Check every clip. This takes a while for large studies."""
         study = self.study(key, LOOK)
         findings = studies.check_study(study) if study.state == Study.State.DRAFT else []
-        return Response(FindingShape(findings, many=True).data)
+        return Response(FindingSerializer(findings, many=True).data)
 
 
 class StudyCopies(ApiView):
-    @describe("Copy a study", StudyShape, status=201, request=Copy)
+    @describe("Copy a study", StudySerializer, status=201, request=Copy)
     def post(self, request: Request, key: str) -> Response:
         """Copy as a draft without raters and answers, independently or as the next version."""
         study, body = self.study(key, EDIT), sent(Copy, request)
         return Response(
-            StudyShape(studies.copy_study(study, self.who, by=self.by, **body)).data, status=201
+            StudySerializer(studies.copy_study(study, self.who, by=self.by, **body)).data,
+            status=201,
         )
 
 
@@ -191,7 +192,7 @@ class Progress(ApiView):
 
 
 class Preview(ApiView):
-    @describe("Preview a study", PreviewShape)
+    @describe("Preview a study", PreviewSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Return a link to the pages that raters will see. Nothing is stored there."""
         study = self.study(key, LOOK)

@@ -1,6 +1,6 @@
 """Rules that leave ratings out of analyses, as a study declares them: texts that analysis reads.
 
-What a text means is the affair of the room `analysis`, which gives its reader here when Django
+What a text means is decided by `analysis`, which gives its reader here when Django
 starts (`analysis.apps`); without it only the shape of the text is checked.
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from listening.web.rater.api import AnswerShape, JustificationShape, SkipShape
+from listening.web.rater.api import AnswerPayload, JustificationPayload, SkipPayload
 from tests.factories import make_user
 
 ROOT = Path(__file__).parents[2]
@@ -100,9 +100,9 @@ def test_a_session_is_told_what_the_scripts_have_declared(client: Client, part: 
 
 def test_scripts_send_what_the_doors_take() -> None:
     for name, shape in (
-        ("Answer", AnswerShape),
-        ("Skip", SkipShape),
-        ("Reason", JustificationShape),
+        ("Answer", AnswerPayload),
+        ("Skip", SkipPayload),
+        ("Reason", JustificationPayload),
     ):
         assert keys_of(name).keys() == set(shape.__struct_fields__)
 

@@ -45,7 +45,7 @@ from listening.sessions.answers import (
 from listening.sessions.leases import SETTLED
 from listening.sessions.stages import is_current
 from listening.sessions.task_rules import task_rules
-from listening.web.rater.api import REFUSALS, AnswerShape, answer_of, stored_facts
+from listening.web.rater.api import REFUSALS, AnswerPayload, answer_of, stored_facts
 from listening.web.rater.session_ownership import is_raters
 from listening.web.rater.state import Plan, planned_state, read_plan
 
@@ -55,7 +55,7 @@ LONGEST_BYTES = 64 * 1024
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
 OF_ONE_CALL = (DataError, IntegrityError, UnicodeError)  # what one answer does to its batch
-_decode_answer = Decoder(AnswerShape).decode
+_decode_answer = Decoder(AnswerPayload).decode
 _csrf = CsrfViewMiddleware(lambda request: HttpResponse())
 
 

@@ -60,7 +60,7 @@ Code = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,20}\Z")]
 Label = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL)]
 
 
-class JustificationShape(Struct):
+class JustificationPayload(Struct):
     """A reason, and how it was typed."""
 
     text: Text
@@ -69,7 +69,7 @@ class JustificationShape(Struct):
     typing_ms: Annotated[int, Meta(ge=0, le=10**9)] | None = None
 
 
-class AnswerShape(Struct):
+class AnswerPayload(Struct):
     """What a page may send for a trial."""
 
     trial: Code
@@ -77,7 +77,7 @@ class AnswerShape(Struct):
     latency_ms: Milliseconds
     plays: Annotated[int, Meta(ge=0, le=10**6)]
     heard_fraction: Annotated[float, Meta(ge=0, le=1)]
-    justification: JustificationShape | None = None
+    justification: JustificationPayload | None = None
     playback: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class AnswerShape(Struct):
             raise ValueError("words that no database can keep")
 
 
-class SkipShape(Struct):
+class SkipPayload(Struct):
     """What a page may send of a clip that it cannot play."""
 
     trial: Code
@@ -165,7 +165,7 @@ class QuestionnaireView(RaterView):
 class AnswerView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        answer = answer_of(convert(json_body(request), AnswerShape))
+        answer = answer_of(convert(json_body(request), AnswerPayload))
         stored = lifecycle.record_answer(session, answer)
         state = session_state(session, own=is_own(request, session))
         return replied(stored_facts(stored, state), 200 if stored.repeat else 201)
@@ -176,7 +176,7 @@ class SkipView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        skip = convert(json_body(request), SkipShape)
+        skip = convert(json_body(request), SkipPayload)
         lifecycle.skip(session, skip.trial, skip.reason, skip.playback)
         return self.state(session)
 
@@ -226,7 +226,7 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
     return data
 
 
-def answer_of(shape: AnswerShape) -> Answer:
+def answer_of(shape: AnswerPayload) -> Answer:
     return Answer(
         trial=shape.trial,
         labels=shape.answers,

@@ -1,4 +1,4 @@
-"""The rater's pages: the door, the listening room, the sounds of the checks."""
+"""The rater's pages: landing page, session page, and the sounds of the checks."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _enter(session: Session) -> HttpResponse:
 @ensure_csrf_cookie
 @require_GET
 def session_page(request: HttpRequest, code: str) -> HttpResponse:
-    """The listening room: one page for checks, trials and the end; on any device."""
+    """The session page: one page for checks, trials and the end; on any device."""
     session = Session.objects.select_related("study", "rater").filter(code=code).first()
     if session is None:
         return render(request, "rater/lost.html", status=404)
