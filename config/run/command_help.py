@@ -205,7 +205,7 @@ def problem(error: BaseException, command: str) -> str:
     if any(isinstance(each, UndefinedTable | UndefinedColumn) for each in chain_of(error)):
         return (
             "The database lacks tables or columns of this version. "
-            f"Stop Earnest, run `{PROGRAM} migrate`, then run the command again."
+            f"Stop Earnest if it is running, run `{PROGRAM} migrate`, then run the command again."
         )
     kinds = (*AWAY, InterfaceError, OperationalError)
     lost = next((each for each in chain_of(error) if isinstance(each, kinds)), None)

@@ -167,7 +167,7 @@ def test_a_command_on_a_database_without_tables_says_how_they_are_made(
     with pytest.raises(SystemExit) as ended:
         command_help.execute()
     assert "lacks tables or columns of this version" in str(ended.value.code)
-    assert "Stop Earnest, run `python manage.py migrate`" in str(ended.value.code)
+    assert "run `python manage.py migrate`" in str(ended.value.code)
 
 
 def test_an_error_of_the_code_is_no_lost_server():
