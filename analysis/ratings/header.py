@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,14 @@ from analysis.ratings.covariate_columns import is_covariate
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
+from analysis.ratings.wide_tables import (
+    WideTable,
+    answer_columns,
+    number_of,
+    p808_batch,
+    wide_advice,
+    wide_table,
+)
 from listening.common.parquet_tables import is_parquet, parquet_layout
 from listening.common.spreadsheets import (
     DELIMITERS,
@@ -24,8 +32,6 @@ from listening.common.spreadsheets import (
     clean_name,
     layout_of_file,
     located,
-    some,
-    strict_number,
 )
 
 MUSHRA = {"method": "mushra"}
@@ -153,222 +159,21 @@ def known_layout(names: Iterable[str]) -> KnownLayout | None:
     return next((layout for layout in LAYOUTS if layout.needs <= there), None)
 
 
-MOST_SCORE = 100.0
-MOST_LISTED = 8  # columns that a remedy writes out
-_MARK = re.compile(r"[_\-. ]")
-_ENDING = re.compile(r"\.(?:wav|flac|mp3|ogg|opus|m4a|webm)[])]?$|[])]$", re.IGNORECASE)
-_PLACE = re.compile(r"\{(\w+)\}")
-_P808_URL = re.compile(r"answer\.(q\d+)_url", re.IGNORECASE)
-_P808_CRITERIA = {  # endings of the toolkit's columns, and the criterion that they hold
-    **{"": "", "_sig": "signal", "_bak": "background", "_ovrl": "overall"},
-    **{"_echo": "echo", "_other": "other", "_noise": "noisiness", "_col": "coloration"},
-    **{"_loud": "loudness", "_disc": "discontinuity", "_reverb": "reverberation"},
-}
-_P808_TRAPS = (  # kind, column of the address, column of the answer, what may be beside it
-    ("trapping", "input.tp", "input.tp_ans", 0.0),
-    ("gold", "input.gold_clips", "input.gold_clips_ans", 1.0),
-    ("gold", "input.gold_url", "input.gold_url_ans", 1.0),
-)
-
-
-_NO_SCORES = QUALTRICS | {  # columns of numbers that stand beside answers
-    *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "time_elapsed"),
-    *("position", "order"),
-}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One answer of a wide row: its cells' columns, and values, by columns of the ratings table."""
-
-    theirs: Mapping[str, str]
-    constants: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Trap:
-    """Columns that hold the clip of a trap and its right answer; ``within`` is the tolerance."""
-
-    kind: str
-    stimulus: str
-    expected: str
-    within: float
-
-
-@dataclass(frozen=True)
-class WideTable:
-    """The answers that each row of a file holds, and the clips among them that are traps."""
-
-    answers: tuple[Answer, ...]
-    traps: tuple[Trap, ...] = ()
-    note: str = ""
-
-    @property
-    def used(self) -> set[str]:
-        """The columns of the file that answers, and their traps, take."""
-        traps = {name for trap in self.traps for name in (trap.stimulus, trap.expected)}
-        return traps | {name for answer in self.answers for name in answer.theirs.values()}
-
-    @property
-    def filled(self) -> set[str]:
-        """The columns of the ratings table that the answers fill."""
-        traps = {"trap", "trap_passed"} if self.traps else set()
-        return traps | {
-            name for answer in self.answers for name in (*answer.theirs, *answer.constants)
-        }
-
-
-def wide_table(template: str, names: Sequence[str]) -> WideTable:
-    """The answers of a file by a template, or by a list of columns that are named after conditions.
-
-    ``{item}_{condition}`` fits Q1_A and Q1_B. Raises RatingsError where no column fits.
-    """
-    fields = _PLACE.findall(template)
-    if not fields:
-        listed = [clean_name(name) for name in template.split(",") if clean_name(name)]
-        absent = [name for name in listed if name not in names]
-        if absent or not listed:
-            there = ", ".join(names)
-            raise RatingsError([f"--wide: no column {some(absent) or template} (it has {there})"])
-        return _named_answers({name: {"condition": name} for name in listed})
-    unknown = [name for name in fields if name not in COLUMNS]
-    if unknown or len(set(fields)) < len(fields):
-        wrong = unknown[0] if unknown else fields[0]
-        known = "{condition}, {item}, {criterion} or another column of a ratings table, once each"
-        raise RatingsError([f"--wide {template}: {{{wrong}}} is not known; write {known}"])
-    pattern = _regular_expression(template)
-    fields_of = {name: match.groupdict() for name in names if (match := pattern.fullmatch(name))}
-    if not fields_of:
-        raise RatingsError([f"--wide {template}: no column fits (it has {', '.join(names)})"])
-    if others := _apart(fields_of):
-        ignored = " ".join(f"--ignore-column {shlex.quote(name)}" for name in others)
-        raise RatingsError(
-            [
-                f"--wide {template} also fits {some(others)}, without an item or a condition of "
-                f"the other columns: are these ratings of clips? Leave them out by {ignored}, or "
-                "write more of the fixed text into the template; where they are ratings, make a "
-                "table with one rating in each row"
-            ]
-        )
-    return _named_answers(fields_of)
-
-
-def _apart(fields_of: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Columns that no chain of shared items and conditions joins with most of the others.
-
-    Such are questions of a survey (Q1_age) beside answers about clips. Where as many columns are on
-    both sides, systems have sentences of their own, and nothing is said.
-    """
-    groups: list[tuple[set[tuple[str, str]], list[str]]] = []
-    for name, fields in fields_of.items():
-        own = {(field, fields[field]) for field in ("item", "condition") if field in fields}
-        if len(own) < 2:
-            return []
-        joined = [group for group in groups if group[0] & own]
-        groups = [group for group in groups if not group[0] & own]
-        marks = own.union(*(marks for marks, _ in joined))
-        groups.append((marks, [*(each for _, names in joined for each in names), name]))
-    largest = max(len(names) for _, names in groups)
-    return [name for _, names in groups if 2 * len(names) <= largest for name in names]
-
-
-def _regular_expression(template: str) -> re.Pattern[str]:
-    parts = _PLACE.split(template)  # literal text and names in turns
-    return re.compile(
-        "".join(
-            f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts)
-        )
-    )
-
-
-def _named_answers(fields_of: Mapping[str, Mapping[str, str]]) -> WideTable:
-    answers = tuple(Answer({"score": name}, values) for name, values in fields_of.items())
-    return WideTable(answers, note=f"Each of these columns is one answer: {some(fields_of)}.")
-
-
-def p808_batch(names: Sequence[str]) -> WideTable | None:
-    """The answers of a batch of the P.808 toolkit (Mechanical Turk, HIT app), if it is one."""
-    there = {name.casefold(): name for name in reversed(names)}
-    if not {"workerid", "assignmentid"} <= set(there):
-        return None
-    answers = []
-    for name in names:
-        question = _P808_URL.fullmatch(name)
-        if question is None:
-            continue
-        for ending, criterion in _P808_CRITERIA.items():
-            column = there.get(f"answer.{question[1].casefold()}{ending}")
-            if column:
-                place = {"position": question[1][1:]}
-                criteria = {"criterion": criterion} if criterion else {}
-                answers.append(Answer({"stimulus": name, "score": column}, place | criteria))
-    traps = tuple(
-        Trap(kind, there[url], there[expected], within)
-        for kind, url, expected, within in _P808_TRAPS
-        if url in there and expected in there
-    )
-    if not answers:
-        return None
-    kinds = f"; traps by {some(trap.stimulus for trap in traps)}" if traps else ""
-    note = f"Batch results of the P.808 toolkit: {len(answers)} answers in each row{kinds}."
-    return WideTable(tuple(answers), traps, note)
-
-
-def columns_of_scores(layout: Layout, free: Sequence[str]) -> list[str]:
-    """Columns that may be an answer each, by a file's first rows; none if there is only one.
-
-    ``free`` are the columns that hold nothing else.
-    """
-    columns = [name for name in free if name and _holds_scores(layout, name)]
-    return columns if len(columns) > 1 else []
-
-
-def suggestion(columns: Sequence[str]) -> str:
-    """How ``--wide`` may read columns of scores."""
-    alike = takewhile(lambda letters: len({*letters}) == 1, zip(*columns, strict=False))
-    # What stands before all names, as in Google Forms: "How natural is this? [s01_vits.wav]"
-    fixed = re.sub(r"[\w.-]*$", "", "".join(letters[0] for letters in alike))
-    endings = {match[0] if (match := _ENDING.search(name)) else "" for name in columns}
-    ending = next(iter(endings)) if len(endings) == 1 else ""  # names of files
-    marks = {
-        tuple(_MARK.findall(name.removeprefix(fixed).removesuffix(ending))) for name in columns
-    }
-    firsts = {mark[:1] for mark in marks}
-    if len(firsts) == 1 and firsts != {()} and (ending or max(map(len, marks)) == 1):
-        return f"'{fixed}{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
-    if len(columns) > MOST_LISTED:
-        return f"'{{item}}_{{condition}}' (a template that fits {some(columns)})"
-    shown = ",".join(columns)
-    return f"'{shown}'" if re.search(r"[^\w,.-]", shown) else shown
-
-
-def _holds_scores(layout: Layout, name: str) -> bool:
-    place = layout.names.index(name)
-    cells = [row[place] for row in layout.sample if row[place]]
-    numbers = [_number_of(cell) for cell in cells]
-    known = [number for number in numbers if number is not None and abs(number) <= MOST_SCORE]
-    steps = {b - a for a, b in pairwise(known)}
-    counting = steps == {1.0} and (len(known) > 5 or (place == 0 and known[0] in (0.0, 1.0)))
-    scores = bool(cells) and len(known) == len(cells) and not counting
-    return scores and name.casefold() not in _NO_SCORES
-
-
-def _number_of(cell: str) -> float | None:
-    return strict_number(cell.replace(",", "."))  # 3,5 as well
-
-
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
 # What people call a column. Only a missing one of `DECISIVE` is worth an error.
 SYNONYMS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "rater": "participant worker subject user annotator listener assessor evaluator person "
-        "respondent pid prolificpid responseid sessionuuid questionaireuuid email "
-        "emailaddress participantprivate",
-        "condition": "system model tts algorithm codec engine variant",
-        "item": "text sentence utterance utt prompt passage content script",
+        "respondent responder subj vp proband versuchsperson id pid prolificpid responseid "
+        "sessionuuid questionaireuuid email emailaddress participantprivate",
+        "condition": "system sys model tts algorithm codec engine variant",
+        "criterion": "question aspect attribute scale measure quality kriterium questiontype "
+        "ratingtype",
+        "item": "text sentence sent satz utterance utt prompt passage content script",
         "stimulus": "clip file filename audio audiofile wav wavfile sample path url",
-        "score": "rating mos cmos value answer response vote opinion grade scoreraw",
+        "score": "rating mos cmos value answer response resp choice vote votes opinion grade "
+        "scoreraw",
         "trap": "trapkind traptype attentioncheck attention gold goldstandard catch catchtrial "
         "trapquestion",
         "trap_passed": "passed trapcorrect passedtrap attentionpassed",
@@ -381,6 +186,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "submittime endtime wmdate date",
     }.items()
 }
+COUNTS = frozenset({"n", "freq", "frequency", "anzahl", "count"})  # of ratings, in a table of them
 MOST_SHOWN = 12  # columns of a file that are named in a sentence
 DECISIVE = frozenset(
     {"trap", "trap_passed", "review", "session_status", "versus_condition", "method"}
@@ -410,9 +216,10 @@ class ColumnMapping:
     @property
     def filled(self) -> set[str]:
         """The columns of the table that the file or a constant gives."""
-        pattern = self.rules.condition_pattern
-        of_pattern = {"condition", *(["item"] if "(?P<item>" in pattern else [])} if pattern else ()
         of_answers = self.wide.filled if self.wide else set()
+        of_pattern = _of_pattern(self.rules)
+        if of_pattern and "versus_stimulus" in self.theirs:
+            of_pattern.add("versus_condition")
         return {*self.theirs, *self.constants, *of_pattern, *of_answers}
 
     def notes(self, ordered_by: str | None = None) -> Iterator[str]:
@@ -425,8 +232,10 @@ class ColumnMapping:
             mapped = self.known.mapped(self.layout.names).items()
             roles = [f"{ours} is {name}" for ours, name in mapped if self.theirs.get(ours) == name]
             yield f"The file is read as a table of {self.known.tool}: {enumerated(roles)}."
-        if self.wide and self.wide.note:
+        if self.wide:
             yield self.wide.note
+            for name in sorted(self.wide.filled & {*self.theirs}):
+                yield f"The column {self.theirs[name]} is not used: each answer has its own {name}."
         overridden = [name for name in self.unasked if name in self.constants]
         for name in overridden:
             unused = f"The column {name} of the file is not used"
@@ -476,8 +285,12 @@ def column_mapping(
     ours = (*COLUMNS, LEFT_OUT_BY)
     taken = QUALTRICS | {name.casefold() for name in (*ours, *columns.values(), *ignore)}
     free = [name for name in names if name.casefold() not in taken]
-    wide = wide_table(reading_rules.wide, free) if reading_rules.wide else p808_batch(names)
     theirs = {name: name for name in ours if name in names and name not in ignore}
+    if reading_rules.wide:
+        have = {*theirs, *columns, *constants, *_of_pattern(reading_rules)}
+        wide: WideTable | None = wide_table(reading_rules.wide, free, have)
+    else:
+        wide = p808_batch(names)
     theirs = {**_of_tool(known, wide, names), **theirs, **columns}
     sample = theirs.pop(SAMPLE, "")
     theirs = {ours: name for ours, name in theirs.items() if ours not in constants}
@@ -519,15 +332,21 @@ def _is_data(layout: Layout) -> bool:
     numbers = {
         place: number
         for place, name in enumerate(layout.names)
-        if (number := _number_of(name)) is not None
+        if (number := number_of(name)) is not None
     }
     count = {b - a for a, b in pairwise(numbers.values())} == {1.0}
     cells = [row[place] for row in layout.sample for place in numbers]
-    if not cells or count or None in map(_number_of, cells):
+    if not cells or count or None in map(number_of, cells):
         return False
     return not any(
         _known_as(each) or _means(each, ours) for each in layout.names for ours in COLUMNS
     )
+
+
+def _of_pattern(rules: ReadingRules) -> set[str]:
+    """The columns that ``--condition-pattern`` fills."""
+    pattern = rules.condition_pattern
+    return {"condition", *(["item"] if "(?P<item>" in pattern else [])} if pattern else set()
 
 
 def _of_tool(
@@ -568,30 +387,34 @@ def _answers(mapping: ColumnMapping) -> list[str]:
         return []
     if any(_means(name, "score") for name in mapping.unasked):
         return []
-    free = [name for name in mapping.unasked if not _means(name, "rater")]
-    return columns_of_scores(mapping.layout, free)
+    others = [words for ours, words in SYNONYMS.items() if ours != "score"]
+    free = [
+        name
+        for name in mapping.unasked
+        if name.casefold() not in QUALTRICS
+        and not any({plain_name(name), plain_name(name).removesuffix("id")} & w for w in others)
+    ]
+    return answer_columns(mapping.layout, free)
 
 
 def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
     """Columns that every file needs, with those of the file that may be meant."""
     have = mapping.filled
-    wide = suggestion(answers) if answers else ""
-    if wide:
-        yield (
-            "no column score, and several columns hold numbers: if each is an answer about one "
-            f"clip, name them, like --wide {wide}"
-            + ("" if "{" in wide else " (or by a template, like --wide '{item}_{condition}')")
-        )
+    others = [name for name in mapping.layout.names if name not in answers]
+    meant_there = {ours for ours in COLUMNS if any(_means(name, ours) for name in others)}
+    advice = wide_advice(answers, have | meant_there) if len(answers) > 1 else None
+    if advice:
+        yield f"no column score, and several columns hold numbers: {advice.words}"
+        have = have | advice.fills
     for needed in NEEDED:
         if have.intersection(needed) or (needed == ("score",) and "label" in mapping.theirs):
             continue  # labels tell scores
-        if wide and needed in (("score",), ("condition",)):
-            continue
-        if wide and needed[0] == "item" and "{item}" in wide:
-            continue
         meant = [
             (ours, name) for ours in needed for name in mapping.layout.names if _means(name, ours)
         ]
+        meant = [pair for pair in meant if _varies(mapping.layout, pair[1])] or meant
+        if needed == ("score",) and len(answers) == 1:
+            meant = [("score", answers[0])]
         absent = f"no column {' or '.join(needed)}"
         if meant:
             names = enumerated(dict.fromkeys(name for _, name in meant), "or")
@@ -602,6 +425,16 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
                 remedy += ", or how it stands in the names of stimuli: --condition-pattern REGEX"
             means = ". Means over raters cannot be analysed" if needed == ("rater",) else ""
             yield f"{absent}; {remedy} (it has {_names_in_words(mapping.layout.names)}){means}"
+
+
+def _varies(layout: Layout, name: str) -> bool:
+    """Whether the first rows differ in a column."""
+    return len(_sample_of(layout, name)) > 1
+
+
+def _sample_of(layout: Layout, name: str) -> set[str]:
+    place = layout.names.index(name)
+    return {row[place] for row in layout.sample}
 
 
 def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[str]:
@@ -619,6 +452,18 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
             continue  # another tool's: its values are asked about
         if known and known not in have:
             like.setdefault(known, []).append(name)
+    for name in (name for name in mapping.unasked if name not in answers):
+        ignored = f"--ignore-column {shlex.quote(name)}"
+        if plain_name(name) in COUNTS:
+            yield f"the column {name} may count ratings: repeat the rows in the file, or {ignored}"
+        in_pairs = "versus_condition" in have and "presented_first" not in have
+        order = in_pairs and plain_name(name) in SYNONYMS["presented_first"]
+        if order and not all(map(number_of, _sample_of(mapping.layout, name))):
+            yield (
+                f"the column {name} may say which clip came first, and would not be used: if "
+                "scores compare the second clip with the first, write the second into condition "
+                f"and the first into versus_condition, else {ignored}"
+            )
     for ours, names in like.items():
         columns = f"the column {names[0]} looks" if len(names) == 1 else f"{enumerated(names)} look"
         use = _option("--column", ours, names[0])
@@ -628,8 +473,7 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
 
 def _are_statuses(layout: Layout, name: str) -> bool:
     """Whether the first cells of a column are what a session's status can be."""
-    place = layout.names.index(name)
-    return {row[place] for row in layout.sample} <= {"", *WORDS["session_status"]}
+    return _sample_of(layout, name) <= {"", *WORDS["session_status"]}
 
 
 def _wrong_method(mapping: ColumnMapping) -> Iterator[str]:

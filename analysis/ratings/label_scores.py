@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -16,60 +15,14 @@ from analysis.ratings.categorical import Categorical
 from analysis.ratings.estimands import estimand_of_method
 from analysis.ratings.problems import rows_text
 from analysis.ratings.reading_rules import fold_cell
+from analysis.ratings.scale_words import (
+    MISSING,
+    cell_number,
+    numbered_label,
+    scores_of_words,
+)
 from listening.common.spreadsheets import strict_number
 from listening.methods import Method
-
-_NUMBERED = re.compile(
-    r"\(?([+-]?\d+(?:[.]\d+)?)\)?\s*[-–—:=.)]?\s+\D.*|.*\D\s*[(=:]\s*([+-]?\d+)\)?"
-)
-_CHOICES = {  # what a button of two clips is called besides its label, by its score
-    1.0: ("first", "first is better", "1"),
-    0.0: ("second", "second is better", "2"),
-    0.5: ("tie", "equal", "same", "no difference", "no preference", "both", "neither"),
-}
-MISSING = frozenset(  # what stands in place of a score that was not given, without case
-    {
-        *("na", "n/a", "n.a.", "nan", "null", "none", "-", "--", "–", "—", ".", "?", "skipped"),
-        *("no answer", "not answered", "missing", "don't know", "don’t know", "do not know"),
-    }
-)
-_RIGHT = {1.0: ("right", "correct", "true", "1"), 0.0: ("wrong", "incorrect", "false", "0")}
-
-
-def cell_number(text: str) -> float:
-    """The number that a cell holds, NaN where it is none."""
-    number = strict_number(text)
-    return math.nan if number is None else number
-
-
-def words_on_scale(method: str) -> frozenset[str]:
-    """What answers on a method's scale are called, without case and without numbers."""
-    return frozenset(word for word in _words(method) if math.isnan(cell_number(word)))
-
-
-@cache
-def _words(method: str) -> Mapping[str, float]:
-    """The score of each label of a method, and of the words beside it, without case.
-
-    Where criteria have scales of their own, the words of all.
-    """
-    kind, words = Method.registry[method](), dict[str, float]()
-    for options in ({}, *(own for _, _, own in kind.default_criteria)):
-        try:
-            steps = kind.scale(options).steps
-        except ValueError:
-            continue
-        for step in steps:
-            for word in (step.label, step.text):
-                if word and step.score is not None:
-                    words.setdefault(fold_cell(word), step.score)
-                    words.setdefault(fold_cell(word).removeprefix("second is "), step.score)
-    estimand = kind.estimand
-    if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
-        return {word: score for score, names in _RIGHT.items() for word in names}
-    if estimand.prefers and estimand.scores:
-        words |= {word: score for score, names in _CHOICES.items() for word in names}
-    return words
 
 
 def without_missing(scores: Categorical) -> tuple[Categorical, list[str]]:
@@ -91,6 +44,8 @@ def score_words(cells: Mapping[str, Categorical]) -> bool:
     methods = {str(v) for v, n in _count_values(cells["method"]) if n and v in Method.registry}
     if all(not math.isnan(cell_number(text)) for text in there):
         return False
+    if any(estimand_of_method(key).prefers for key in methods):
+        return True  # names of the clips that were preferred, and words for ties
     return any(
         all(_score_of(text, key) is not None for text in there)
         for key in methods or Method.registry
@@ -133,6 +88,9 @@ def scores_of_labels(
             problems.append(problem)
             continue
         scores[mine] = scores_here[mine]
+        there = [cells["label"].values[code] for code in np.unique(cells["label"].codes[mine])]
+        if against := _against_scale(map(str, there), method):
+            problems.append(against)
         unknown = labelled & np.isnan(scores_here) & (not estimand.maybe_without_score)
         if unknown.any() and Method.registry[method]().scale({}).labels:
             problems.append(_not_on_scale(method, cells["label"], unknown, numbers))
@@ -159,15 +117,36 @@ def scores_of_labels(
 
 def _score_of(label: str, method: str) -> float | None:
     """The score of a label or word on a method's scale, or of a number; None where unknown."""
-    words, text = _words(method), fold_cell(label)
+    words, text = scores_of_words(method), fold_cell(label)
     if text in words:
         return words[text]
     number = strict_number(text)
     if number is not None:
         chosen = estimand_of_method(method)
         return None if chosen.in_pairs and chosen.scores else number
-    numbered = _NUMBERED.fullmatch(text)
-    return float(numbered[1] or numbered[2]) if numbered else None
+    numbered = numbered_label(text)
+    return numbered[0] if numbered else None
+
+
+def _against_scale(labels: Iterable[str], method: str) -> str:
+    """What is wrong with labels whose numbers fall where the scores of their words rise."""
+    known = {}
+    for label in labels:
+        number, word = numbered_label(label) or (0.0, "")
+        if word in scores_of_words(method):
+            known[label] = (number, scores_of_words(method)[word])
+    orders = {
+        (a > b) == (x > y)
+        for (a, x), (b, y) in combinations(known.values(), 2)
+        if a != b and x != y
+    }
+    if orders != {False}:
+        return ""
+    shown = enumerated(sorted(known))
+    return (
+        f"the numbers of the labels {shown} run against the scale of {method}. Remove the numbers "
+        "in the file, or the words if the numbers are the scores"
+    )
 
 
 def _not_on_scale(
@@ -219,7 +198,14 @@ class _Rows:
             self.having("presented_first", "versus"),
             self.having("presented_first", "rated"),
         )
-        open_rows = labelled & ~chosen & ~(versus | rated) & ~np.isnan(pressed)
+        turn = _score_turner(method)
+        alike = {
+            score
+            for score in np.unique(pressed[labelled])
+            if turn(score, True) == turn(score, False)
+        }  # ties
+        turned = ~np.isin(pressed, list(alike)) & ~np.isnan(pressed)
+        open_rows = labelled & ~chosen & ~(versus | rated) & turned
         if open_rows.any():
             count = int(open_rows.sum())
             wrong = [] if not any(map(str.strip, map(str, first.values))) else first.values
@@ -227,10 +213,9 @@ class _Rows:
             return scores, 0, (
                 f"column presented_first: does not say in {count} rows{saying} which clip came "
                 f"first, and a label of {method} is the button that was pressed; write rated or "
-                "versus there, or say --column score=label if the labels already say how the "
+                "versus there, or say --column score=NAME of labels that already say how the "
                 "condition compares"
             )  # fmt: skip
-        turn = _score_turner(method)
         changed = 0
         for rows, versus_first in ((versus, True), (rated, False)):
             mine = labelled & ~chosen & rows & ~np.isnan(pressed)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,9 +32,11 @@ OTHER_PEOPLE = frozenset(
         *("experiment", "survey", "file", "source", "block", "set", "country"),
     }
 )
-OTHER_QUESTIONS = frozenset(
-    {"question", "criterion", "aspect", "attribute", "scale", "dimension", "measure", "quality"}
-)
+OTHER_QUESTIONS = SYNONYMS["criterion"] | {"criterion", "dimension"}
+OTHER_CLIPS = {
+    **{"speaker": "voice", "talker": "voice", "sprecher": "voice"},
+    **{"lang": "language", "locale": "language"},
+}
 _NO_HINT = frozenset(  # what is measured of an answer says nothing of who gave it
     {
         *("score", "label", "justification", "latency_ms", "plays", "heard_fraction", "rated_at"),
@@ -43,6 +47,9 @@ _NO_HINT = frozenset(  # what is measured of an answer says nothing of who gave 
 MOSTLY, RARELY = 0.8, 0.5  # shares of questions asked again: by design, or now and then
 PER_VALUE = 1.5  # ratings of a rater that share a value of a column that tells occasions apart
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{9,}(?:\.\d+)?", re.ASCII)
+_DATE = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(?:\d{4}|\d\d)\b.*", re.ASCII)
+_ZONE = re.compile(r"\b(?!AM|PM)[A-Z]{2,4}(?:[+-]\d{1,4})?\b", re.ASCII)  # PST, UTC+1
+_NAMED_MONTH = re.compile(r"(?=.*\b\d{4}\b).*\b[A-Z][a-z]{2,8}\b.*", re.ASCII)  # 28-Feb-2024
 
 
 @dataclass
@@ -274,11 +281,19 @@ def _in_order(
     """
     rows = np.arange(len(use))
     repeated = np.bincount(question)[question] > 1
+    unclear = ""
     for name, values in _times(table, columns, mapping):
-        times = _as_times(values.iloc[use])
-        if times is not None and _all_differ(times, question, repeated):
-            how = f"by the time in {'rated_at' if name is None else f'the column {name}'}"
-            return np.lexsort((rows, times)), how, name
+        called = "rated_at" if name is None else f"the column {name}"
+        orders = [
+            np.lexsort((rows, times))
+            for times in _as_times(values.iloc[use])
+            if _all_differ(times, question, repeated)
+        ]
+        later = [_later(order, question) for order in orders]
+        if orders and all(np.array_equal(later[0], each) for each in later):
+            return orders[0], f"by the time in {called}", name
+        if name is not None or values.fillna("").astype(str).str.strip().any():
+            unclear = unclear or f"{called} does not tell which time was first"
     position = table["position"].iloc[use]
     if position.notna().all():
         places = position.to_numpy(dtype=np.float64)
@@ -286,7 +301,8 @@ def _in_order(
         one_session = session.groupby(question[repeated]).nunique().max() == 1
         if one_session and _all_differ(places, question, repeated):
             return np.lexsort((rows, places)), "by the column position", None
-    return rows, "by the order of the rows, as no column says the time", None
+    why = unclear or "no column says the time"
+    return rows, f"by the order of the rows, as {why}", None
 
 
 def _times(
@@ -301,21 +317,49 @@ def _times(
             yield name, values.take(column.codes).reset_index(drop=True)
 
 
-def _as_times(texts: pd.Series) -> NDArray[np.float64] | None:
-    """Seconds or another count that grows with time; None where a cell holds no such time."""
-    words = {str(text): None for text in texts.unique()}
-    if not all(_ISO_TIME.fullmatch(word.strip()) for word in words):
-        return None
-    numbers = {}
-    for word in words:
-        if "-" in word:
-            at = pd.to_datetime(word.strip(), errors="coerce", utc=True)
-            if pd.isna(at):
-                return None
-            numbers[word] = at.timestamp()
-        else:
-            numbers[word] = float(word)
-    return np.asarray(texts.astype(str).map(numbers).to_numpy(dtype=np.float64))
+def _as_times(texts: pd.Series) -> list[NDArray[np.float64]]:
+    """Seconds or another count that grows with time; empty where a cell holds no such time.
+
+    There are two where nothing tells whether days or months come first.
+    """
+    words = [str(text).strip() for text in texts.unique()]
+    if all(map(_ISO_TIME.fullmatch, words)):
+        readings = [{word: _iso_seconds(word) for word in words}]
+    else:
+        readings = [_seconds(words, dayfirst) for dayfirst in _day_is_first(words)]
+    mapped: list[NDArray[np.float64]] = [
+        np.asarray(texts.astype(str).str.strip().map(numbers), dtype=np.float64)
+        for numbers in readings
+    ]
+    return [times for times in mapped if not np.isnan(times).any()]
+
+
+def _iso_seconds(word: str) -> float:
+    if "-" not in word:
+        return float(word)
+    at = pd.to_datetime(word, errors="coerce", utc=True)
+    return math.nan if pd.isna(at) else float(at.timestamp())
+
+
+def _day_is_first(words: Sequence[str]) -> Sequence[bool]:
+    """The ways to read dates: 28.02. and 28/02 begin with a day, 02/28 with a month."""
+    dates = [match for word in words if (match := _DATE.fullmatch(word))]
+    if len(dates) < len(words):
+        return [False] if all(map(_NAMED_MONTH.fullmatch, words)) else []
+    if any(match[2] == "." or int(match[1]) > 12 for match in dates):
+        return [True]
+    return [False] if any(int(match[3]) > 12 for match in dates) else [True, False]
+
+
+def _seconds(words: Iterable[str], dayfirst: bool) -> dict[str, float]:
+    """The time of each word, NaN where it is none; zones of one file are taken to be one."""
+    seconds = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of months that come second, which is known here
+        for word in words:
+            at = pd.to_datetime(_ZONE.sub("", word), errors="coerce", dayfirst=dayfirst)
+            seconds[word] = math.nan if pd.isna(at) else float(at.timestamp())
+    return seconds
 
 
 def _all_differ(
@@ -359,7 +403,9 @@ def _remedies(name: str, mapping: ColumnMapping) -> str:
     questions = f"other questions (--column criterion={name})"
     kinds = [people, again, questions] if "criterion" not in mapping.filled else [people, again]
     plain = plain_name(name)
-    if plain in OTHER_QUESTIONS and len(kinds) == 3:
+    if plain in OTHER_CLIPS:
+        kinds = [f"other clips (--column {OTHER_CLIPS[plain]}={name})", *kinds]
+    elif plain in OTHER_QUESTIONS and len(kinds) == 3:
         kinds = [questions, again, people]
     elif plain not in OTHER_PEOPLE:
         kinds = [again, *(kind for kind in kinds if kind != again)]

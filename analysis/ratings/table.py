@@ -61,15 +61,9 @@ from analysis.ratings.estimands import (
     keys_where,
     methods_of,
 )
-from analysis.ratings.header import ColumnMapping, Trap, column_mapping
+from analysis.ratings.header import SYNONYMS, ColumnMapping, column_mapping, plain_name
 from analysis.ratings.item_names import items_of_names
-from analysis.ratings.label_scores import (
-    cell_number,
-    score_words,
-    scores_of_labels,
-    without_missing,
-    words_on_scale,
-)
+from analysis.ratings.label_scores import score_words, scores_of_labels, without_missing
 from analysis.ratings.large_tables import (
     LARGE,
     empty_column,
@@ -80,6 +74,8 @@ from analysis.ratings.large_tables import (
 from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, some
 from analysis.ratings.reading_rules import ReadingRules, fold_cell
 from analysis.ratings.repeats import codes_of, resolve_repeats, turn_pairs
+from analysis.ratings.scale_words import cell_number, scores_of_words, words_on_scale
+from analysis.ratings.wide_tables import COUNTER, Trap, WideTable, number_of, out_of_scale
 from listening.common.spreadsheets import (
     TableError,
     clean_name,
@@ -100,6 +96,8 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
     wide = mapping.wide
     assert wide is not None
     length = len(raw.numbers)
+    if wrong := out_of_scale(_spans(raw, wide)):
+        raise RatingsError([wrong])
     ours = sorted({name for answer in wide.answers for name in (*answer.theirs, *answer.constants)})
     parts: dict[str, list[Categorical]] = {name: [] for name in ours}
     for answer in wide.answers:
@@ -124,6 +122,17 @@ def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnM
     taken = [name for name in ("trap", "trap_passed") if name in cells]
     theirs = {**mapping.theirs, **{name: name for name in (*ours, *taken)}}
     return long, replace(mapping, theirs=theirs, wide=None)
+
+
+def _spans(raw: Columns, wide: WideTable) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest number of each column of answers that has any."""
+    spans = {}
+    for name in (answer.theirs.get("score", "") for answer in wide.answers):
+        numbers = [number_of(str(value)) for value in raw.cells[name].values] if name else []
+        known = [number for number in numbers if number is not None]
+        if known:
+            spans[name] = (min(known), max(known))
+    return spans
 
 
 def _stack_columns(columns: list[Categorical]) -> Categorical:
@@ -177,8 +186,9 @@ def _column(texts: list[str]) -> Categorical:
 def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[str, Categorical]:
     """The columns condition (and item) that a pattern finds in the names of stimuli.
 
-    The group ``item`` is the item; all other groups are the condition, joined by hyphens.
-    Raises RatingsError where the pattern does not fit.
+    The group ``item`` is the item; all other groups are the condition, joined by hyphens. The other
+    clip of a comparison gives ``versus_condition``. Raises RatingsError where the pattern does not
+    fit.
     """
     try:
         expression = re.compile(pattern)
@@ -189,35 +199,45 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
     ):
         raise RatingsError([f"--condition-pattern {pattern}: put the condition in ( )"])
     rated = ~cells["trap"].having(lambda value: bool(trap_kind(value)))
-    n_rated = np.bincount(cells["stimulus"].codes[rated], minlength=len(cells["stimulus"].values))
-    names = [str(v) if n else "" for v, n in zip(cells["stimulus"].values, n_rated, strict=True)]
-    matches = [expression.search(name) for name in names]
-    odd = [name for name, match in zip(names, matches, strict=True) if match is None and name]
-    if odd:
-        raise RatingsError([f"--condition-pattern {pattern}: does not fit {some(odd)}"])
     item = expression.groupindex.get("item", 0)
-    conditions = [
-        "-".join(
-            group for place, group in enumerate(match.groups(), start=1) if group and place != item
-        )
-        if match
-        else ""
-        for match in matches
-    ]
-    named = {"condition": cells["stimulus"].renamed([clean_name(each) for each in conditions])}
-    if item:
-        items = [clean_name(match[item] or "") if match else name for match, name in
-                 zip(matches, map(str, cells["stimulus"].values), strict=True)]  # fmt: skip
-        named["item"] = cells["stimulus"].renamed(items)
+    named = {}
+    for clip, ours in (("stimulus", "condition"), ("versus_stimulus", "versus_condition")):
+        column = cells[clip]
+        n_rated = np.bincount(column.codes[rated], minlength=len(column.values))
+        names = [str(v) if n else "" for v, n in zip(column.values, n_rated, strict=True)]
+        if clip == "versus_stimulus" and not any(names):
+            break
+        matches = [expression.search(name) for name in names]
+        odd = [name for name, match in zip(names, matches, strict=True) if match is None and name]
+        if odd:
+            raise RatingsError([f"--condition-pattern {pattern}: does not fit {some(odd)}"])
+        named[ours] = column.renamed([_condition_of(match, item) for match in matches])
+        if item and ours == "condition":
+            items = [
+                clean_name(match[item] or "") if match else str(name)
+                for match, name in zip(matches, column.values, strict=True)
+            ]
+            named["item"] = column.renamed(items)
     return named
+
+
+def _condition_of(match: re.Match[str] | None, item: int) -> str:
+    """The groups of a name other than the item's, joined by hyphens."""
+    groups = enumerate(match.groups(), start=1) if match else ()
+    return clean_name("-".join(group for place, group in groups if group and place != item))
 
 
 _KIND = (
     r"(?:[ _-]*(?:trials?|block|phase|round|part|items?|task|mode|checks?|clips?|questions?|"
     r"stim(?:ulus|uli)?|runs?|session|screens?|pages?)){0,2}[ _-]*\d*"
 )
+_CHECK = (
+    r"catch|attention|trap(?:ping)?|instructions?|"
+    r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening)"
+)
 NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in names of columns
-    r"(?:practi[cs]e|prac|training|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|dummy|"
+    r"(?:practi[cs]e|prac|training|pilot|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|"
+    r"dummy|"
     r"excluded?|exclusion|cancell?ed|invalid|reject(?:ed)?|discard(?:ed)?|removed|aborted|"
     r"skip(?:ped)?|dropped|outlier|no[ _-]?consent|withdrawn|"
     r"screened[ _-]?out|(?:survey[ _-])?preview|spam|"
@@ -225,8 +245,10 @@ NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in n
     r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _KIND
 )
 NO_RATING_OF_KIND = re.compile(  # words for such rows that name other things, too: noise "train"
-    r"(?:train|catch|attention|trap(?:ping)?|control|gold(?:en)?|screening|pilot|instructions?|"
-    r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening))" + _KIND
+    r"(?:train|control|gold(?:en)?|screening|" + _CHECK + ")" + _KIND
+)
+NO_CONDITION = re.compile(  # words for such rows in place of a condition; control may be one
+    rf"(?:practi[cs]e|training|familiari[sz]ation|warm[ _-]?up|tutorial|dummy|{_CHECK})" + _KIND
 )
 UNFINISHED = re.compile(  # words for a session's state, which mean other things elsewhere
     r"active|started|running|in[ _-]?progress|incomplete|unfinished|partial|returned|abandoned|"
@@ -245,22 +267,23 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-TRUE = frozenset({"true", "t", "1", "1.0", "yes", "y", "x", "ja"})
-FALSE = frozenset({"false", "f", "0", "0.0", "no", "n", "nein"})
+TRUE = frozenset({"true", "t", "1", "1.0", "yes", "y", "x", "ja", "pass", "passed", "ok"})
+FALSE = frozenset({"false", "f", "0", "0.0", "no", "n", "nein", "fail", "failed"})
 EMPTY = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
 _LEFT_OUT_IF_ANY = _words(
     "excluded exclude exclusion rejected reject rejection removed remove discard discarded"
 )
 _LEFT_OUT_IF_FALSE = _words(
-    "valid consent consented included include accepted approved complete completed finished "
-    "keep kept usable"
+    "valid consent consented included include accept accepted approved complete completed "
+    "finished keep kept usable passed check"
 )
-_COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
+_BESIDE = _words("is was has trial trials row rows item block phase flag task round clip session")
 _TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Columns of the table that may tell kinds of trials: others have other meanings, or hold names
-_MAY_TELL_KINDS = _words("task session block item")
+_MAY_TELL_KINDS = _words("task session block item condition")
 _SUMMED = ("rater", "condition", "item", "stimulus")
+MOST_CRITERIA = 12  # different cells of a column of questions
 MOST_VALUES = 200  # of a column that is looked at: one with more is no flag
 
 
@@ -295,6 +318,7 @@ def selected_rows(
             continue
         tells_kinds = kind != "item" and _tokens(name) & _TELLS_KINDS
         words = (NO_RATING, NO_RATING_OF_KIND) if tells_kinds else (NO_RATING,)
+        words = (NO_CONDITION,) if kind == "condition" else words
         flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
         questions += flags
         loops |= {loop} if flags else set()
@@ -333,7 +357,7 @@ def _value_matches(cell: str, value: str) -> bool:
 
 def _loop_of(column: str) -> str:
     """The loop of PsychoPy that a column counts, or an empty text."""
-    counter = _COUNTER.fullmatch(column)
+    counter = COUNTER.fullmatch(column)
     return counter[1] if counter else ""
 
 
@@ -371,8 +395,7 @@ def _flags(
     for value, values in (together or _by_beginning(unanswered, there)).items():
         count = sum(there[each] for each in values)
         values_said = some(values) if any(values) else "nothing"
-        plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
-        quoted = f"{name}={value}" if plain else f"'{name}={value}'"
+        quoted = shlex.quote(f"{name}={value}")
         yield (
             f"column {name}: {count} of {total} {unit}s say {values_said}: are they ratings? Leave "
             f"them out by --drop {quoted}, or count them by --keep {quoted}"
@@ -414,7 +437,7 @@ def _flag_values(
         yield from (value for value in there if value in FALSE)
     elif tokens & _LEFT_OUT_IF_ANY:
         yield from (value for value in there if value not in FALSE | EMPTY)
-    elif any(map(NO_RATING.fullmatch, tokens)) and truths:
+    elif tokens - _BESIDE and all(map(NO_RATING.fullmatch, tokens - _BESIDE)) and truths:
         yield from (value for value in there if value in TRUE)
     else:
         state = (UNFINISHED,) if tokens & {"state", "status"} else ()
@@ -445,7 +468,7 @@ def _summaries(
         count = sum(there[value] for value in summaries)
         in_question |= column.having(lambda value: value in summaries)
         rows = "1 row looks" if count == 1 else f"{count} rows look"
-        drop = " ".join(f"--drop {name}={value}" for value in summaries)
+        drop = " ".join(f"--drop {shlex.quote(f'{name}={value}')}" for value in summaries)
         yield (
             f"{rows} like a summary, not like ratings ({name} {enumerated(summaries)}): leave them "
             f"out by {drop}, or count them by {drop.replace('--drop', '--keep')}"
@@ -523,12 +546,19 @@ class _RatingsSeen:
         labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
         if labelled:
             names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
-            return f"no column method, and {names}; is it --set method={' or '.join(labelled)}?"
+            abx = (
+                "; for ABX, --set method=abx with the column of right answers (1, 0) as the score"
+                if "ab" in labelled
+                else ""
+            )
+            methods = " or ".join(labelled)
+            return f"no column method, and {names}; is it --set method={methods}{abx}?"
         if not self.scores:
             if any(self.cells["score"].values[code].strip() for code in self._codes("score")):
                 return ""  # they cannot be read, which is told elsewhere
             return (
-                "no column method, and no score; say which method it is, like "
+                "no column method, and no score that is a number or a word of a known scale; say "
+                "which method it is, like "
                 f"--set method={_free()} for choices without scores"
             )
         if self._compared():
@@ -853,15 +883,16 @@ def _ends_text(known: Estimand) -> str:
 
 # What surveys write for an answer that is missing
 MISSING_CODES = {-999.0, -99.0, -98.0, -97.0, -9.0, -8.0, -7.0, -1.0}
-MISSING_CODES |= {9.0, 88.0, 97.0, 98.0, 99.0, 999.0, 9999.0}
+RARE = 0.02  # a share of scores outside of the scale that may be typing errors
+MISSING_CODES |= {0.0, 9.0, 88.0, 97.0, 98.0, 99.0, 999.0, 9999.0}
 
 
 def missing_codes(
     table: pd.DataFrame, raw: Columns, own: NDArray[np.bool_], mapping: ColumnMapping
 ) -> Iterator[str]:
-    """A question for each score outside of the scale that may stand for a missing answer.
+    """A question for each score outside of the scale that may be missing or a typing error.
 
-    Where other scores are outside, too, the scale is another one, which is said elsewhere.
+    Where many others are outside, too, the scale is another one, which is said elsewhere.
     """
     name = mapping.theirs.get("score", mapping.theirs.get("label", ""))
     rated = np.asarray((table["trap"] == "") & table["score"].notna(), dtype=bool) & ~own
@@ -872,7 +903,8 @@ def missing_codes(
         if ends is None:
             continue
         outside = scores[~scores.between(*ends)].value_counts()
-        if not set(outside.index) <= MISSING_CODES or 2 * outside.sum() > len(scores):
+        few = outside.sum() <= RARE * len(scores)
+        if 2 * outside.sum() > len(scores) or not (few or set(outside.index) <= MISSING_CODES):
             continue
         for code, count in outside.sort_index().items():
             if code in kept or name not in raw.cells:
@@ -881,9 +913,12 @@ def missing_codes(
             text = next(texts, f"{code:g}")
             scores_are = "1 score is" if count == 1 else f"{count:,} scores are"
             answer = shlex.quote(f"{'score' if 'score' in mapping.theirs else name}={text}")
+            buttons = bool(code == 0 and ends[0] == 1 and scores.max() == ends[1] - 1)
+            outside_of = f"outside of the scale of {ends[0]:g} to {ends[1]:g}"
+            from_0 = ". If buttons were counted from 0, as jsPsych does, add 1 to each score"
             yield (
-                f"{scores_are} {text}, outside of the scale of {ends[0]:g} to {ends[1]:g}: missing "
-                f"answers? Leave them out by --drop {answer}, or count them by --keep {answer}"
+                f"{scores_are} {text}, {outside_of}: missing answers or typing errors? Leave them "
+                f"out by --drop {answer}, or count them by --keep {answer}{from_0 * buttons}"
             )
 
 
@@ -1138,6 +1173,9 @@ def read_csv(
     inferred = inferred_method(cells)
     cells |= {"method": inferred.method, "estimand": inferred.estimand}
     questions = [inferred.question] * bool(inferred.question) + questions
+    if not own.all():
+        questions += _unused_criteria(raw, mapped)
+        questions += () if by_label else _against_labels(cells)
     if by_label and not inferred.question:
         cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
         notes, questions = notes + scored, questions + wrong
@@ -1148,11 +1186,57 @@ def read_csv(
         table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
     notes += [inferred.note] * bool(inferred.note)
     table, more, ordered_by = _resolve_ratings(table, raw, cells, mapped, own, path.name)
-    notes = [*mapping.notes(ordered_by), *notes, *more, *_notes(table)]
+    signed = not by_label and mapping.theirs.get("versus_condition", "") not in COLUMNS
+    notes = [*mapping.notes(ordered_by), *notes, *more, *_notes(table, signed)]
+    if mapping.known and len(alone := rated(table)["condition"].unique()) == 1:
+        notes.append(
+            f"All ratings are of one condition, {alone[0]}. If names of trials tell the systems, "
+            "say --column stimulus=NAME and --condition-pattern REGEX."
+        )
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     unused = tuple(name for name in mapping.unused if name != ordered_by)
     covariates = read_covariates(raw.cells, cells, path.name, ignore)
     return Reading(_in_canonical_order(table), tuple(notes), unused, order, covariates)
+
+
+def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
+    """A question for each unused column that divides ratings by what was asked."""
+    if "criterion" in mapping.filled:
+        return
+    for name in mapping.unasked:
+        if plain_name(name) not in SYNONYMS["criterion"]:
+            continue
+        cells = raw.cells[name]
+        there = {str(cells.values[code]).strip() for code in np.unique(cells.codes)} - {""}
+        named = any(math.isnan(cell_number(each)) for each in there)  # or they count
+        if named and 1 < len(there) <= MOST_CRITERIA:
+            yield (
+                f"the column {name} says what was asked ({some(sorted(there))}): say --column "
+                f"criterion={shlex.quote(name)}, or --ignore-column {shlex.quote(name)} to pool "
+                "all answers"
+            )
+
+
+def _against_labels(cells: Mapping[str, Categorical]) -> Iterator[str]:
+    """A question where the word beside a score has another score on the scale of its method."""
+    answers, codes = distinct_pairs(cells["label"], cells["score"])
+    pairs, of_methods = distinct_pairs(Categorical(codes, answers), cells["method"])
+    wrong = []
+    for place, ((label, score), method) in enumerate(pairs):
+        known = estimand_of_method(method) if method in Method.registry else None
+        exact = known and known.comparison == ONE_CLIP and not known.continuous
+        words = scores_of_words(method) if exact else {}
+        number = cell_number(str(score))
+        if not math.isnan(number) and words.get(fold_cell(label), number) != number:
+            wrong.append(place)
+    if wrong:
+        (label, score), _ = pairs[wrong[0]]
+        count = int(np.isin(of_methods, wrong).sum())
+        labels = "1 label has" if count == 1 else f"{count:,} labels have"
+        yield (
+            f"column label: {labels} another score on the scale ({label!r} stands beside {score}): "
+            "say --ignore-column label if the scores are right, or --ignore-column score"
+        )
 
 
 def _of_own_study(raw: Columns, mapping: ColumnMapping) -> NDArray[np.bool_]:
@@ -1264,8 +1348,11 @@ def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterato
             yield f"The column {name} is read with decimal commas: {shown}."
 
 
-def _notes(table: pd.DataFrame) -> Iterator[str]:
-    """What a reader of the numbers should know of the ratings; a study's own are as it set them."""
+def _notes(table: pd.DataFrame, signed: bool) -> Iterator[str]:
+    """What a reader of the numbers should know of the ratings; a study's own are as it set them.
+
+    ``signed``: scores of comparisons are from columns that somebody named.
+    """
     unknown = int(((table["trap"] == TRAP) & table["trap_passed"].isna()).sum())
     if unknown:
         answers = "answer to a trap enters" if unknown == 1 else "answers to traps enter"
@@ -1276,16 +1363,16 @@ def _notes(table: pd.DataFrame) -> Iterator[str]:
     foreign = table[(table["trap"] == "") & (table["study"] == "")]
     for key, scores in foreign.groupby("estimand", sort=True)["score"]:
         known = estimand_of(str(key))
+        if known.prefers and signed:
+            yield (
+                f"{known.name} scores above {known.neutral:g} are read as: the clip of condition "
+                "was better than that of versus_condition. If they say the opposite, swap these "
+                "two columns."
+            )
         if known.ends is None or scores.notna().sum() == 0:
             continue
         low, high = float(scores.min()), float(scores.max())
-        if low == 0 < known.ends[0] and high <= known.ends[1]:
-            yield (
-                f"{int((scores == 0).sum())} of {len(scores)} {known.name} scores are 0, below the "
-                f"usual scale of {known.ends[0]:g} to {known.ends[1]:g}; they are used as they "
-                "are. If 0 stands for no answer, leave them out by --drop score=0."
-            )
-        elif known.ends_for(low, high) is None:
+        if known.ends_for(low, high) is None:
             outside = int((~scores.dropna().between(*known.ends)).sum())
             yield (
                 f"{outside} of {len(scores)} {known.name} scores are outside the usual scale of "

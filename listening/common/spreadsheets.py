@@ -327,7 +327,7 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
         names.pop()
     twice = sorted(name for name, count in Counter(filter(None, names)).items() if count > 1)
     if twice:
-        raise TableError(f"row {blank + 1}: {some(twice)} twice; name each column once")
+        raise TableError(f"row {blank + 1}: {some(twice)} more than once; name each column once")
     unnamed = names.count("")
     named = [name or ("" if unnamed == 1 else f"column {n}") for n, name in enumerate(names, 1)]
     places = tuple(range(row_names, row_names + len(named)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from analysis.ratings.cells import csv_cell, unescape_cells
@@ -101,7 +103,7 @@ def test_older_encodings_are_guessed_and_named(read, encoding, name, said):
         (text() + 'r9,A,i1,"3\n', "a quote is not closed"),
         (text() + "item,score,rater,condition\n", "the names of the columns in another order"),
         ("My results,,,\n" + text(), "row 1 holds a title, not the names of columns; delete the"),
-        (text().replace("score", "rater"), "row 1: rater twice"),
+        (text().replace("score", "rater"), "row 1: rater more than once"),
         (text() + "r9,A,i9,１\n", "'１' is no number"),
         (text().replace(",".join(HEAD), f'"{",".join(HEAD)}"'), "row 1 is quoted as one cell"),
         ("\n".join(f'"{line}"' for line in text().splitlines()), "row 1 is quoted as one cell"),
@@ -223,7 +225,7 @@ def test_an_export_of_qualtrics_asks_for_its_columns_and_its_previews(read):
     with pytest.raises(RatingsError) as caught:
         read(qualtrics())
     wide, rater = caught.value.problems
-    assert "like --wide '{item}_{condition}'" in wide
+    assert "say --wide '{item}_{condition}', where conditions are A and B, or" in wide
     assert rater.endswith("did you mean ResponseId? --column rater=ResponseId")
     how = {"columns": {"rater": "ResponseId"}, "wide": "{item}_{condition}"}
     with pytest.raises(RatingsError, match="--drop 'Status=survey preview'"):
@@ -235,7 +237,7 @@ def test_an_export_of_qualtrics_asks_for_its_columns_and_its_previews(read):
 def test_a_column_for_each_system_is_asked_about_and_read(read):
     lines = ["participant,utterance,tts_a,tts_b,human"]
     lines += [f"p{r},u{u},{1 + r},{2 + u},5" for r in range(3) for u in range(3)]
-    with pytest.raises(RatingsError, match="like --wide tts_a,tts_b,human"):
+    with pytest.raises(RatingsError, match="one condition, say --wide tts_a,tts_b,human"):
         read("\n".join(lines))
     columns = {"rater": "participant", "item": "utterance"}
     table = read("\n".join(lines), wide="tts_a,tts_b,human", columns=columns).table
@@ -249,12 +251,12 @@ def test_many_columns_of_scores_are_not_all_written_out(read):
     files = [f"{n:03}-{system}-32.wav" for n in range(9) for system in ("lstm", "vae")]
     lines = [",".join(["rater", *files])]
     lines += [",".join([f"r{r}", *(str(1 + (r + i) % 5) for i in range(18))]) for r in range(3)]
-    with pytest.raises(RatingsError, match=r"like --wide '\{item\}-\{condition\}.wav'"):
+    with pytest.raises(RatingsError, match=r"say --wide '\{item\}-\{condition\}-32.wav', where"):
         read("\n".join(lines))
     table = read("\n".join(lines), wide="{item}-{condition}.wav").table
     assert (set(table["condition"]), table["item"].nunique()) == ({"lstm-32", "vae-32"}, 9)
     lines[0] = ",".join(["rater", *(f"system{n}" for n in range(18))])
-    with pytest.raises(RatingsError, match="fits system0, system1, system2 and 15 more"):
+    with pytest.raises(RatingsError, match="rename the columns after items and conditions"):
         read("\n".join(lines))
 
 
@@ -297,7 +299,7 @@ def test_a_grid_of_google_forms_is_proposed_with_the_words_of_its_question(read)
     with pytest.raises(RatingsError) as caught:
         read("\n".join(lines))
     wide, rater = caught.value.problems
-    assert wide.endswith("like --wide 'How natural? [{item}_{condition}.wav]'")
+    assert "say --wide 'How natural? [{item}_{condition}.wav]', where conditions are vits" in wide
     assert rater.endswith("--column rater='Email Address'")
     how = {"columns": {"rater": "Email Address"}, "wide": "How natural? [{item}_{condition}.wav]"}
     assert set(read("\n".join(lines), **how).table["condition"]) == {"human", "vits"}
@@ -353,16 +355,20 @@ def test_codes_of_missing_answers_are_asked_about(read, code, shown):
     with pytest.raises(RatingsError) as caught:
         read(coded)
     (problem,) = caught.value.problems
-    assert f"2 scores are {shown}, outside of the scale of 1 to 5: missing answers?" in problem
+    assert f"2 scores are {shown}, outside of the scale of 1 to 5: missing answers or" in problem
     assert len(read(coded, drop=[f"score={code}"]).table) == len(ROWS) - 2
     assert len(read(coded, keep=[f"score={code}"]).table) == len(ROWS)
 
 
-def test_zeros_below_the_scale_are_used_with_a_note(read):
-    zeros = text().replace("r1,A,i1,", "r1,A,i1,0#").split("\n")
-    reading = read("\n".join(line.partition("#")[0] for line in zeros))
-    (note,) = [note for note in reading.notes if "scores are 0" in note]
-    assert note.startswith("1 of 24 MOS scores are 0, below the usual scale of 1 to 5; they are")
+def test_buttons_that_were_counted_from_0_are_asked_about(read):
+    lines = text().splitlines()
+    lowered = [
+        lines[0],
+        *(re.sub(r"\d$", lambda score: str(int(score[0]) - 1), line) for line in lines[1:]),
+    ]
+    with pytest.raises(RatingsError, match="counted from 0, as jsPsych does, add 1 to each"):
+        read("\n".join(lowered), constants={"method": "mos"})
+    assert len(read("\n".join(lowered), keep=["score=0"]).table) == len(ROWS)
 
 
 def test_numbers_may_stand_among_words_of_the_scale(read):
@@ -477,7 +483,7 @@ def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
         ("noise", ("active", "none")),
         ("device", ("loudspeaker", "headphones")),
         ("phase", ("test", "after training")),
-        ("control_question_passed", ("0", "1")),
+        ("musical_training", ("no", "yes")),
         ("trials.thisN", ("0", "")),
         ("trials.thisTrialN", ("", "1")),
     ],
@@ -679,9 +685,9 @@ def test_a_preference_may_be_the_name_of_the_system_that_was_chosen(read):
     head = "rater,condition,versus_condition,item,label"
     rows = ["r1,new,old,i1,new", "r2,new,old,i1,old", "r3,new,old,i2,New", "r4,new,old,i2,tie"]
     with pytest.raises(RatingsError, match="presented_first: does not say in 1 rows"):
-        read("\n".join([head, *rows]), constants={"method": "ab"})
-    table = read("\n".join([head, *rows[:3]]), constants={"method": "ab"}).table
-    assert table.sort_values("rater")["score"].tolist() == [1.0, 0.0, 1.0]
+        read("\n".join([head, *rows, "r5,new,old,i2,A"]), constants={"method": "ab"})
+    table = read("\n".join([head, *rows]), constants={"method": "ab"}).table
+    assert table.sort_values("rater")["score"].tolist() == [1.0, 0.0, 1.0, 0.5]
 
 
 @pytest.mark.medium
@@ -710,3 +716,128 @@ def test_a_cell_that_begins_like_a_formula_is_defused_in_every_csv(sign):
     cell = f"{sign}HYPERLINK(1)"
     assert safe_cell(cell) == csv_cell(cell) == score_tables._cell(cell) == f"'{cell}"
     assert unescape_cells([f"'{cell}"], "label") == [cell]
+
+
+def rated_again(times: list[str]) -> str:
+    """Each clip twice by one rater: 1 by the later time, which stands first, 5 by the earlier."""
+    later, earlier = times
+    rows = [f"r{r},A,i{i},{r + i},{earlier}" for r in range(1, 4) for i in range(1, 3)]
+    return "\n".join(["rater,condition,item,score,timestamp", f"r1,A,i1,1,{later}", *rows])
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["02/03/2024 10:00", "28/02/2024 10:00"],
+        ["02.03.2024 10:00", "28.02.2024 10:00"],
+        ["3/2/2024 1:00:00 PM", "2/28/2024 11:00:00 AM"],
+        ["Sat Mar 02 10:00:00 PST 2024", "Wed Feb 28 10:00:00 PST 2024"],
+        ["02-Mar-2024", "28-Feb-2024"],
+        ["05/03/2024 12:00", "05/03/2024 09:30"],  # of one day, whichever of both is the month
+    ],
+)
+def test_the_first_of_repeated_ratings_is_told_by_dates_of_all_kinds(read, times):
+    reading = read(rated_again(times))
+    first = reading.table[reading.table["counts"].fillna(True) & (reading.table["item"] == "i1")]
+    assert first[first["rater"] == "r1"]["score"].tolist() == [2.0]
+    assert any("by the time in the column timestamp" in note for note in reading.notes)
+
+
+def test_dates_that_may_be_read_in_two_ways_are_said_to_tell_nothing(read):
+    reading = read(rated_again(["05/03/2024", "04/06/2024"]))
+    why = "as the column timestamp does not tell which time was first"
+    assert any(why in note for note in reading.notes)
+
+
+@pytest.mark.parametrize("name", ["question", "aspect", "scale"])
+def test_a_column_of_questions_is_asked_about_where_nothing_is_repeated(read, name):
+    rows = [f"r{r},{c},i{r},3,{'nat' if r % 2 else 'sim'}" for r in range(8) for c in "AB"]
+    text = "\n".join([f"rater,condition,item,score,{name}", *rows])
+    with pytest.raises(RatingsError, match=f"{name} says what was asked .nat and sim.: say"):
+        read(text)
+    assert set(read(text, columns={"criterion": name}).table["criterion"]) == {"nat", "sim"}
+    assert len(read(text, ignore=[name]).table) == 16
+
+
+@pytest.mark.parametrize("form", ["{n} ({word})", "{n}: {word}", "{word} ({n})", "{n} - {word}"])
+def test_numbers_that_run_against_their_words_are_refused(read, form):
+    words = ["Excellent", "Good", "Fair", "Poor", "Bad"]
+    rows = [
+        f"r{r},A,i{n},{form.format(n=n + 1, word=w)}" for r in "12" for n, w in enumerate(words)
+    ]
+    text = "\n".join(["rater,condition,item,score", *rows])
+    with pytest.raises(RatingsError, match=r"run against the scale of mos\. Remove the numbers"):
+        read(text, constants={"method": "mos"})
+
+
+def test_numbers_that_excel_took_for_dates_are_no_scores(read):
+    with pytest.raises(RatingsError, match=r"'03\. Mai' is no number"):
+        read("rater,condition,item,score\nr1,A,i1,03. Mai\nr1,A,i2,4\n")
+
+
+def test_a_label_that_contradicts_its_score_is_asked_about(read):
+    text = "rater,condition,item,score,label\nr1,A,i1,1,Excellent\nr1,A,i2,4,Good\n"
+    how = {"constants": {"method": "mos"}}
+    with pytest.raises(RatingsError, match="1 label has another score on the scale"):
+        read(text, **how)
+    assert read(text, **how, ignore=["label"]).table["score"].tolist() == [1.0, 4.0]
+    labels = read(text, **how, ignore=["score"]).table
+    assert sorted(labels["score"]) == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "bad", "good"),
+    [
+        *(("attention_check_passed", "no", "yes"), ("headphone_check", "fail", "pass")),
+        *(("accept", "0", "1"), ("group", "pilot", "main"), ("condition", "attention_check", "A")),
+    ],
+)
+def test_rows_of_raters_who_failed_are_asked_about(read, column, bad, good):
+    head = ["rater", "condition", "item", "score"]
+    rows = [[f"r{n}", "A", f"i{n}", "3"] for n in range(4)]
+    values = [bad, good, good, good]
+    if column in head:
+        rows = [[r[0], value, *r[2:]] for r, value in zip(rows, values, strict=True)]
+    else:
+        rows = [[*r, value] for r, value in zip(rows, values, strict=True)]
+        head.append(column)
+    text = "\n".join(map(",".join, [head, *rows]))
+    with pytest.raises(RatingsError, match=f"column {column}: 1 of 4 rows say {bad}: are they"):
+        read(text)
+    assert len(read(text, drop=[f"{column}={bad}"]).table) == 3
+
+
+def test_a_table_of_counts_is_asked_about(read):
+    with pytest.raises(RatingsError, match="the column n may count ratings: repeat the rows"):
+        read("rater,condition,item,score,n\nall,A,x,1,3\nall,A,x,2,19\n")
+
+
+def test_typing_errors_are_asked_about(read):
+    rows = "\n".join(f"r{n},A,i{n},{3 + n % 2}" for n in range(99))
+    with pytest.raises(RatingsError, match="1 score is 44, outside of the scale of 1 to 5: miss"):
+        read(f"rater,condition,item,score\n{rows}\nr1,A,i100,44\n", constants={"method": "mos"})
+
+
+def test_the_pattern_finds_both_conditions_of_a_comparison(read):
+    head = "listener,sentence,a,b,answer"
+    rows = ["P1,1,ours/s1.wav,base/s1.wav,A", "P2,1,base/s1.wav,ours/s1.wav,B"]
+    columns = {"rater": "listener", "item": "sentence", "stimulus": "a", "versus_stimulus": "b"}
+    how = {"columns": {**columns, "label": "answer"}, "condition_pattern": r"^(\w+)/"}
+    constants = {"method": "ab", "presented_first": "rated"}
+    table = read("\n".join([head, *rows]), **how, constants=constants).table
+    names = [*table["condition"], *table["versus_condition"]]
+    assert names == ["base", "base", "ours", "ours"]
+    assert table["score"].tolist() == [0.0, 0.0]
+
+
+def test_the_sign_of_comparisons_is_said_where_columns_were_named(read):
+    text = "rater,item,condition,B,score\nr1,i1,new,old,2\nr2,i1,new,old,1\n"
+    how = {"columns": {"versus_condition": "B"}, "constants": {"method": "cmos"}}
+    assert any(n.startswith("CMOS scores above 0 are read as") for n in read(text, **how).notes)
+
+
+def test_the_order_of_two_clips_is_asked_about(read):
+    text = "rater,item,condition,versus_condition,order,score\nr1,i1,nr,noisy,ref-test,1\n"
+    with pytest.raises(RatingsError, match="order may say which clip came first"):
+        read(text, constants={"method": "ccr"})
+    assert len(read(text, constants={"method": "ccr"}, ignore=["order"]).table) == 1

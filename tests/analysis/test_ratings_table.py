@@ -142,7 +142,7 @@ def test_a_file_that_does_not_say_what_counts_means_that_all_does(tmp_path):
         (GOOD + ",c,i,3\n", ["row 2, column rater", "empty"]),
         (GOOD + "r,,i,3\n", ["row 2, column condition"]),
         (GOOD + "r,c,i\n", ["row 2", "3 cells where the header has 4"]),
-        ("rater,rater,score\n", ["row 1", "rater twice"]),
+        ("rater,rater,score\n", ["row 1", "rater more than once"]),
         (
             "rater,condition,item,score,method,estimand\nr,c,i,0.3,att,hls\n",
             ["row 2, column score", "0, 0.5 or 1"],

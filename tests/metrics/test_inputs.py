@@ -136,7 +136,7 @@ def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("m.csv", "file,file\na.wav,b.wav\n", "row 1: file twice; name each column once"),
+        ("m.csv", "file,file\na.wav,b.wav\n", "row 1: file more than once; name each column once"),
         ("m.csv", "file\na.wav,b\n", "row 2: 2 cells where the header has 1"),
         ("m.csv", "file,text\n", "no rows"),
         ("m.csv", 'file\n"a.wav\n', "row 2: a quote is not closed"),

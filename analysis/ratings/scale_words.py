@@ -1,0 +1,95 @@
+"""What the scores of a scale are called in tables: words, and numbers with words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from analysis.ratings.estimands import estimand_of_method
+from analysis.ratings.reading_rules import fold_cell
+from listening.common.spreadsheets import strict_number
+from listening.methods import Method
+
+_NUMBERED = re.compile(  # 4 - Good, (4) Good, Good (4)
+    r"\(?(?P<first>[+-]?\d+(?:[.]\d+)?)\)?\s*[-–—:=.)]?\s+(?P<after>\D.*)"
+    r"|(?P<before>.*\D)\s*[(=:]\s*(?P<last>[+-]?\d+)\)?"
+)
+_MONTH = re.compile(  # 3. May is 3.5 in a spreadsheet that takes it for a date
+    r"(?:jan|feb|m[aä]r|apr|avr|abr|ma[iyg]|jui?n|jui?l|giu|lug|aug|ago|ao[uû]|sep|set|o[ckt]t|"
+    r"nov|de[czc]|d[ée]c|dic|ene|gen)\w{0,6}\.?(?:\W\d+)?"
+)
+_CHOICES = {  # what a button of two clips is called besides its label, by its score
+    1.0: ("first", "first is better", "1", "left"),
+    0.0: ("second", "second is better", "2", "right"),
+    0.5: ("tie", "equal", "same", "no difference", "no preference", "both", "neither"),
+}
+MISSING = frozenset(  # what stands in place of a score that was not given, without case
+    {
+        *("na", "n/a", "n.a.", "nan", "null", "none", "-", "--", "–", "—", ".", "?", "skipped"),
+        *("#n/a", "#nv", "#value!"),  # Excel's
+        *("no answer", "not answered", "missing", "don't know", "don’t know", "do not know"),
+    }
+)
+_BEGINNING = re.compile(r"^(?:second|degradation) is ")  # left out of many tables
+_HUMAN = {1.0: ("real",), 0.0: ("fake", "synthetic", "generated", "ai")}
+_RIGHT = {1.0: ("right", "correct", "true", "1"), 0.0: ("wrong", "incorrect", "false", "0")}
+
+
+def cell_number(text: str) -> float:
+    """The number that a cell holds, NaN where it is none."""
+    number = strict_number(text)
+    return math.nan if number is None else number
+
+
+def words_on_scale(method: str) -> frozenset[str]:
+    """What answers on a method's scale are called, without case and without numbers."""
+    return frozenset(word for word in scores_of_words(method) if math.isnan(cell_number(word)))
+
+
+@cache
+def words_of_scales() -> Mapping[str, float]:
+    """The score of each word on the scales on which one clip is rated, without case."""
+    words: dict[str, float] = {}
+    for key in sorted(Method.registry):
+        estimand = estimand_of_method(key)
+        if not (estimand.in_pairs or estimand.discriminates or estimand.prefers):
+            words = {**scores_of_words(key), **words}
+    return words
+
+
+@cache
+def scores_of_words(method: str) -> Mapping[str, float]:
+    """The score of each label of a method, and of the words beside it, without case.
+
+    Where criteria have scales of their own, the words of all.
+    """
+    kind, words = Method.registry[method](), dict[str, float]()
+    for options in ({}, *(own for _, _, own in kind.default_criteria)):
+        try:
+            steps = kind.scale(options).steps
+        except ValueError:
+            continue
+        for step in steps:
+            for word in (step.label, step.text):
+                if word and step.score is not None:
+                    words.setdefault(fold_cell(word), step.score)
+                    words.setdefault(_BEGINNING.sub("", fold_cell(word)), step.score)
+    estimand = kind.estimand
+    if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
+        return {word: score for score, names in _RIGHT.items() for word in names}
+    if "human" in words:
+        words |= {word: score for score, names in _HUMAN.items() for word in names}
+    if estimand.prefers and estimand.scores:
+        words |= {word: score for score, names in _CHOICES.items() for word in names}
+    return words
+
+
+def numbered_label(text: str) -> tuple[float, str] | None:
+    """The number of a label such as "4 - Good" without case, and its words; None of others."""
+    match = _NUMBERED.fullmatch(fold_cell(text))
+    if match is None or _MONTH.fullmatch(match["after"] or ""):
+        return None
+    words = match["after"] or match["before"]
+    return float(match["first"] or match["last"]), words.strip("()[] -–—:=.")
