@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ _NUMBERS = (
 )
 
 
-class Estimator:
+class Estimator(Registered):
     """What turns a table of ratings into estimates; a subclass with a ``key`` registers itself."""
 
     key: ClassVar[str]  # stored with every run: never renamed
@@ -113,10 +113,6 @@ class Estimator:
     registry: ClassVar[Registry[Estimator]] = Registry(
         "estimator", "analysis.statistics.estimators"
     )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        Estimator.registry.add(cls)
 
     @classmethod
     def for_breakdown(
