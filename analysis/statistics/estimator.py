@@ -41,7 +41,7 @@ class Estimate:
         """The estimate as one flat row of plain values, group columns included."""
         row: dict[str, Any] = {"estimand": self.estimand, "condition": self.condition}
         row |= dict(self.group)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             row[name] = getattr(self, name)
         return row
 
@@ -82,7 +82,7 @@ class Contrast:
         row: dict[str, Any] = {"estimand": self.estimand, "condition": self.condition}
         row["versus"] = self.versus
         row |= dict(self.group)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             row[name] = getattr(self, name)
             if name == "interval":
                 row |= {name: getattr(self, name) for name in OF_CONTRASTS}
@@ -90,7 +90,7 @@ class Contrast:
 
 
 OF_CONTRASTS = ("p", "family", "low_all", "high_all", "p_adjusted", "claimed")
-_NUMBERS = (
+NUMBERS = (
     "weighting",
     "value",
     "low",

@@ -49,10 +49,6 @@ class Ranks:
         """The batches of a step that are this process's own."""
         return list(batches[self.rank :: self.count])
 
-    def largest_share(self, batches: Sequence[T]) -> int:
-        """How many batches of a step the first process has: no other has more."""
-        return len(batches[:: self.count])
-
     def add_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Have every process hold the sum of all gradients."""
         if self.count == 1:

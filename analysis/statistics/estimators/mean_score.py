@@ -125,14 +125,11 @@ class MeanScore(Estimator):
                 shares += _shares(family, cell, level)
         return shares
 
-    def _many(self, family: Family) -> bool:
-        """Whether a bootstrap of its ratings would take too long."""
-        return len(family.table) * self.replicates > MOST_DRAWN
-
     def _cells(self, ratings: pd.DataFrame, seed: int) -> Iterator[_WeightedCell]:
         for family in families(ratings):
             draws = None
-            if "bootstrap" in self.intervals and not self._many(family):
+            quick = len(family.table) * self.replicates <= MOST_DRAWN
+            if "bootstrap" in self.intervals and quick:
                 draws = PigeonholeWeights(
                     family.n_raters, family.n_items, self.replicates, family.seed(seed)
                 )
