@@ -147,7 +147,6 @@ class FamilyInput:
 
     @property
     def title(self) -> str:
-        """What the family is about, for headings."""
         return self.family.title
 
     @property
@@ -157,7 +156,6 @@ class FamilyInput:
 
     @property
     def level(self) -> float:
-        """The level of intervals."""
         return self.inputs.options.level
 
     def table(self, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:

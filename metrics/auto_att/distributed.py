@@ -42,7 +42,6 @@ class Ranks:
         return self.rank == 0
 
     def device(self, wanted: str) -> str:
-        """The device of this process."""
         return f"cuda:{self.local}" if self.count > 1 and wanted == "cuda" else wanted
 
     def share(self, batches: Sequence[T]) -> list[T]:

@@ -92,7 +92,6 @@ class MeanScore(Estimator):
         replicates: int,
         reference: str = "",
     ) -> MeanScore:
-        """The means of one table of a report."""
         return cls(breakdown, intervals, weightings, replicates, reference)
 
     def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
