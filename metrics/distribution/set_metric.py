@@ -38,7 +38,8 @@ class SetMetric(Registered):
         """The distance of two sets of vectors, (n, dimensions) and (m, dimensions)."""
         raise NotImplementedError
 
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
+    @staticmethod
+    def few_vectors_warning(ours: Array, theirs: Array) -> str:
         """Why the number is not to be trusted with so few vectors; empty when it is."""
         return ""
 
