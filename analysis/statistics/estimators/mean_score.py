@@ -261,11 +261,7 @@ class _WeightedCell:
         means, names = for_these_items(self.means), self.cell.names
         for pair in pairs:
             (one,) = decide_pairs([pair], names, means, level=level)
-            bounds = None
-            if one.low_alone is not None and one.high_alone is not None:
-                bounds = one.low_alone, one.high_alone
-            contrast = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
-            contrasts.append(contrast)
+            contrasts.append(self._decided(pair, level, THESE_ITEMS, one))
         return contrasts
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
@@ -291,10 +287,7 @@ class _WeightedCell:
         for pair in pairs:
             family, one = decisions.get(pair, ("", None))
             one = one or decide_pairs([pair], names, means, level=level)[0]
-            bounds = None
-            if one.low_alone is not None and one.high_alone is not None:
-                bounds = one.low_alone, one.high_alone
-            contrast = self._contrast(pair, level, TWO_WAY, bounds, one.p_alone, one.note)
+            contrast = self._decided(pair, level, TWO_WAY, one)
             if family:
                 contrast = replace(
                     contrast,
@@ -346,6 +339,14 @@ class _WeightedCell:
             weighting=self.weighting,
             note=note,
         )
+
+    def _decided(
+        self, pair: tuple[int, int], level: float, interval: str, one: Decision
+    ) -> Contrast:
+        bounds = None
+        if one.low_alone is not None and one.high_alone is not None:
+            bounds = one.low_alone, one.high_alone
+        return self._contrast(pair, level, interval, bounds, one.p_alone, one.note)
 
     def _contrast(
         self,
