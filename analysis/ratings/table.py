@@ -570,9 +570,10 @@ class _RatingsSeen:
             fits += f" (or {GUESS} or {_free()}, on a scale of your own)" * (self.scores[0] >= 0)
             return f"no column method, and scores of {_span(self.scores)}; say which it is: {fits}"
         if self._ranked():
+            ranking = [key for key, m in sorted(Method.registry.items()) if m.estimand.in_places]
             return (
                 "no column method, and the scores of each rater and item are places from 1 on; "
-                f"say which it is: {_options([*_ranking(), GUESS])}"
+                f"say which it is: {_options([*ranking, GUESS])}"
             )
         return ""
 
@@ -635,11 +636,6 @@ def _scales() -> dict[str, Scale]:
         except ValueError:
             continue
     return scales
-
-
-def _ranking() -> list[str]:
-    """The methods whose scores are places, the first one the best."""
-    return [key for key, m in sorted(Method.registry.items()) if m.estimand.in_places]
 
 
 def _free() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -203,6 +203,17 @@ def _part(part: PartRecord, names: Names, tasks: Mapping[str, str]) -> PartRecor
             shown["criterion"] = words_of(row["criterion"])
         return shown
 
+    def drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+        return row_of(row, DRAWN)
+
+    def shown(each: Any, labelled: Callable[[Any], dict[str, Any]]) -> Any:
+        return {
+            **each,
+            "title": resolve(each["title"], names),
+            "rows": [labelled(row) for row in each["rows"]],
+            "note": resolve(each.get("note", ""), names),
+        }
+
     return {
         **part,
         "headlines": [
@@ -216,24 +227,8 @@ def _part(part: PartRecord, names: Names, tasks: Mapping[str, str]) -> PartRecor
         "sentences": _resolve_all(part["sentences"], names),
         "warnings": _resolve_all(part["warnings"], names),
         "methods": _resolve_all(part["methods"], replace(names, omitted=())),
-        "tables": [
-            {
-                **each,
-                "title": resolve(each["title"], names),
-                "rows": [placed(row) for row in each["rows"]],
-                "note": resolve(each.get("note", ""), names),
-            }
-            for each in part["tables"]
-        ],
-        "figures": [
-            {
-                **each,
-                "title": resolve(each["title"], names),
-                "rows": [row_of(row, DRAWN) for row in each["rows"]],
-                "note": resolve(each.get("note", ""), names),
-            }
-            for each in part["figures"]
-        ],
+        "tables": [shown(each, placed) for each in part["tables"]],
+        "figures": [shown(each, drawn) for each in part["figures"]],
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from analysis.formatting import enumerated
 from analysis.name_spans import family_prefix
 from analysis.report.content import Content, Table, add_family_titles, together
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ class Cancelled(Exception):
     """The run was cancelled while a part was being made."""
 
 
-class Part:
+class Part(Registered):
     """One analysis of a report; a subclass with a ``key`` registers itself.
 
     ``order`` is its place on the page. ``always`` parts are made in every report where they apply;
@@ -114,10 +114,6 @@ class Part:
         order=lambda part: part.order,
         group="earnest.report_parts",
     )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        Part.registry.add(cls)
 
     @classmethod
     def contract_problems(cls) -> list[str]:
@@ -151,7 +147,6 @@ class FamilyInput:
 
     @property
     def title(self) -> str:
-        """What the family is about, for headings."""
         return self.family.title
 
     @property
@@ -161,7 +156,6 @@ class FamilyInput:
 
     @property
     def level(self) -> float:
-        """The level of intervals."""
         return self.inputs.options.level
 
     def table(self, row: type, key: str, title: str, rows: Iterable[Any], **more: Any) -> Table:

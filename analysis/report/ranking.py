@@ -113,7 +113,6 @@ class Ranking:
 
     @property
     def what(self) -> Estimand:
-        """The estimand itself."""
         return estimand_of(self.family.estimand)
 
     @property
@@ -144,12 +143,10 @@ class Ranking:
 
     @property
     def low_is_best(self) -> bool:
-        """Whether the lowest mean is the best, as of ranks."""
         return self.what.lowest_is_best
 
     @cached_property
     def by_name(self) -> dict[str, Mean]:
-        """The means by their conditions."""
         return {mean.condition: mean for mean in self.means}
 
     @cached_property
@@ -198,7 +195,6 @@ class Ranking:
         return self.differences[b, a].turned()
 
     def differ(self, a: str, b: str) -> bool:
-        """Whether a difference of the pair is claimed."""
         return self.between(a, b).claimed
 
 

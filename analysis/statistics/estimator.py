@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ class Estimate:
         """The estimate as one flat row of plain values, group columns included."""
         row: dict[str, Any] = {"estimand": self.estimand, "condition": self.condition}
         row |= dict(self.group)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             row[name] = getattr(self, name)
         return row
 
@@ -82,7 +82,7 @@ class Contrast:
         row: dict[str, Any] = {"estimand": self.estimand, "condition": self.condition}
         row["versus"] = self.versus
         row |= dict(self.group)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             row[name] = getattr(self, name)
             if name == "interval":
                 row |= {name: getattr(self, name) for name in OF_CONTRASTS}
@@ -90,7 +90,7 @@ class Contrast:
 
 
 OF_CONTRASTS = ("p", "family", "low_all", "high_all", "p_adjusted", "claimed")
-_NUMBERS = (
+NUMBERS = (
     "weighting",
     "value",
     "low",
@@ -104,7 +104,7 @@ _NUMBERS = (
 )
 
 
-class Estimator:
+class Estimator(Registered):
     """What turns a table of ratings into estimates; a subclass with a ``key`` registers itself."""
 
     key: ClassVar[str]  # stored with every run: never renamed
@@ -113,10 +113,6 @@ class Estimator:
     registry: ClassVar[Registry[Estimator]] = Registry(
         "estimator", "analysis.statistics.estimators"
     )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        Estimator.registry.add(cls)
 
     @classmethod
     def for_breakdown(

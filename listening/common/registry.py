@@ -96,3 +96,13 @@ class Registry(MutableMapping[str, type[T]]):
     def __delitem__(self, key: str) -> None:
         del self.declared[key]
         self._sorted = None
+
+
+class Registered:
+    """A base class of classes that add themselves to its ``registry`` when they are defined."""
+
+    registry: ClassVar[Registry[Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.registry.add(cls)

@@ -318,15 +318,8 @@ def labelled_clips(
 
 def _labelled_clip(source: Source, counts: Counter[str]) -> LabelledClip:
     return LabelledClip(
-        clip=source.clip,
-        path=source.path,
-        sha256=source.sha256,
-        system=source.system,
-        voice=source.voice,
-        item=source.item,
-        dimension=source.dimension,
+        **vars(source),
         split=TRAP if source.trap else TRAIN,
-        trap=source.trap,
         labels={label: counts[label] for label in LABELS if counts[label]},
         label=final_label(counts)[0] if counts else "",
         score=mean_score(counts) if counts else None,

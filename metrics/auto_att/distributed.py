@@ -42,16 +42,11 @@ class Ranks:
         return self.rank == 0
 
     def device(self, wanted: str) -> str:
-        """The device of this process."""
         return f"cuda:{self.local}" if self.count > 1 and wanted == "cuda" else wanted
 
     def share(self, batches: Sequence[T]) -> list[T]:
         """The batches of a step that are this process's own."""
         return list(batches[self.rank :: self.count])
-
-    def largest_share(self, batches: Sequence[T]) -> int:
-        """How many batches of a step the first process has: no other has more."""
-        return len(batches[:: self.count])
 
     def add_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Have every process hold the sum of all gradients."""

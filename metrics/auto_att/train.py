@@ -174,7 +174,7 @@ class Run:
             sums["loss"] += float(loss.total.detach()) * share
             sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
             sums["squared"] += float(loss.squared.detach()) * share
-        if self.is_sharded and len(own) < self.ranks.largest_share(left):
+        if self.is_sharded and len(own) < len(left[:: self.ranks.count]):
             self.backward(self.loss(left[-1]).total * 0)  # layers are gathered by all together
         if not self.is_sharded:
             self.ranks.add_gradients(self.trained)

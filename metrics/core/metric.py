@@ -589,11 +589,6 @@ def title_of_key(key: str) -> str:
     return (output.title if output else "") or key
 
 
-def pooled_words(metric: str, name: str) -> str:
-    """A pooled number of a metric in words: "pooled words" of wer_pooled_words."""
-    return name.removeprefix(f"{metric}_").replace("_", " ")
-
-
 def changed_parameters(metric: Metric) -> dict[str, Any]:
     """The parameters that differ from the metric's defaults, by name."""
     usual = make_metric(metric.key).parameters_dict()

@@ -14,12 +14,9 @@ class Coverage(SetMetric):
     source = "Naeem et al. (2020), Reliable fidelity and diversity metrics; 5 neighbours"
     low = 0.0
     high = 1.0
+    few_vectors_warning = staticmethod(set_metric.few_vectors_warning)
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Between 0 and 1: 1 where every reference vector has one of ours in its ball."""
         nearest = set_metric.pairwise_distances(theirs, ours).min(axis=1)
         return float((nearest < set_metric.radii(theirs)).mean())
-
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
-        """Whether there are enough neighbours."""
-        return set_metric.few_vectors_warning(ours, theirs)

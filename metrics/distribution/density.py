@@ -17,12 +17,9 @@ class Density(SetMetric):
     description = "How thickly the reference lies around our embeddings; 1 for equal distributions"
     source = "Naeem et al. (2020), Reliable fidelity and diversity metrics; 5 neighbours"
     low = 0.0
+    few_vectors_warning = staticmethod(set_metric.few_vectors_warning)
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Mean over our vectors of the reference's balls around them, divided by 5."""
         inside = set_metric.pairwise_distances(theirs, ours) < set_metric.radii(theirs)[:, None]
         return float(inside.sum(axis=0).mean() / set_metric.NEAREST)
-
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
-        """Whether there are enough neighbours."""
-        return set_metric.few_vectors_warning(ours, theirs)

@@ -17,6 +17,7 @@ class Fad(SetMetric):
     key = "fad"
     description = "Frechet distance of embeddings; lower is nearer; biased upwards in small sets"
     source = "Kilgour et al. (2019), Frechet audio distance"
+    few_vectors_warning = staticmethod(too_few_for_covariance)
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """|m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)); covariances divide by n - 1."""
@@ -26,10 +27,6 @@ class Fad(SetMetric):
         shared = np.linalg.eigvalsh(one @ other @ one)
         both = np.sqrt(np.clip(shared, 0, None)).sum()
         return float(apart @ apart + np.trace(one @ one) + np.trace(other) - 2 * both)
-
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
-        """A covariance of fewer vectors than twice its dimensions says little."""
-        return too_few_for_covariance(ours, theirs)
 
 
 def root(matrix: Array) -> Array:

@@ -22,6 +22,7 @@ class Kl(SetMetric):
     description = "Kullback-Leibler divergence from the reference (as normal distributions), nats"
     source = "Kullback and Leibler (1951); covariances shrunk after Ledoit and Wolf (2004)"
     low = 0.0
+    few_vectors_warning = staticmethod(too_few_for_covariance)
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """(tr(C2^-1 C1) - d + m C2^-1 m + ln |C2| - ln |C1|) / 2; NaN of fewer than 3 vectors."""
@@ -35,10 +36,6 @@ class Kl(SetMetric):
         logs = np.linalg.slogdet(other)[1] - np.linalg.slogdet(one)[1]
         traced = np.trace(solved[:, :-1]) - len(apart)
         return float((traced + apart @ solved[:, -1] + logs) / 2)
-
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
-        """A covariance of fewer vectors than twice its dimensions is mostly the shrinkage."""
-        return too_few_for_covariance(ours, theirs)
 
 
 def shrunk(vectors: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 from metrics.core import decoding
 from metrics.core.lazy_torch import torch
 from metrics.core.silence import silence
@@ -24,7 +24,7 @@ NORMAL = 1.959964  # of 95 %
 LEAST_CLIPS = 3
 
 
-class SetMetric:
+class SetMetric(Registered):
     """A distance of two sets of embeddings. A subclass registers itself by its `key`."""
 
     key: ClassVar[str] = ""
@@ -34,15 +34,12 @@ class SetMetric:
     high: ClassVar[float] = math.inf
     registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.distribution")
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        SetMetric.registry.add(cls)
-
     def distance(self, ours: Array, theirs: Array) -> float:
         """The distance of two sets of vectors, (n, dimensions) and (m, dimensions)."""
         raise NotImplementedError
 
-    def few_vectors_warning(self, ours: Array, theirs: Array) -> str:
+    @staticmethod
+    def few_vectors_warning(ours: Array, theirs: Array) -> str:
         """Why the number is not to be trusted with so few vectors; empty when it is."""
         return ""
 

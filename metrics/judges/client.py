@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -328,11 +328,7 @@ def cache_entry(question: Question, reply: Reply) -> dict[str, Any]:
         "repeat": question.repeat,
         "temperature": question.temperature,
         "content": reply.content,
-        "usage": {
-            "tokens_in": reply.usage.tokens_in,
-            "tokens_out": reply.usage.tokens_out,
-            "audio_in": reply.usage.audio_in,
-        },
+        "usage": asdict(reply.usage),
         "not_supported": list(reply.not_supported),
         "asked_again": reply.asked_again,
     }

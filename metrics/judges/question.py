@@ -23,6 +23,7 @@ from metrics.core.lazy_torch import torch
 from metrics.core.metric import canonical_json
 
 RATE_HZ = 16_000
+HASHED = ("model", "system", "user", "schema", "temperature", "seed", "repeat", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,8 @@ class Question:
 
     def key(self) -> str:
         """SHA-256 (hex) of audio, prompt, model, parameters, seed and repeat."""
-        plain = {
-            "audio": [[s.letter, hashlib.sha256(s.wav).hexdigest()] for s in self.sounds],
-            "max_tokens": self.max_tokens,
-            "model": self.model,
-            "repeat": self.repeat,
-            "schema": self.schema,
-            "seed": self.seed,
-            "system": self.system,
-            "temperature": self.temperature,
-            "user": self.user,
-        }
+        audio = [[s.letter, hashlib.sha256(s.wav).hexdigest()] for s in self.sounds]
+        plain = {"audio": audio, **{name: getattr(self, name) for name in HASHED}}
         return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
 
     def messages(self, with_schema: bool) -> list[Any]:

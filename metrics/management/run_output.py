@@ -116,5 +116,4 @@ class Reasons:
 
 
 def one_line(text: str) -> str:
-    """The text without breaks."""
     return " ".join(text.split())

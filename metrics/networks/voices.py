@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from metrics.core import wave_memory
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Parameters, check_bounds
+from metrics.core.metric import Metric, Parameters, check_bounds
+from metrics.core.published_models import PublishedModel
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
 
@@ -148,6 +149,27 @@ class Voices:
                 wave_memory.release(wave)
         ends = np.cumsum([len(own) for own in starts])
         return np.split(np.concatenate(parts), ends[:-1])
+
+
+class VoiceMetric(Metric):
+    """A metric of the voices in a clip's windows; a subclass sets ``voices`` when it is made."""
+
+    voices: Voices
+
+    def models(self) -> Sequence[PublishedModel]:
+        """Those of the embedding."""
+        return self.voices.embedding.models()
+
+    def expected_cpu_s(self, clip_s: float) -> float | None:
+        """CPU seconds of the clip's windows; unless measured, those of the embedding."""
+        measured = super().expected_cpu_s(clip_s)
+        return self.voices.expected_cpu_s(clip_s) if measured is None else measured
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the embedding, and what finds speech where it is asked for."""
+        super().load(device)
+        self.voices.load(device)
+        self.weights = dict(self.voices.weights)
 
 
 def mean_similarities(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

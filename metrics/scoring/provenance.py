@@ -23,7 +23,10 @@ def provenance(metric: Metric, device: str) -> dict[str, Any]:
     """Versions, weights' hashes and device of a metric that is loaded; stored with every score."""
     plugin = plugins.plugin_of(type(metric))
     own = {plugin.package} - {""} if plugin else set()
-    more = {"plugin": plugin.origin, "plugin_code": plugin_mark(type(metric))} if plugin else {}
+    more = {}
+    if plugin:
+        files = tuple(plugins.code_of(type(metric)))
+        more = {"plugin": plugin.origin, "plugin_code": plugin_mark(files)}
     return {
         "packages": package_versions({*metric.packages, *BESIDE, *own}),
         "weights": dict(metric.weights),
@@ -56,13 +59,9 @@ def code_mark() -> str:
     return code_hash(PACKAGE, sorted(pure))
 
 
-def plugin_mark(metric: type[Metric]) -> str:
-    """The same of the files that a plug-in's metric comes with."""
-    return _hash_files(tuple(plugins.code_of(metric)))
-
-
 @functools.cache
-def _hash_files(files: tuple[Path, ...]) -> str:
+def plugin_mark(files: tuple[Path, ...]) -> str:
+    """The same of the files that a plug-in's metric comes with."""
     return code_hash(files[0].parent, files)
 
 

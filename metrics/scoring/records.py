@@ -40,7 +40,6 @@ class Inputs:
 
     @property
     def clips(self) -> list[Clip]:
-        """The clips, in the order of the inputs."""
         return [clip for _, clip in self.pairs]
 
     def matching(

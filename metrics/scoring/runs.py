@@ -181,11 +181,6 @@ def is_free(shard_id: int) -> bool:
         return free
 
 
-def stale_shards() -> Q:
-    """Shards without a heartbeat for `STALE_S`."""
-    return ~Q(heartbeat_at__range=in_last_s(STALE_S))
-
-
 def work_on(shard_id: int, queue: Queue) -> None:
     """Score what a shard still misses; returns at once when another worker is at it.
 
@@ -377,7 +372,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
     total, done = sums["total"] or 0, sums["done"] or 0
     ended = run.state in (ScoringRun.State.DONE, ScoringRun.State.FAILED)
     running = shards.filter(state=ScoringShard.State.RUNNING)
-    stuck = running.filter(stale_shards()).count()
+    stuck = running.exclude(heartbeat_at__range=in_last_s(STALE_S)).count()
     left_s = seconds_left(run, total - done) if run.state == ScoringRun.State.WORKING else None
     doing = sorted(set(running.exclude(doing="").values_list("doing", flat=True)))
     return {

@@ -75,27 +75,19 @@ class Audiobox(Metric):
     unit = "points"
     higher_is_better = True
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
-    more_outputs = (
+    more_outputs = tuple(
         Output(
-            "audiobox_ce",
-            "Audiobox: content enjoyment",
+            f"audiobox_{axis.lower()}",
+            f"Audiobox: {description}",
             "points",
-            higher_is_better=True,
-            title="Audiobox CE",
-        ),
-        Output(
-            "audiobox_cu",
-            "Audiobox: content usefulness",
-            "points",
-            higher_is_better=True,
-            title="Audiobox CU",
-        ),
-        Output(
-            "audiobox_pc",
-            "Audiobox: production complexity (how much goes on)",
-            "points",
-            title="Audiobox PC",
-        ),
+            higher_is_better=direction,
+            title=f"Audiobox {axis}",
+        )
+        for axis, description, direction in (
+            ("CE", "content enjoyment", True),
+            ("CU", "content usefulness", True),
+            ("PC", "production complexity (how much goes on)", None),
+        )
     )
     packages = ("torch", "transformers", "safetensors")
     sharing = Sharing(Input.WINDOWS, why="of 10 s, to which every chunk is filled up")

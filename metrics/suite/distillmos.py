@@ -77,7 +77,7 @@ class DistillMos(Metric):
     ) -> NDArray[np.float64]:
         """The network's value of each segment, (segments,)."""
         with exact_inference():
-            values = self.model(chunks.stack_pieces(waves, batch))
+            values = self.model(torch.stack(chunks.cut_out(waves, batch)))
             return np.asarray(values.reshape(-1).double().cpu().numpy())
 
 

@@ -70,28 +70,13 @@ class Dnsmos(Metric):
     )
     unit = "MOS"
     higher_is_better = True
-    more_outputs = (
-        Output(
-            "dnsmos_sig",
-            "DNSMOS P.835, quality of the speech (SIG)",
-            "MOS",
-            higher_is_better=True,
-            title="DNSMOS SIG",
-        ),
-        Output(
-            "dnsmos_bak",
-            "DNSMOS P.835, background noise (BAK)",
-            "MOS",
-            higher_is_better=True,
-            title="DNSMOS BAK",
-        ),
-        Output(
-            "dnsmos_p808",
-            "DNSMOS P.808, overall quality (MOS)",
-            "MOS",
-            higher_is_better=True,
-            title="DNSMOS P.808",
-        ),
+    more_outputs = tuple(
+        Output(key, f"DNSMOS {description}", "MOS", higher_is_better=True, title=f"DNSMOS {name}")
+        for key, description, name in (
+            ("dnsmos_sig", "P.835, quality of the speech (SIG)", "SIG"),
+            ("dnsmos_bak", "P.835, background noise (BAK)", "BAK"),
+            ("dnsmos_p808", "P.808, overall quality (MOS)", "P.808"),
+        )
     )
     sharing = Sharing(Input.WINDOWS)
     precisions = Precisions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from metrics.core.metric import Score, Take, undefined
 from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
@@ -39,17 +40,18 @@ class Emotion(ClassifierMetric):
         """One probability per take that says an emotion which the model has."""
         probabilities = self.probabilities([take.wave for take in takes])
         return [
-            self._score(take.material.attribute("emotion").lower(), each)
+            each if isinstance(each, Score) else emotion_score(take, each)
             for take, each in zip(takes, probabilities, strict=True)
         ]
 
-    def _score(self, wanted: str, probabilities: dict[str, float] | Score) -> Score:
-        if isinstance(probabilities, Score):
-            return probabilities
-        heard = max(probabilities, key=lambda label: probabilities[label])
-        details = {"heard": heard, "probabilities": probabilities}
-        if not wanted:
-            return undefined("no emotion was asked for", **details)
-        if wanted not in probabilities:
-            return undefined(f"the model knows no {wanted!r}: {', '.join(self.labels)}", **details)
-        return Score(probabilities[wanted], "", details)
+
+def emotion_score(take: Take, probabilities: dict[str, float], **more: Any) -> Score:
+    """The probability of the emotion asked for; ``more`` goes into the details."""
+    wanted = take.material.attribute("emotion").lower()
+    heard = max(probabilities, key=lambda label: probabilities[label])
+    details = {"heard": heard, "probabilities": probabilities, **more}
+    if not wanted:
+        return undefined("no emotion was asked for", **details)
+    if wanted not in probabilities:
+        return undefined(f"the model knows no {wanted!r}: {', '.join(probabilities)}", **details)
+    return Score(probabilities[wanted], "", details)

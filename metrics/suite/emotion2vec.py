@@ -27,6 +27,7 @@ from metrics.core.metric import (
 )
 from metrics.core.published_models import FUNASR_LICENCE, HUB, PublishedModel
 from metrics.networks.predictors import chunks
+from metrics.suite.emotion import emotion_score
 
 AT_ONCE_S = 60.0
 FILES = ("config.yaml", "model.pt", "tokens.txt")
@@ -79,23 +80,14 @@ class Emotion2vec(Metric):
             AT_ONCE_S,
             self.network.probabilities,
         )
-        return [
-            self._score(take.material.attribute("emotion").lower(), each)
-            for take, each in zip(takes, averages, strict=True)
-        ]
+        return [self._score(take, each) for take, each in zip(takes, averages, strict=True)]
 
-    def _score(self, wanted: str, average: chunks.ChunkAverage) -> Score:
+    def _score(self, take: Take, average: chunks.ChunkAverage) -> Score:
         if average.values is None:
             return average.undefined or undefined("silent")
-        classes = list(self.network.classes)
+        classes = self.network.classes
         probabilities = dict(zip(classes, map(float, average.values), strict=True))
-        heard = max(probabilities, key=lambda label: probabilities[label])
-        details = {"heard": heard, "probabilities": probabilities, **average.details}
-        if not wanted:
-            return undefined("no emotion was asked for", **details)
-        if wanted not in probabilities:
-            return undefined(f"the model knows no {wanted!r}: {', '.join(classes)}", **details)
-        return Score(probabilities[wanted], "", details)
+        return emotion_score(take, probabilities, **average.details)
 
 
 STRIDES = (5, 2, 2, 2, 2, 2, 2)  # of the convolutions of every published emotion2vec

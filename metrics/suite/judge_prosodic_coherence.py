@@ -46,7 +46,6 @@ class JudgeProsodicCoherence(RepeatedJudge):
         return super().audio_parts(take) if take.material.text.strip() else undefined("no text")
 
     def prompt_blanks(self, take: Take) -> dict[str, str]:
-        """The text and its language."""
         return {"text": take.material.text, "language": take.material.language or "not said"}
 
     def also(self, sd: float | None) -> dict[str, float | None]:

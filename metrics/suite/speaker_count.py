@@ -13,7 +13,6 @@ from metrics.core.metric import (
     Accepts,
     Input,
     Material,
-    Metric,
     Parameters,
     Score,
     Sharing,
@@ -21,8 +20,7 @@ from metrics.core.metric import (
     check_bounds,
     undefined,
 )
-from metrics.core.published_models import PublishedModel
-from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.networks.voices import VoiceMetric, VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class SpeakerCountParameters(Parameters):
         )
 
 
-class SpeakerCount(Metric):
+class SpeakerCount(VoiceMetric):
     """Clusters of the windows with speech, by average linkage of their cosine distances.
 
     A clip that declares another number, by its turns or the column ``speakers``, gets a warning.
@@ -78,16 +76,6 @@ class SpeakerCount(Metric):
         super().__init__(**parameters)
         self.voices = Voices(self.parameters.of_voices())
         self.packages = (*self.voices.packages, "scipy")
-
-    def models(self) -> Sequence[PublishedModel]:
-        """Those of the embedding."""
-        return self.voices.embedding.models()
-
-    def load(self, device: str = "cpu") -> None:
-        """Load the embedding and the speech detector."""
-        super().load(device)
-        self.voices.load(device)
-        self.weights = dict(self.voices.weights)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One count per take; the windows of all takes are batched."""

@@ -12,7 +12,6 @@ from metrics.core.metric import (
     Accepts,
     Hint,
     Input,
-    Metric,
     Score,
     Sharing,
     Take,
@@ -23,7 +22,7 @@ from metrics.core.published_models import PublishedModel
 from metrics.networks import voices
 from metrics.networks.forced_alignment import MODEL as ALIGNMENT
 from metrics.networks.forced_alignment import AlignmentError, TurnAligner
-from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.networks.voices import VoiceMetric, VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 from metrics.suite.srmr import check_choice
 
@@ -43,7 +42,7 @@ class TimbreConsistencyParameters(VoiceParameters):
         check_choice("per_speaker", self.per_speaker, PER_SPEAKER)
 
 
-class TimbreConsistency(Metric):
+class TimbreConsistency(VoiceMetric):
     """Mean cosine over all pairs of windows; of several speakers, the mean of their values."""
 
     key = "timbre_consistency"
@@ -71,17 +70,11 @@ class TimbreConsistency(Metric):
 
     def models(self) -> Sequence[PublishedModel]:
         """Those of the embedding, and of what finds turns."""
-        return [*self.voices.embedding.models(), *([ALIGNMENT] if self.aligner else [])]
-
-    def expected_cpu_s(self, clip_s: float) -> float | None:
-        """CPU seconds of the clip's windows, which depend on the embedding."""
-        return self.voices.expected_cpu_s(clip_s)
+        return [*super().models(), *([ALIGNMENT] if self.aligner else [])]
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech or turns where it is asked for."""
         super().load(device)
-        self.voices.load(device)
-        self.weights = dict(self.voices.weights)
         if self.aligner:
             self.aligner.load(device)
             self.weights |= self.aligner.weights

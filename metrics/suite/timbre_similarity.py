@@ -15,7 +15,6 @@ from metrics.core.metric import (
     Accepts,
     Input,
     Material,
-    Metric,
     Score,
     Sharing,
     Take,
@@ -23,9 +22,8 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.precision import RECURRENT, Precisions
-from metrics.core.published_models import PublishedModel
 from metrics.core.silence import silence
-from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.networks.voices import VoiceMetric, VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ class TimbreSimilarityParameters(VoiceParameters):
         check_bounds(self, "reference_s", 1)
 
 
-class TimbreSimilarity(Metric):
+class TimbreSimilarity(VoiceMetric):
     """Mean over the windows of the cosine with the embedding of the whole reference recording."""
 
     key = "timbre_similarity"
@@ -69,20 +67,6 @@ class TimbreSimilarity(Metric):
         self.packages = (*self.voices.packages, "soundfile")
         self._references: dict[str, NDArray[np.float64] | Score] = {}
         self._odd: dict[str, dict[str, str]] = {}  # warnings about the same recordings
-
-    def models(self) -> Sequence[PublishedModel]:
-        """Those of the embedding."""
-        return self.voices.embedding.models()
-
-    def expected_cpu_s(self, clip_s: float) -> float | None:
-        """CPU seconds of the clip's windows, which depend on the embedding."""
-        return self.voices.expected_cpu_s(clip_s)
-
-    def load(self, device: str = "cpu") -> None:
-        """Load the embedding, and what finds speech where it is asked for."""
-        super().load(device)
-        self.voices.load(device)
-        self.weights = dict(self.voices.weights)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference; the windows of all takes are batched."""

@@ -150,7 +150,6 @@ class TurnTaking(Metric):
     parameters: TurnTakingParameters
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
-        """One score per take."""
         return [self.timing(take.material) for take in takes]
 
     def timing(self, material: Material) -> Score:

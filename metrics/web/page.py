@@ -30,7 +30,6 @@ from metrics.core.metric import (
     column_of,
     make_metric,
     needed_columns,
-    pooled_words,
     title_of_key,
 )
 from metrics.models import MetricScore, ScoringRun
@@ -309,8 +308,9 @@ def table_row(
     }
     for condition, details in pooled_details(series, keys).items():
         numbers = pooled_numbers(series.metric, details)
+        prefix = f"{series.output.key}_"  # of wer_pooled_words the page shows "pooled words"
         pooled_values = {
-            pooled_words(series.output.key, name): value for name, value in numbers.items()
+            name.removeprefix(prefix).replace("_", " "): value for name, value in numbers.items()
         }
         summaries[condition] = replace(summaries[condition], pooled=pooled_values)
     return TableRow(

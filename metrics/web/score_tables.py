@@ -25,21 +25,10 @@ from metrics.scoring.study_material import study_stimuli
 
 AT_ONCE = 500  # stimuli
 OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
-COLUMNS = (*OF_CLIPS, "metric", "version", "value")
+VALUE = ("metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high", "title")  # what is said of an output
-MORE = ("reason", "warnings", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
-NAMES = (*COLUMNS, *MORE)  # of a row, as CSV and the API tell them
-STORED = (
-    "metric",
-    "version",
-    "value",
-    "reason",
-    "warnings",
-    "failed",
-    "origin",
-    "parameters",
-    "given",
-)
+STORED = (*VALUE, "reason", "warnings", "failed", "origin", "parameters", "given")
+NAMES = (*OF_CLIPS, *STORED, "computed_at", *ABOUT)  # of a row, as CSV and the API tell them
 
 
 def export_rows(study: str, clip_filter: WarningFilter | None = None) -> Iterator[dict[str, Any]]:

@@ -39,8 +39,6 @@ NOT_USED = f"The column {LEFT_OUT_BY} is not used, since rules were named."
 
 
 class Command(BaseCommand):
-    """Analyse ratings from a CSV or Parquet file."""
-
     help = (
         "Estimate MOS, CMOS or HLS from a CSV or Parquet file of ratings. Prints the answer, its "
         "limitations, what was not used, and the estimates. With --out, also writes files."

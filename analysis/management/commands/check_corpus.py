@@ -20,8 +20,6 @@ EVERY = 500  # files between two lines of progress
 
 
 class Command(BaseCommand):
-    """Check a corpus before it is rated."""
-
     help = (
         "Check a corpus before it is rated: balance, duplicates, tags and personal data. Reads a "
         "study folder, a table or a folder of audio files, and changes nothing."

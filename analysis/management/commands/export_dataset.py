@@ -25,8 +25,6 @@ WHERE = "in [study.publication] of study.toml, or for a study that runs already"
 
 
 class Command(BaseCommand):
-    """Export a study as a dataset."""
-
     help = (
         "Export a study's ratings and clips as a dataset. Exports what their licence and the "
         "raters' consent allow."

@@ -19,8 +19,6 @@ from analysis.management.summary import summary
 
 
 class Command(BaseCommand):
-    """Export a study's ratings and results."""
-
     help = (
         "Export the paper files of a study: plot, tables, methods and ratings. With "
         "--everything, also sessions, metric scores, and every figure, table and estimate."

@@ -19,8 +19,6 @@ BLOCK_FRAMES = 65_536
 
 
 class Command(BaseCommand):
-    """Export a study for training."""
-
     help = (
         "Export a study for training: pairs for DPO and reward models, lists for MOS predictors "
         "(SSL-MOS, UTMOS, NISQA), score files of VERSA and ESPnet, and the clips. Ratings that "

@@ -15,8 +15,6 @@ SAY_EVERY_S = 5.0
 
 
 class Command(BaseCommand):
-    """Fetch audio."""
-
     help = (
         "Fetch clips into a study folder and write stimuli.csv and sources.csv, which has the "
         "source and SHA-256 of each clip. SOURCE is a file of web addresses, a table, wav.scp, a "

@@ -8,8 +8,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 
 class Command(BaseCommand):
-    """Make the looks that are due."""
-
     help = (
         "Make the looks of stop rules that are due. Earnest does this every 30 seconds while its "
         "jobs run. A study whose rule applies closes, or waits for you."

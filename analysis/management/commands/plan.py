@@ -41,8 +41,6 @@ NUMBERS = {
 
 
 class Command(BaseCommand):
-    """Plan a study."""
-
     help = "Plan how many raters and ratings a study needs, what they cost, and how long they take."
     requires_system_checks = []
     requires_migrations_checks = False

@@ -29,7 +29,6 @@ class Plot:
 
     @property
     def title(self) -> str:
-        """The figure's title."""
         return self.figure.title
 
     @property

@@ -9,19 +9,13 @@ from analysis.report.content import Column, Figure, Table
 from analysis.report.figures.axis import decimals_for, known
 from analysis.report.report_schema import Kind
 
-_HEADINGS = {
-    "name": "Name",
+_HEADINGS = {  # of keys that are not called by their own name
     "title": "Name",
-    "group": "Group",
-    "value": "Value",
-    "low": "Low",
-    "high": "High",
     "x_low": "Low across",
     "x_high": "High across",
     "naive_low": "Naive low",
     "naive_high": "Naive high",
     "mark": "Tier",
-    "label": "Label",
     "q1": "Lower quartile",
     "median": "Median",
     "q3": "Upper quartile",

@@ -39,7 +39,6 @@ class Point:
     title: str = ""  # said of a point without a name, which is then not numbered
 
     def in_words(self) -> str:
-        """The point in words."""
         return f"{self.name or self.title}: {self.x:.3g}, {self.y:.3g}"
 
 

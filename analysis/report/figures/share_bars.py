@@ -18,7 +18,8 @@ def shares(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
     labels, bars = _bars(figure)
     if not bars:
         return sheet.nothing()
-    colours = dict(zip(labels, _colours(len(labels)), strict=True))
+    last = max(len(labels) - 1, 1)  # from dark to bright, so that their order is seen without hue
+    colours = {label: shade(0.08 + 0.84 * n / last) for n, label in enumerate(labels)}
 
     def sample(number: int, x: float, y: float) -> scene.Mark:
         return scene.Rect(x, y - 7, 16, 12, corner=2, fill=colours[labels[number]], edge=0.4)
@@ -50,11 +51,6 @@ def _bars(figure: Figure) -> tuple[list[str], dict[str, dict[str, float]]]:
         value = known(row.get("value"))
         bars.setdefault(str(row["name"]), {})[str(row["label"])] = max(value or 0.0, 0.0)
     return labels, bars
-
-
-def _colours(count: int) -> list[str]:
-    """From dark to bright, so that the order of the labels is seen without hue."""
-    return [shade(0.08 + 0.84 * n / max(count - 1, 1)) for n in range(count)]
 
 
 def _bar(

@@ -136,12 +136,10 @@ class Labels:
 
     @property
     def ratings(self) -> pd.DataFrame:
-        """The rows of the family."""
         return self.family.table
 
     @property
     def level(self) -> float:
-        """The level of intervals."""
         return self.inputs.options.level
 
     @property

@@ -390,7 +390,6 @@ class Numbers:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """The code of each condition."""
         return {name: code for code, name in enumerate(self.standing.cell.names)}
 
     @cached_property

@@ -259,7 +259,6 @@ class Systems:
         return _NOTE + _SIM_NOTE * sim + metrics + LEGEND
 
     def table(self, key: str, title: str) -> Table:
-        """The table."""
         return Table(key, title, self.columns(), self.rows(), self.note)
 
     def figure(self, x: int, y: int, key: str, title: str) -> Figure:

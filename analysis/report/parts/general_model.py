@@ -80,7 +80,6 @@ class GeneralModel(Part):
     gaussian: ClassVar[bool] = False
 
     def applies(self, inputs: PartInput) -> bool:
-        """Whether some ratings are about one condition each."""
         return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:
@@ -128,7 +127,6 @@ class GeneralFit:
 
     @property
     def posterior(self) -> Posterior:
-        """The draws with their diagnostics."""
         return self.sampled.posterior
 
     @property

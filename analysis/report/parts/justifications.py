@@ -134,7 +134,6 @@ class Reasons:
 
     @property
     def title(self) -> str:
-        """What the family is about, for headings."""
         return self.family.title
 
     @property

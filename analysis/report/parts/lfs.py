@@ -229,7 +229,6 @@ class Clips:
         return own.reindex(self.frame.index).astype(float)
 
     def groups(self) -> dict[str, str]:
-        """The group of each condition."""
         return dict(zip(self.frame["condition"], self.frame["group"], strict=True))
 
     def reference_names(self) -> set[str]:

@@ -95,12 +95,10 @@ class MaterialInput:
 
     @property
     def level(self) -> float:
-        """The level of intervals."""
         return self.options.level
 
     @property
     def mean(self) -> str:
-        """What a mean is called."""
         return self.material.mean
 
     def table(self, row: type, key: str, title: str, rows: Sequence[Any], **more: Any) -> Table:

@@ -613,7 +613,6 @@ class Models(Part):
     late = True
 
     def applies(self, inputs: PartInput) -> bool:
-        """Whether some ratings are about one condition each."""
         return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:

@@ -155,21 +155,12 @@ def languages_of(members: Sequence[Family], inputs: PartInput) -> list[str]:
 ERRORS, CLAP, COVERAGE = "errors", "clap", "coverage"
 PRECISION, RECALL, F1, DISTANCE = "precision", "recall", "f1", "ntd"
 DECIMALS = {  # of the columns of the paper's table, in its order
-    ERRORS: 2,
-    "sig": 2,
-    "bak": 2,
-    "ovrl": 2,
-    CLAP: 2,
-    COVERAGE: 2,
-    PRECISION: 3,
-    RECALL: 3,
-    F1: 3,
+    **dict.fromkeys((ERRORS, "sig", "bak", "ovrl", CLAP, COVERAGE), 2),
+    **dict.fromkeys((PRECISION, RECALL, F1), 3),
     DISTANCE: 4,
 }
-OBJECTIVE_HEADINGS = (
-    *("WER/CER %", "SIG", "BAK", "OVRL", "CLAP"),
-    *("Coverage", "Precision", "Recall", "F1", "NTD"),
-)
+_NAMED = ("WER/CER %", "SIG", "BAK", "OVRL", "CLAP", "Coverage", "Precision", "Recall", "F1", "NTD")
+OBJECTIVE_HEADINGS = dict(zip(DECIMALS, _NAMED, strict=True))
 MEANS = {"sig": "dnsmos_sig", "bak": "dnsmos_bak", "ovrl": "dnsmos", CLAP: "clap"}  # over clips
 WORDS, CHARACTERS = "wer", "cer"
 VERIFIERS = {  # metrics that compare vocalisations found with those asked for, and who found them
@@ -285,12 +276,11 @@ def by_group(
 
 def _table(rows: Sequence[Row], group: str, note_of_settings: str) -> Table:
     there = [name for name in DECIMALS if any(name in row for row in rows)]
-    headings = dict(zip(DECIMALS, OBJECTIVE_HEADINGS, strict=True))
     columns = [Column("condition", "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", headings[name]) for name in there]
+    columns += [Column(f"{name}_text", OBJECTIVE_HEADINGS[name]) for name in there]
     n = sorted({row["runs"] for row in rows})
     many = " to ".join(map(str, dict.fromkeys((n[0], n[-1]))))
-    absent = [headings[name] for name in DECIMALS if name not in there]
+    absent = [OBJECTIVE_HEADINGS[name] for name in DECIMALS if name not in there]
     if absent:
         note_of_settings += f"Without scores: {enumerated(absent)}. "
     note = f"{many} {'run' if many == '1' else 'runs'}. {_OBJECTIVE_NOTE}{note_of_settings}{LEGEND}"
@@ -444,7 +434,6 @@ def _without(
     verified: Verifier | None,
 ) -> str:
     """Clips of these systems that have no value where others of theirs have, and why."""
-    headings = dict(zip(DECIMALS, OBJECTIVE_HEADINGS, strict=True))
     lang = scores["language"].astype(str) if "language" in scores else pd.Series("", scores.index)
     lacking_texts = []
     for (condition, language), of_runs in runs.items():
@@ -460,8 +449,8 @@ def _without(
                 why = ", ".join(reasons(scores, labels[name], lacking))
                 which = f"{condition_span(condition)} {language}".strip()
                 lacking_texts.append(
-                    f"{headings[name]} of {which}: {len(lacking)} of {counted(len(clips), 'clip')} "
-                    f"({why})"
+                    f"{OBJECTIVE_HEADINGS[name]} of {which}: {len(lacking)} of "
+                    f"{counted(len(clips), 'clip')} ({why})"
                 )
     return f"Left out, as they have no value: {'; '.join(lacking_texts)}. " if lacking_texts else ""
 

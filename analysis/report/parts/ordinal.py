@@ -54,7 +54,6 @@ class Ordinal(Part):
     always = False
 
     def applies(self, inputs: PartInput) -> bool:
-        """Whether some ratings are about one condition each."""
         return any(comparable(family) for family in families(inputs.ratings))
 
     def make(self, inputs: PartInput) -> Content:

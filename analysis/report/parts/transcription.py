@@ -146,11 +146,9 @@ class Transcription(FamilyPart):
     order = 41
 
     def applies(self, inputs: PartInput) -> bool:
-        """Whether raters typed what they heard."""
         return bool(inputs.ratings["estimand"].isin(ESTIMANDS).any())
 
     def families(self, inputs: PartInput) -> Iterator[Family]:
-        """Those of words and of phonemes that are correct."""
         return (each for each in super().families(inputs) if each.estimand in ESTIMANDS)
 
     def of_family(self, each: FamilyInput) -> Content:

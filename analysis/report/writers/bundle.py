@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from analysis.ratings.covariate_columns import Covariates
 from analysis.report.condition_labels import label_report
 from analysis.report.exclusions import judged_csv
 from analysis.report.figures.all_figures import Plot, plots
-from analysis.report.figures.drawing import FilesAt, drawing
+from analysis.report.figures.drawing import drawing
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
@@ -167,7 +167,10 @@ def bundle_files(
         for name, text in _texts(report, wanted.figures):
             yield name, text.encode()
         if wanted.figures:
-            yield from _figure_files(report, drawn, files_at)
+            for place, plot in enumerate(drawn):
+                yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
+                for kind, content in files_at(place).items():
+                    yield f"{FIGURES}/{plot.key}.{kind}", content
     notes = boxes(to_draw) if wanted.figures else ""
     if rows:
         yield "scores.csv", scores_csv(rows).encode()
@@ -176,16 +179,6 @@ def bundle_files(
     more = [*["scores.csv"] * bool(rows), *(name for name in wanted.extra if name not in CARD)]
     files = file_list(paper, why, wanted.figures)
     yield README, _readme(report, files, more, notes).encode()
-
-
-def _figure_files(
-    report: Report, drawn: Sequence[Plot], files_at: FilesAt
-) -> Iterator[tuple[str, bytes]]:
-    """Each figure of the report, in every format."""
-    for place, plot in enumerate(drawn):
-        yield f"{FIGURES}/{plot.key}.csv", figure_csv(report, plot.figure).encode()
-        for kind, content in files_at(place).items():
-            yield f"{FIGURES}/{plot.key}.{kind}", content
 
 
 def date_by_ratings(report: Report) -> Report:

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
 CLIPS = {  # every column of the clips, and what it holds
     "stimulus": "key of the clip",
-    "condition": "key of the system with its voice and settings",
+    "condition": ABOUT["condition"],
     "label": "what the condition is called",
     "role": "test, reference, anchor, or trap",
-    "system": "system of the condition",
-    "voice": "voice of the condition",
-    "item": "key of the text or sentence",
-    "dimension": "capability that the item probes",
-    "language": "language tag of the speech",
+    **{name: ABOUT[name] for name in ("system", "voice", "item", "dimension", "language")},
     "trap": "kind of trap; empty for rated clips",
     "duration_s": "length in seconds",
 }

@@ -10,7 +10,7 @@ from analysis.name_spans import resolve
 from analysis.ratings.cells import FACTS, csv_text
 from analysis.report.content import Column, Figure, Table
 from analysis.report.report_schema import FIRST_COLUMNS, PartRecord, Report, RowsName
-from analysis.statistics.estimator import OF_CONTRASTS
+from analysis.statistics.estimator import NUMBERS, OF_CONTRASTS
 
 ESTIMATES = "estimates"
 OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
@@ -119,19 +119,4 @@ def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [*first, *groups, *numbers, *last]
 
 
-_NUMBERS = frozenset(
-    {
-        "weighting",
-        "value",
-        "low",
-        "high",
-        "level",
-        "interval",
-        "p",
-        *OF_CONTRASTS,
-        "n",
-        "n_ratings",
-        "n_raters",
-        "n_items",
-    }
-)
+_NUMBERS = frozenset({*NUMBERS, *OF_CONTRASTS, "n"})

@@ -50,7 +50,6 @@ class Grid:
     narrow: bool = False  # in one column at any rate, on however many lines
 
     def cells(self, place: int) -> Iterator[str]:
-        """The cells of a column."""
         return (row[place] for row in self.rows if not isinstance(row, str))
 
     def texts(self) -> Iterator[str]:

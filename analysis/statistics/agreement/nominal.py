@@ -18,6 +18,7 @@ from analysis.statistics.agreement.krippendorff import REPLICATES, nominal_alpha
 from analysis.statistics.intervals import percentile_interval
 
 LEVEL = 0.95
+SEED = 0  # of the bootstraps
 Verdicts = Mapping[int, Mapping[int, str]]  # item -> reviewer -> category
 
 
@@ -59,7 +60,7 @@ def measures(verdicts: Verdicts, who: str) -> Iterator[tuple[str, Measure]]:
             yield f"Cohen’s kappa, {who} {a} and {b}", measure
 
 
-def alpha(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measure:
+def alpha(verdicts: Verdicts, categories: Sequence[str]) -> Measure:
     """Krippendorff's nominal alpha; items with fewer than two verdicts do not count.
 
     Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
@@ -68,10 +69,10 @@ def alpha(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measu
     several = counts[counts.sum(axis=1) > 1]
     if not len(several):
         return NOTHING
-    return _measure(*nominal_alpha(several, level=LEVEL, seed=seed), len(several))
+    return _measure(*nominal_alpha(several, level=LEVEL), len(several))
 
 
-def fleiss_kappa(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measure:
+def fleiss_kappa(verdicts: Verdicts, categories: Sequence[str]) -> Measure:
     """Fleiss (1971): items with as many verdicts as most have; the others do not count."""
     counts = _counts(verdicts, categories)
     sizes = counts.sum(axis=1).astype(np.int64)
@@ -80,15 +81,13 @@ def fleiss_kappa(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -
     common = int(np.bincount(sizes[sizes > 1]).argmax())
     kinds, number = np.unique(counts[sizes == common], axis=0, return_counts=True)
     value = float(_fleiss(kinds, number[None].astype(np.float64))[0])
-    rng, items = np.random.default_rng(seed), int(number.sum())
+    rng, items = np.random.default_rng(SEED), int(number.sum())
     drawn = rng.multinomial(items, number / items, size=REPLICATES).astype(np.float64)
     bounds = percentile_interval(_fleiss(kinds, drawn), LEVEL) if items > 1 else None
     return _measure(None if np.isnan(value) else value, bounds, items)
 
 
-def cohen_kappas(
-    verdicts: Verdicts, categories: Sequence[str], seed: int = 0
-) -> dict[tuple[int, int], Measure]:
+def cohen_kappas(verdicts: Verdicts, categories: Sequence[str]) -> dict[tuple[int, int], Measure]:
     """Cohen's (1960) kappa of each two reviewers, over the items that both judged."""
     reviewers = sorted({each for by_reviewer in verdicts.values() for each in by_reviewer})
     place = {category: n for n, category in enumerate(categories)}
@@ -98,18 +97,18 @@ def cohen_kappas(
         for by_reviewer in verdicts.values():
             if a in by_reviewer and b in by_reviewer:
                 table[place[by_reviewer[a]], place[by_reviewer[b]]] += 1
-        by_pair[a, b] = _cohen_kappa(table, seed)
+        by_pair[a, b] = _cohen_kappa(table)
     return by_pair
 
 
-def _cohen_kappa(table: Floats, seed: int) -> Measure:
+def _cohen_kappa(table: Floats) -> Measure:
     items = int(table.sum())
     if not items:
         return NOTHING
     value = float(kappas(table[None], "none")[0])
     if np.isnan(value):
         return _measure(None, None, items)
-    return _measure(value, bootstrap_bounds(table, "none", LEVEL, REPLICATES, seed), items)
+    return _measure(value, bootstrap_bounds(table, "none", LEVEL, REPLICATES, SEED), items)
 
 
 def same(verdicts: Verdicts) -> tuple[int, int]:

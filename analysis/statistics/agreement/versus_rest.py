@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,16 +71,21 @@ def versus_rest(
     if not 0 < level < 1:
         raise AgreementError(f"level {level} is not between 0 and 1")
     ratings = coded(unit, rater, score)
+    rows: list[VersusRest] = []
+    for code, (name, x, y) in enumerate(raters_and_rest(ratings)):
+        rows += _rows(name, x, y, categories, level, replicates, [seed, code], neutral)
+    return rows
+
+
+def raters_and_rest(ratings: CodedRatings) -> Iterator[tuple[str, Floats, Floats]]:
+    """Each rater's ratings (m,) of units that others rated too, and the others' means (m,)."""
     rest = rest_means(ratings)
     order = np.argsort(ratings.rater, kind="stable")
     ends = np.searchsorted(ratings.rater[order], np.arange(len(ratings.raters) + 1))
-    rows: list[VersusRest] = []
     for code, name in enumerate(ratings.raters):
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
-        x, y = ratings.y[mine], rest[mine]
-        rows += _rows(name, x, y, categories, level, replicates, [seed, code], neutral)
-    return rows
+        yield name, ratings.y[mine], rest[mine]
 
 
 def rest_means(ratings: CodedRatings) -> Floats:

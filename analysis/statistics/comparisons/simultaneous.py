@@ -71,7 +71,6 @@ class Decision:
 
     @property
     def tested(self) -> bool:
-        """Whether there is a test."""
         return self.p is not None
 
     @property

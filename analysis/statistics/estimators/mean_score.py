@@ -92,7 +92,6 @@ class MeanScore(Estimator):
         replicates: int,
         reference: str = "",
     ) -> MeanScore:
-        """The means of one table of a report."""
         return cls(breakdown, intervals, weightings, replicates, reference)
 
     def fit(self, ratings: pd.DataFrame, *, level: float = 0.95, seed: int = 0) -> list[Estimate]:
@@ -125,14 +124,11 @@ class MeanScore(Estimator):
                 shares += _shares(family, cell, level)
         return shares
 
-    def _many(self, family: Family) -> bool:
-        """Whether a bootstrap of its ratings would take too long."""
-        return len(family.table) * self.replicates > MOST_DRAWN
-
     def _cells(self, ratings: pd.DataFrame, seed: int) -> Iterator[_WeightedCell]:
         for family in families(ratings):
             draws = None
-            if "bootstrap" in self.intervals and not self._many(family):
+            quick = len(family.table) * self.replicates <= MOST_DRAWN
+            if "bootstrap" in self.intervals and quick:
                 draws = PigeonholeWeights(
                     family.n_raters, family.n_items, self.replicates, family.seed(seed)
                 )
@@ -265,11 +261,7 @@ class _WeightedCell:
         means, names = for_these_items(self.means), self.cell.names
         for pair in pairs:
             (one,) = decide_pairs([pair], names, means, level=level)
-            bounds = None
-            if one.low_alone is not None and one.high_alone is not None:
-                bounds = one.low_alone, one.high_alone
-            contrast = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
-            contrasts.append(contrast)
+            contrasts.append(self._decided(pair, level, THESE_ITEMS, one))
         return contrasts
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
@@ -295,10 +287,7 @@ class _WeightedCell:
         for pair in pairs:
             family, one = decisions.get(pair, ("", None))
             one = one or decide_pairs([pair], names, means, level=level)[0]
-            bounds = None
-            if one.low_alone is not None and one.high_alone is not None:
-                bounds = one.low_alone, one.high_alone
-            contrast = self._contrast(pair, level, TWO_WAY, bounds, one.p_alone, one.note)
+            contrast = self._decided(pair, level, TWO_WAY, one)
             if family:
                 contrast = replace(
                     contrast,
@@ -350,6 +339,14 @@ class _WeightedCell:
             weighting=self.weighting,
             note=note,
         )
+
+    def _decided(
+        self, pair: tuple[int, int], level: float, interval: str, one: Decision
+    ) -> Contrast:
+        bounds = None
+        if one.low_alone is not None and one.high_alone is not None:
+            bounds = one.low_alone, one.high_alone
+        return self._contrast(pair, level, interval, bounds, one.p_alone, one.note)
 
     def _contrast(
         self,

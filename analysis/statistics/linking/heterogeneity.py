@@ -36,7 +36,6 @@ class Residual:
 
     @property
     def contrasts(self) -> int:
-        """How many contrasts there are."""
         return len(self.sampling)
 
 

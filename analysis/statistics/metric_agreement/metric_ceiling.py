@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import coded
-from analysis.statistics.agreement.versus_rest import coefficients, rest_means
+from analysis.statistics.agreement.versus_rest import coefficients, raters_and_rest
 from analysis.statistics.correlations import in_both_orders, signed_ranks
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
@@ -119,17 +119,10 @@ def one_against_others(units: Units) -> list[RaterCorrelation]:
     Empty without such a rater.
     """
     ratings = coded(units.unit, units.rater, units.score)
-    rest = rest_means(ratings)
-    order = np.argsort(ratings.rater, kind="stable")
-    ends = np.searchsorted(ratings.rater[order], np.arange(len(ratings.raters) + 1))
     per_rater = []
-    for code in range(len(ratings.raters)):
-        mine = order[ends[code] : ends[code + 1]]
-        mine = mine[~np.isnan(rest[mine])]
-        if len(mine) >= LEAST_SHARED:
-            each = coefficients(
-                *(_sided_scores(scores[mine], units) for scores in (ratings.y, rest))
-            )
+    for _, own, rest in raters_and_rest(ratings):
+        if len(own) >= LEAST_SHARED:
+            each = coefficients(_sided_scores(own, units), _sided_scores(rest, units))
             if each[0] is not None:
                 per_rater.append(each)
     if not per_rater:

@@ -330,7 +330,8 @@ def correlations(
             continue
         x = np.array([values[name][held] for name in names])
         for sample in samples_of(units, drawn, held, names, x, options.level, rng):
-            results += _of_sample(sample, options, rng)
+            own = sample.twice() if units.signed else sample
+            results += _of_sample(own, options, rng)
     order = {name: place for place, name in enumerate(values)}
     return sorted(results, key=lambda each: order[each.metric])
 

@@ -212,20 +212,7 @@ def samples_of(
     level: float,
     rng: np.random.Generator,
 ) -> Iterator[Sample]:
-    """Stimuli, stimuli within conditions and conditions; pairs with sides in both orders."""
-    for sample in _samples_of(units, drawn, held, names, x, level, rng):
-        yield sample.twice() if units.signed else sample
-
-
-def _samples_of(
-    units: Units,
-    drawn: ResampledMeans,
-    held: Bools,
-    names: list[str],
-    x: Floats,
-    level: float,
-    rng: np.random.Generator,
-) -> Iterator[Sample]:
+    """Stimuli, stimuli within conditions and conditions; pairs with sides in one order."""
     missing = int((~held).sum())
     groups = min((n for n in (units.n_raters, units.n_items) if n > 1), default=1)
     h, w = units.centred(drawn.human[:, held]), drawn.weight[:, held]

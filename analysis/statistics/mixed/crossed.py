@@ -557,11 +557,6 @@ class Joint:
         return logdet, self._fixed - np.matmul(half.swapaxes(1, 2), half)
 
 
-def n_levels(codes: Sequence[Codes]) -> int:
-    """How many levels all effects have together."""
-    return sum(int(code.max(initial=-1)) + 1 for code in codes)
-
-
 class Crossed:
     """The likelihood of N scores with the effects of one or two sides.
 
@@ -589,7 +584,8 @@ class Crossed:
         fixed = np.column_stack([design, residuals(y, design @ self.centre)])
         self._sides = sides
         self._joint: Joint | None = None
-        if plan is None and n_levels(codes) <= MOST_LEVELS:
+        n_levels = sum(int(code.max(initial=-1)) + 1 for code in codes)
+        if plan is None and n_levels <= MOST_LEVELS:
             self.plan = Plan(CALL / 5, by_condition=False, first=0)
             self._joint = Joint(codes, fixed)
             return

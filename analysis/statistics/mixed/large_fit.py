@@ -115,7 +115,9 @@ def _components(
         raise NotEstimable("no residual variation is left", "report the means without a model")
     if ITEM not in effects:
         variances[STIMULUS] += variances.pop(ITEM)
-    if RATER_CONDITION not in effects and not _are_crossed(effects[RATER], condition):
+    rater = effects[RATER]
+    rates_two = int(crossing(rater, condition).max()) > int(rater.max())  # any rater
+    if RATER_CONDITION not in effects and not rates_two:
         variances[RATER] += variances.pop(RATER_CONDITION)
     for name in set(variances) - set(effects):
         error += variances.pop(name)
@@ -124,11 +126,6 @@ def _components(
         levels = int(effects[name].max()) + 1
         spreads[name] = 2.0 * (variances[name] + error * levels / n) ** 2 / max(levels - 1, 1)
     return {**variances, "residual": error}, spreads
-
-
-def _are_crossed(rater: Codes, condition: Codes) -> bool:
-    """Whether any rater rated two conditions."""
-    return int(crossing(rater, condition).max()) > int(rater.max())
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,6 @@ class LooksDesign:
     power: float
     drift: float
 
-    @property
-    def inflation(self) -> float:
-        """The largest number of raters, relative to a design without looks of the same power."""
-        return (self.drift / fixed_drift(self.level, self.power)) ** 2
-
     def crossings(self, effect: float) -> Crossings:
         """Where the study ends when the truth is ``effect`` times the planned one."""
         regions = regions_of(self.bounds, self.futility)

@@ -48,7 +48,6 @@ class Compared:
 
     @property
     def pair(self) -> Pair:
-        """Both names."""
         return self.condition, self.versus
 
     @property

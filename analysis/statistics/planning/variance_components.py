@@ -64,14 +64,8 @@ class Components:
 
     def scaled(self, factor: float) -> Components:
         """The same on a scale ``factor`` times as wide."""
-        return replace(
-            self,
-            rater=self.rater * factor,
-            rater_condition=self.rater_condition * factor,
-            item=self.item * factor,
-            stimulus=self.stimulus * factor,
-            residual=self.residual * factor,
-        )
+        sds = {name: getattr(self, name) * factor for name in (*TERMS, "residual")}
+        return replace(self, **sds)
 
 
 def components_from_model(sds: Mapping[str, float], source: str = "fitted model") -> Components:

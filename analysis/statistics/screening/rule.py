@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ Reasons = NDArray[np.object_]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Registered):
     """What leaves ratings out of an analysis; a subclass with a ``key`` registers itself.
 
     ``title`` names it in a form. A rule that ``compares_raters`` decides by how the answers of a
@@ -29,10 +29,6 @@ class Rule:
     title: ClassVar[str] = ""
     compares_raters: ClassVar[bool] = False
     registry: ClassVar[Registry[Rule]] = Registry("rule", "analysis.statistics.screening")
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        Rule.registry.add(cls)
 
     @property
     def name(self) -> str:

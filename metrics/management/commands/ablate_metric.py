@@ -28,8 +28,6 @@ from metrics.scoring.study_material import heard_stimuli, study_clips
 
 
 class Command(BaseCommand):
-    """Score a study's stimuli by one metric under several settings, and compare its conditions."""
-
     help = (
         "Score a study's stimuli with one metric under several settings, and print the mean, the "
         "SD and the number of clips of each condition. The scores are stored: reports compare each "

@@ -26,8 +26,6 @@ KNOWN = (ValueError, Unavailable)  # each message names the remedy
 
 
 class Command(BaseCommand):
-    """Train and judge predictors of human-likeness."""
-
     help = (
         "Make a dataset of a study's ATT labels; train, predict, and evaluate against human "
         "ratings."

@@ -19,8 +19,6 @@ from metrics.scoring.inputs import InputClip, InputError, read_clips
 
 
 class Command(BaseCommand):
-    """Compare sets of clips."""
-
     help = (
         "Measure how far the clips of each condition are, as a set, from a reference set. The "
         "reference is a condition of the same input, or other files. Name the embedding with the "

@@ -14,8 +14,6 @@ from metrics.management.commands.list_metrics import DIRECTIONS
 
 
 class Command(BaseCommand):
-    """Describe a metric."""
-
     help = (
         "Describe a metric: what it measures, its outputs, ranges, parameters, requirements and "
         "source."

@@ -17,8 +17,6 @@ from metrics.web import score_tables
 
 
 class Command(BaseCommand):
-    """Export a study's scores."""
-
     help = (
         "Export a study's stored scores, one row per stimulus and output, to a file or the screen."
     )

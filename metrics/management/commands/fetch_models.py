@@ -38,8 +38,6 @@ class Wanted:
 
 
 class Command(BaseCommand):
-    """Fetch the models of metrics."""
-
     help = (
         "Download the models that metrics need. Afterwards they run without a network. An "
         "interrupted download continues where it stopped."

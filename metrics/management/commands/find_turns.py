@@ -17,8 +17,6 @@ TABLE, COLUMN = "stimuli.csv", "turns"
 
 
 class Command(BaseCommand):
-    """Find the turns of recorded conversations."""
-
     help = (
         "Find who speaks when in conversations with one speaker in each channel, and write it into "
         "the column turns of stimuli.csv. Rows that have turns stay as they are."

@@ -12,8 +12,6 @@ from metrics.scoring.imported_scores import ImportedScoreError, import_scores, r
 
 
 class Command(BaseCommand):
-    """Import scores."""
-
     help = (
         "Import metric scores of a study's clips from a CSV or JSON lines file. Needs a column "
         "stimulus, sha256, file, path or key, and either metric and value (optionally version, "

@@ -22,8 +22,6 @@ from metrics.scoring.runner import Clip
 
 
 class Command(BaseCommand):
-    """Write, send and collect a batch of questions."""
-
     help = (
         "Query a judge through a batch interface, which is slower and cheaper. --write "
         "FILE.jsonl writes the questions that are not in the cache, --send sends them, --collect "

@@ -17,8 +17,6 @@ from metrics.scoring.runner import Clip, ScoredClip
 
 
 class Command(BaseCommand):
-    """Ask a judge several times about each clip."""
-
     help = (
         "Measure how stable a judge's scores are. Queries it several times about each clip and "
         "prints how much of the variance is due to the clips. Cached answers are not asked "

@@ -54,8 +54,6 @@ ANY_KIND = "the sound that was asked for"  # where nobody says its type
 
 
 class Command(BaseCommand):
-    """Rate the clips of each item by several judges."""
-
     help = (
         "Let several judges rate the clips of each item on the criteria of NVV-SuperBench. "
         "Judges are an audio language model under several seeds, or several models; they see "

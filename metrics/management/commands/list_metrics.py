@@ -13,8 +13,6 @@ DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no dire
 
 
 class Command(BaseCommand):
-    """List the metrics."""
-
     help = "List every metric with its version, direction, default parameters and source."
     requires_system_checks = []
 

@@ -10,8 +10,6 @@ from metrics.scoring.presets import Choice, Preset, shipped_presets
 
 
 class Command(BaseCommand):
-    """List the presets."""
-
     help = "List the presets that --preset takes, with their metrics and judges."
     requires_system_checks = []
 

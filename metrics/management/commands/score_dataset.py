@@ -33,8 +33,6 @@ CLIP_S = 10.0  # of the clips that an hour of audio is reckoned in
 
 
 class Command(BaseCommand):
-    """Score a dataset with Ray."""
-
     help = (
         "Score a dataset of any size with Ray, on this machine or on a cluster: a table, a folder, "
         "Parquet or WebDataset files, or a folder in S3 and other storage. Writes Parquet files to "

@@ -29,8 +29,6 @@ UNREAD = "cannot be read"
 
 
 class Command(BaseCommand):
-    """Score audio files."""
-
     help = (
         "Score audio files, the files of a folder, or those of a manifest (CSV or JSONL). "
         f"Stores nothing unless --store is given. Ends with status 1 if a score failed. {EPILOG}"

@@ -15,8 +15,6 @@ EVERY_S = 5.0
 
 
 class Command(BaseCommand):
-    """Tell how far a run is."""
-
     help = (
         "Print the progress of a study's newest run of metrics, its workers, and the remaining "
         "time. Ends with status 1 if the run failed."

@@ -24,8 +24,6 @@ from metrics.scoring.study_material import heard_stimuli, study_clips
 
 
 class Command(BaseCommand):
-    """Score a study's stimuli."""
-
     help = (
         "Score a study's stimuli. Skips audio that has its score already. Ends with status 1 if "
         "a score failed."

@@ -14,8 +14,6 @@ from metrics.scoring.code_suggestions import RUBRIC, plan_request, store_suggest
 
 
 class Command(BaseCommand):
-    """Ask for what is missing, after it was said what is sent and where."""
-
     help = (
         "Let a judge model suggest codes of the codebook for each reason of a code review. "
         "Reviewers see the suggestions only after their own codes; they count nowhere. Without "

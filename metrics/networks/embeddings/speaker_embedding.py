@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError, buckets
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors.predictor import exact_inference
 
 
-class SpeakerEmbedding:
+class SpeakerEmbedding(Registered):
     """A model of voices. A subclass registers itself by its `key`."""
 
     key: ClassVar[str] = ""  # stored in the parameters of metrics: never renamed
@@ -27,10 +27,6 @@ class SpeakerEmbedding:
     registry: ClassVar[Registry[SpeakerEmbedding]] = Registry(
         "speaker embedding", "metrics.networks.embeddings"
     )
-
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        SpeakerEmbedding.registry.add(cls)
 
     def __init__(self, model: str = "") -> None:
         if model and not self.published_model:

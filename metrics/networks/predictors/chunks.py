@@ -83,11 +83,6 @@ def cut_out(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> list[torch
     return [waves[p.index][p.start : p.end].float() for p in batch]
 
 
-def stack_pieces(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
-    """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
-    return torch.stack(cut_out(waves, batch))
-
-
 Values = NDArray[np.float64]
 RATE_HZ = 16_000
 SHORTEST_S = 0.5  # no shorter clip or rest is given to a network

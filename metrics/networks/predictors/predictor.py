@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import ClassVar
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 from metrics.core import precision
 from metrics.core.lazy_torch import torch
 from metrics.core.metric import ParameterError
@@ -15,7 +15,7 @@ from metrics.core.published_models import HUB, PublishedModel
 LAYOUTS = ("batch_time", "batch_channel_time")
 
 
-class Predictor:
+class Predictor(Registered):
     """An adapter to a predictor. A subclass registers itself by its `key`."""
 
     key: ClassVar[str] = ""  # stored in the parameters of metrics: never renamed
@@ -24,10 +24,6 @@ class Predictor:
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: ClassVar[dict[str, float]] = {"cpu": 10.0, "cuda": 120.0}
     registry: ClassVar[Registry[Predictor]] = Registry("predictor", "metrics.networks.predictors")
-
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        Predictor.registry.add(cls)
 
     def __init__(
         self, model: str = "", layout: str = "batch_channel_time", gives_rate: bool = False

@@ -7,9 +7,9 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from listening.common.registry import Registry
+from listening.common.registry import Registered, Registry
 from metrics.core import texts
 from metrics.core.lazy_torch import torch
 from metrics.core.published_models import PublishedModel
@@ -44,7 +44,7 @@ class Transcript:
 
 
 @dataclass
-class Recogniser:
+class Recogniser(Registered):
     """Turns speech into text. A subclass registers itself by its `key`.
 
     Greedy or beam search at temperature 0, no voice detection, no conditioning on what was heard
@@ -64,10 +64,6 @@ class Recogniser:
     registry: ClassVar[Registry[Recogniser]] = Registry(
         "recogniser", "metrics.networks.recognisers"
     )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        Recogniser.registry.add(cls)
 
     @property
     def model(self) -> str:

@@ -38,7 +38,6 @@ class FamilyScores:
 
     @property
     def title(self) -> str:
-        """The family's title."""
         return self.family.title
 
     @property

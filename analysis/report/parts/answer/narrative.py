@@ -330,7 +330,6 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """Both names."""
         return f"{self.condition} versus {self.versus}"
 
     @property

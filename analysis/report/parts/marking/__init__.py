@@ -25,13 +25,10 @@ class Marking(FamilyPart):
     order = 42
 
     def applies(self, inputs: PartInput) -> bool:
-        """Whether raters marked errors."""
         return bool(inputs.ratings["estimand"].isin(CONTENTS).any())
 
     def families(self, inputs: PartInput) -> Iterator[Family]:
-        """Those of the estimands errors_per_100_words and errors_per_minute."""
         return (each for each in super().families(inputs) if each.estimand in CONTENTS)
 
     def of_family(self, each: FamilyInput) -> Content:
-        """Rates, maps and agreement of words, or of times."""
         return CONTENTS[each.family.estimand](each)
