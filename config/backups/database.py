@@ -288,12 +288,9 @@ def _make_tables(contents: Contents, say: Say) -> None:
                 f"The table {wrong[0]} has other columns here than in the backup, though the same "
                 "migrations made it: one of the two was changed by hand. Nothing was changed."
             )
-        ours = ", ".join(map(connection.ops.quote_name, sorted(here.keys() & _tables(contents))))
+        tables = {table.name for table in contents.tables}
+        ours = ", ".join(map(connection.ops.quote_name, sorted(here.keys() & tables)))
         cursor.execute(f"TRUNCATE {ours}")
-
-
-def _tables(contents: Contents) -> set[str]:
-    return {table.name for table in contents.tables}
 
 
 def _drop_ours(contents: Contents) -> None:

@@ -213,12 +213,6 @@ class Collector:
                 continue
 
 
-def exposition() -> bytes:
-    registry = CollectorRegistry()
-    registry.register(Collector())
-    return generate_latest(registry)
-
-
 SHOWN_FAILURES = 20
 
 
@@ -243,7 +237,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     token_sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
     if not token or not constant_time_compare(token_sent, token):
         raise Http404
-    return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+    registry = CollectorRegistry()
+    registry.register(Collector())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
 @never_cache

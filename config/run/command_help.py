@@ -108,13 +108,9 @@ def _execute() -> None:
         if not (words := remedy(error)):
             raise
         sys.exit(f"CommandError: {words}")
-    except OSError as error:
-        words = path_problem(error) or problem(error, command_of(sys.argv))
-        if not words or "--traceback" in sys.argv:
-            raise
-        sys.exit(f"CommandError: {words}")
     except Exception as error:
-        words = bucket_problem(error) or problem(error, command_of(sys.argv))
+        own = path_problem(error) if isinstance(error, OSError) else bucket_problem(error)
+        words = own or problem(error, command_of(sys.argv))
         if not words or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {words}")

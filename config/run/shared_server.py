@@ -175,7 +175,8 @@ class Keeper:
             )
             self.pipes.attach(child, log_file(self.var, self.server))
             try:
-                self._watch(child)
+                while child.poll() is None and not self._nobody_left():
+                    self.pipes.pump(LOOK_EVERY_S)
             finally:
                 stop([child], number=self.server.stop_signal, grace_s=60)
                 self.pipes.drain()
@@ -186,10 +187,6 @@ class Keeper:
                 raise EmbeddedError(f"{self.server.name} ended {failures} times at its start.")
             print(f"{self.server.name} ended (status {child.returncode}); starting again")
             time.sleep(min(0.1 * 2**failures, 5))
-
-    def _watch(self, child: subprocess.Popen[bytes]) -> None:
-        while child.poll() is None and not self._nobody_left():
-            self.pipes.pump(LOOK_EVERY_S)
 
     def _nobody_left(self) -> bool:
         self.stopping = self.stopping or try_lock(self.users)

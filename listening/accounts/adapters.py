@@ -86,7 +86,9 @@ class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
     def decrypt(self, encrypted_text: str) -> str:
         """One that was sealed with another key fits no code: nothing known stands in its place."""
         secret = unseal(encrypted_text)
-        return _unknown() if secret == UNREADABLE else secret
+        if secret == UNREADABLE:
+            return base64.b32encode(secrets.token_bytes(40)).decode()
+        return secret
 
     def get_totp_label(self, user: User) -> str:
         return user.get_username()
@@ -101,10 +103,6 @@ class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
     def get_public_key_credential_user_entity(self, user: User) -> dict[str, Any]:
         name = user.get_username()
         return {**super().get_public_key_credential_user_entity(user), "name": name}
-
-
-def _unknown() -> str:
-    return base64.b32encode(secrets.token_bytes(40)).decode()
 
 
 class SignOns(DefaultSocialAccountAdapter):  # type: ignore[misc]

@@ -356,16 +356,13 @@ def _names(sightings: Iterable[Sighting]) -> list[str]:
 
 def _mean_of(seen: Sequence[Sighting], fact: str) -> float:
     """NaN where there is no such number for a clip."""
-    return _round_value(float(np.mean([_value(each, fact) for each in seen])))
+    mean = float(np.mean([_value(each, fact) for each in seen]))
+    return float(f"{mean:.{DIGITS}g}")
 
 
 def _value(each: Sighting, fact: str) -> float:
     """A word that is not said counts as 0."""
     return each.facts.get(fact, 0.0 if IS_WORD in fact else np.nan)
-
-
-def _round_value(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
 
 
 def _relative_to_item(values: Numbers, items: npt.NDArray[np.intp]) -> Numbers:

@@ -98,7 +98,8 @@ def check_cookie(session: Session) -> tuple[str, str]:
 
 
 def _cookie(kind: str, session: Session) -> tuple[str, str]:
-    name = f"{settings.SECURE_COOKIE}{kind}-{_tag_of(session.code).hex()}"
+    tag = _tag(session.code, _keys(settings.SECRET_KEY)[1])
+    name = f"{settings.SECURE_COOKIE}{kind}-{tag.hex()}"
     return name, _signer().sign(session.code)
 
 
@@ -198,10 +199,6 @@ def _keys(secret: str) -> tuple[AESSIV, bytes]:
         secret.encode()
     )
     return AESSIV(both[:64]), both[64:]
-
-
-def _tag_of(code: str) -> bytes:
-    return _tag(code, _keys(settings.SECRET_KEY)[1])
 
 
 @lru_cache(maxsize=8192)  # of a session

@@ -66,13 +66,10 @@ class Batches(Generic[Call, Result]):
 
     async def _work(self) -> None:
         try:
-            await self._all_that_wait()
+            while batch := self._next():
+                await self._settle(batch)
         finally:
             self.working -= 1  # now, not when the task is found to be done: else who comes waits
-
-    async def _all_that_wait(self) -> None:
-        while batch := self._next():
-            await self._settle(batch)
 
     async def _settle(self, batch: list[tuple[Call, asyncio.Future[Result]]]) -> None:
         try:

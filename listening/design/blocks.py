@@ -69,7 +69,10 @@ def plan_blocks(
     plan = _cycling_chunks if repeat_items else _latin_chunks
     if scattered:
         plan = _dealt_chunks
-    items, columns = _axes(cells, rng)
+    items = sorted({item for item, _ in cells})
+    columns = sorted({column for _, column in cells})
+    rng.shuffle(items)
+    rng.shuffle(columns)
     for replicate in range(ratings_per_stimulus):
         if not steady_chunks:
             rng.shuffle(items)
@@ -96,14 +99,6 @@ def _first_orders(cells: Sequence[Cell], rng: Random) -> dict[Cell, int]:
         start = rng.randrange(2)
         orders.update({cell: (k + start) % 2 for k, cell in enumerate(own)})
     return orders
-
-
-def _axes(cells: Cells, rng: Random) -> tuple[list[int], list[str]]:
-    items = sorted({item for item, _ in cells})
-    columns = sorted({column for _, column in cells})
-    rng.shuffle(items)
-    rng.shuffle(columns)
-    return items, columns
 
 
 def _latin_chunks(

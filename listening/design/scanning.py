@@ -118,7 +118,9 @@ class NamePattern:
         known = dict(values)
         others: list[str] = []
         for part, text in zip(self.parts, texts, strict=True):
-            if any(p.words > 1 and not _fits(p, known[p.name]) for p in part if p.name in known):
+            if any(
+                p.words > 1 and _filled([p], known[p.name]) is None for p in part if p.name in known
+            ):
                 return None
             filled = _filled([_Piece(known[p.name]) if p.name in known else p for p in part], text)
             if filled is None:
@@ -214,10 +216,6 @@ def _filled(part: list[_Piece], text: str) -> tuple[dict[str, str], list[str]] |
     places = [(piece.name, texts[n]) for n, piece in enumerate(part) if piece.name]
     named = {name: value for name, value in places if name != ANYTHING}
     return named, [value for name, value in places if name == ANYTHING]
-
-
-def _fits(place: _Piece, text: str) -> bool:
-    return _filled([place], text) is not None
 
 
 def _starts(piece: _Piece, text: str, ends: int) -> int:

@@ -6,7 +6,6 @@ from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.method import Options, Scale, Step, gettext_noop, names_in
 from listening.methods.paired import Paired
 
-QUESTION = gettext_noop("Which clip is better?")
 NO_DIFFERENCE = gettext_noop("No difference")
 
 
@@ -28,8 +27,8 @@ class Ab(Paired):
         answers={1.0: "it", 0.5: "a tie", 0.0: "the other"},
     )
     standard = "Paired comparison (ISO 5495): the share that prefers the condition, a tie is half"
-    default_question = QUESTION
-    default_criteria = (("preference", QUESTION, {}),)
+    default_question = gettext_noop("Which clip is better?")
+    default_criteria = (("preference", default_question, {}),)
     part_names = ("A", "B")
 
     def scale(self, options: Options) -> Scale:

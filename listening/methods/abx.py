@@ -14,8 +14,6 @@ from listening.methods.method import (
 )
 from listening.methods.paired import Paired
 
-QUESTION = gettext_noop("Which clip is the same as X?")
-
 
 class Abx(Paired):
     key = "abx"
@@ -34,8 +32,8 @@ class Abx(Paired):
         answers={1.0: "right", 0.0: "wrong"},
     )
     standard = "Munson and Gardner 1950 (ABX): the share that is right, 0.5 by guessing"
-    default_question = QUESTION
-    default_criteria = (("discrimination", QUESTION, {}),)
+    default_question = gettext_noop("Which clip is the same as X?")
+    default_criteria = (("discrimination", default_question, {}),)
     part_names = ("A", "B")
 
     def scale(self, options: Options) -> Scale:

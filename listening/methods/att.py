@@ -9,7 +9,6 @@ from listening.methods.estimand import Estimand
 from listening.methods.method import Method, Options, Scale, Step, gettext_noop, names_in
 
 SCORES = {gettext_noop("Human"): 1.0, gettext_noop("Unclear"): 0.5, gettext_noop("Machine"): 0.0}
-QUESTION = gettext_noop("Is this voice a human or a machine?")
 
 
 class AudioTuringTest(Method):
@@ -26,8 +25,8 @@ class AudioTuringTest(Method):
         scores=tuple(sorted(SCORES.values())),
     )
     standard = "Audio Turing Test: Human 1, Unclear 0.5, Machine 0"
-    default_question = QUESTION
-    default_criteria = (("human_likeness", QUESTION, {}),)
+    default_question = gettext_noop("Is this voice a human or a machine?")
+    default_criteria = (("human_likeness", default_question, {}),)
     justification_required = True
 
     def scale(self, options: Options) -> Scale:

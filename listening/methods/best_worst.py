@@ -24,7 +24,6 @@ from listening.methods.method import (
 from listening.methods.mushra import lettered
 
 BEST, WORST, NEITHER = "best", "worst", "neither"
-QUESTION = gettext_noop("Which clip is the best, and which the worst?")
 FEWEST = 3  # of two clips, the best tells the worst
 USUAL = 4
 
@@ -44,8 +43,8 @@ class BestWorst(Method):
         scores=(-1.0, 0.0, 1.0),
     )
     standard = "Best-worst scaling, case 1 (Louviere, Flynn and Marley 2015): best minus worst"
-    default_question = QUESTION
-    default_criteria = (("best_worst", QUESTION, {}),)
+    default_question = gettext_noop("Which clip is the best, and which the worst?")
+    default_criteria = (("best_worst", default_question, {}),)
     screen = "parallel"
     labels_refused = gettext_noop("Choose one clip as the best and another one as the worst.")
 

@@ -29,7 +29,6 @@ IMPAIRMENT = {
     "5": gettext_noop("Imperceptible"),
 }
 TOP = "5"  # imperceptible
-QUESTION = gettext_noop("How annoying is what you hear in each clip that is not in the reference?")
 
 
 class Bs1116(Method):
@@ -53,8 +52,10 @@ class Bs1116(Method):
         ceilings=False,
     )
     standard = "ITU-R BS.1116-3: grade of the object minus grade of the hidden reference"
-    default_question = QUESTION
-    default_criteria = (("impairment", QUESTION, {}),)
+    default_question = gettext_noop(
+        "How annoying is what you hear in each clip that is not in the reference?"
+    )
+    default_criteria = (("impairment", default_question, {}),)
     labels_refused = gettext_noop("One of the clips is the reference itself. Give it 5.0.")
     heard_out = False
     screen = "parallel"

@@ -7,10 +7,6 @@ from listening.methods.estimand import PREFERENCE, Estimand
 from listening.methods.item_groups import against_reference
 from listening.methods.method import Options, PlannedTrial, StimulusRef, gettext_noop
 
-QUESTION = gettext_noop(
-    "Compared with the quality of the first clip, how is the quality of the second one?"
-)
-
 
 class Ccr(Cmos):
     key = "ccr"
@@ -26,8 +22,10 @@ class Ccr(Cmos):
         equivalence=0.1,
     )
     standard = "ITU-T P.800 annex E, P.808 (CCR); above 0 the condition beats the reference"
-    default_question = QUESTION
-    default_criteria = (("quality", QUESTION, {}),)
+    default_question = gettext_noop(
+        "Compared with the quality of the first clip, how is the quality of the second one?"
+    )
+    default_criteria = (("quality", default_question, {}),)
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Options) -> list[str]:
         return sorted({trial.column for trial in against_reference(stimuli, options)})

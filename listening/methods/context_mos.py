@@ -4,8 +4,6 @@ from listening.methods.estimand import Estimand
 from listening.methods.method import gettext_noop
 from listening.methods.mos import Mos
 
-QUESTION = gettext_noop("How appropriate is the marked part as a continuation of what came before?")
-
 
 class ContextMos(Mos):
     key = "context_mos"
@@ -19,6 +17,8 @@ class ContextMos(Mos):
         equivalence=0.1,
     )
     standard = "Clark et al. 2019 (context and stimulus); scale of ITU-T P.800 in half steps"
-    default_question = QUESTION
-    default_criteria = (("appropriateness", QUESTION, {}),)
+    default_question = gettext_noop(
+        "How appropriate is the marked part as a continuation of what came before?"
+    )
+    default_criteria = (("appropriateness", default_question, {}),)
     default_step = 0.5

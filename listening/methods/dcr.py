@@ -11,7 +11,6 @@ NAMES = {
     "4": gettext_noop("Degradation is audible but not annoying"),
     "5": gettext_noop("Degradation is inaudible"),
 }
-QUESTION = gettext_noop("Compared with the reference, how degraded is the second clip?")
 
 
 class Dcr(AfterReference):
@@ -27,8 +26,8 @@ class Dcr(AfterReference):
         equivalence=0.1,
     )
     standard = "ITU-T P.800 annex D, P.808 (DCR): the reference first, always"
-    default_question = QUESTION
-    default_criteria = (("degradation", QUESTION, {}),)
+    default_question = gettext_noop("Compared with the reference, how degraded is the second clip?")
+    default_criteria = (("degradation", default_question, {}),)
 
     def scale(self, options: Options) -> Scale:
         return number_scale(1, 5, 1, {**NAMES, **names_in(options)})

@@ -143,7 +143,7 @@ def voice_for(language: str, dialect: str = "") -> Voice:
         raise LanguageError(
             f"phonemes are those of words, and “{language}” is written without spaces between them"
         )
-    tag = _plain(dialect or language)
+    tag = (dialect or language).strip().lower().replace("_", "-")
     if dialect and primary(dialect) != primary(language):
         raise LanguageError(f"the dialect “{dialect}” does not belong to “{language}”")
     while tag:
@@ -154,10 +154,6 @@ def voice_for(language: str, dialect: str = "") -> Voice:
             raise LanguageError(f"{TOOL} has no dialect “{dialect}”; it has {known or 'none'}")
         tag = tag.rpartition("-")[0]
     raise LanguageError(f"{TOOL} {tool_version()} does not know the language “{language}”")
-
-
-def _plain(tag: str) -> str:
-    return tag.strip().lower().replace("_", "-")
 
 
 def _best_voice(tag: str) -> Voice | None:

@@ -13,7 +13,6 @@ PREFERENCES = {
     "2": gettext_noop("I clearly prefer the second"),
     "3": gettext_noop("I strongly prefer the second"),
 }
-QUESTION = gettext_noop("Which clip do you prefer?")
 
 
 class Preference(Cmos):
@@ -30,7 +29,7 @@ class Preference(Cmos):
         equivalence=0.1,
     )
     standard = "LFS-Bench: pairs on -2 to 2; above 0 the condition is preferred to the other one"
-    default_question = QUESTION
-    default_criteria = (("preference", QUESTION, {}),)
+    default_question = gettext_noop("Which clip do you prefer?")
+    default_criteria = (("preference", default_question, {}),)
     default_reach = 2
     default_names = PREFERENCES

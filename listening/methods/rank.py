@@ -19,8 +19,6 @@ from listening.methods.method import (
 )
 from listening.methods.mushra import lettered
 
-QUESTION = gettext_noop("Put the clips in order, the best one first.")
-
 
 class Rank(Method):
     key = "rank"
@@ -35,8 +33,8 @@ class Rank(Method):
         ceilings=False,
     )
     standard = "Ranking (ISO 8587): the place, 1 is the best"
-    default_question = QUESTION
-    default_criteria = (("order", QUESTION, {}),)
+    default_question = gettext_noop("Put the clips in order, the best one first.")
+    default_criteria = (("order", default_question, {}),)
     screen = "parallel"
 
     def scale(self, options: Options) -> Scale:

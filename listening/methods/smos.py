@@ -14,7 +14,6 @@ NAMES = {
     "4": gettext_noop("Very similar"),
     "5": gettext_noop("Extremely similar"),
 }
-QUESTION = gettext_noop("How similar is the speaker of the clip to the speaker of the prompt?")
 
 
 class Smos(AfterReference):
@@ -33,8 +32,10 @@ class Smos(AfterReference):
         "SMOS of zero-shot TTS (Jia et al. 2018 and later): the prompt first, always; "
         "whole or half steps"
     )
-    default_question = QUESTION
-    default_criteria = (("similarity", QUESTION, {}),)
+    default_question = gettext_noop(
+        "How similar is the speaker of the clip to the speaker of the prompt?"
+    )
+    default_criteria = (("similarity", default_question, {}),)
     part_names = (gettext_noop("Prompt"), gettext_noop("Clip"))
     reference_roles = PROMPT_ROLES
     default_step: ClassVar[float] = 1.0

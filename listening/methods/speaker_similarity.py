@@ -12,7 +12,6 @@ NAMES = {
     "4": gettext_noop("Same, absolutely sure"),
 }
 SAME = 3.0  # this score or more says that the speaker is the same
-QUESTION = gettext_noop("Are the prompt and the clip by the same speaker?")
 
 
 class SpeakerSimilarity(AfterReference):
@@ -28,8 +27,8 @@ class SpeakerSimilarity(AfterReference):
         equivalence=0.1,
     )
     standard = "Voice Conversion Challenges 2016 to 2020: same or different speaker, and how sure"
-    default_question = QUESTION
-    default_criteria = (("similarity", QUESTION, {}),)
+    default_question = gettext_noop("Are the prompt and the clip by the same speaker?")
+    default_criteria = (("similarity", default_question, {}),)
     part_names = (gettext_noop("Prompt"), gettext_noop("Clip"))
     reference_roles = PROMPT_ROLES
 

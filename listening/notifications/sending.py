@@ -30,7 +30,6 @@ from listening.notifications.channels import audience, keys_of, may_hear, stop
 from listening.notifications.kinds import TEST, Message, message_of
 
 AT_ONCE = 500  # occurrences of one round
-Bundle = tuple[int, int, str]  # channel, study, event
 PAUSES_S = (30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)  # three days in all
 CLAIM = timedelta(minutes=5)  # longer than any try takes
 KEPT = timedelta(days=90)
@@ -46,14 +45,13 @@ def dispatch() -> list[int]:
 
     Each step is one transaction: whoever dies between two leaves what the next round goes on with.
     """
-    for pk in _new():
+    new = Occurrence.objects.filter(dispatched_at=None).order_by("at", "pk")
+    for pk in list(new.values_list("pk", flat=True)[:AT_ONCE]):
         _choose_recipients(pk)
-    return [delivery for bundle in _waiting() if (delivery := _write(*bundle)) is not None]
-
-
-def _new() -> list[int]:
-    rows = Occurrence.objects.filter(dispatched_at=None).order_by("at", "pk")
-    return list(rows.values_list("pk", flat=True)[:AT_ONCE])
+    waiting = Telling.objects.filter(delivery=None, channel__stopped_at=None).order_by()
+    names = ("channel_id", "occurrence__study_id", "occurrence__event")
+    bundles = list(waiting.values_list(*names).distinct())
+    return [delivery for bundle in bundles if (delivery := _write(*bundle)) is not None]
 
 
 @transaction.atomic
@@ -68,12 +66,6 @@ def _choose_recipients(pk: int) -> None:
     ]
     Telling.objects.bulk_create(tellings, ignore_conflicts=True)
     Occurrence.objects.filter(pk=pk).update(dispatched_at=timezone.now())
-
-
-def _waiting() -> list[Bundle]:
-    rows = Telling.objects.filter(delivery=None, channel__stopped_at=None).order_by()
-    names = ("channel_id", "occurrence__study_id", "occurrence__event")
-    return list(rows.values_list(*names).distinct())
 
 
 @transaction.atomic

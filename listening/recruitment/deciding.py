@@ -372,7 +372,9 @@ def decide(
     if (sent := _pending_decision(row)) and decision != row.decision:
         raise RecruitmentError(sent)
     if decision not in offered.allowed:
-        raise RecruitmentError(_forbidden(decision, offered))
+        words = DECISIONS.get(decision, decision)
+        allowed = ", ".join(DECISIONS[each].lower() for each in offered.allowed)
+        raise RecruitmentError(f"“{words}” is not open here. {offered.rule} Possible: {allowed}.")
     text = (message or offered.message).strip()
     if decision == REJECT and len(text) < REASON_CHARS:
         raise RecruitmentError(
@@ -412,12 +414,6 @@ def _pending_decision(row: Submission) -> str:
         return ""  # long ago, and Prolific shows nothing of it
     words = DECISIONS[row.decision].lower()
     return f"“{words}” was sent already. Look at Prolific again before you decide otherwise."
-
-
-def _forbidden(decision: str, offered: Proposal) -> str:
-    words = DECISIONS.get(decision, decision)
-    allowed = ", ".join(DECISIONS[each].lower() for each in offered.allowed)
-    return f"“{words}” is not open here. {offered.rule} Possible: {allowed}."
 
 
 def suggested_part(row: Submission, evidence: Evidence | None) -> int:

@@ -64,11 +64,6 @@ def fees_for(connection: Connection | None) -> Fees:
     return Fees(usual, words)
 
 
-def usual_rates(currency: str) -> HourlyRates:
-    """The figures of Prolific's help pages, as known when this was written."""
-    return HourlyRates(FLOOR.get(currency, 0), RECOMMENDED.get(currency, 0), is_prolifics=False)
-
-
 def rates_of(connection: Connection, currency: str, filters: Iterable[str] = ()) -> HourlyRates:
     """Prolific's own for who passes these filters, kept for an hour; the usual ones without it.
 
@@ -84,7 +79,7 @@ def rates_of(connection: Connection, currency: str, filters: Iterable[str] = ())
         rates = _ask_rates(connection, currency, names)
         with suppress(RedisError):
             cache.set(name, rates, timeout=CACHE_S if rates else RETRY_AFTER_S)
-    usual = usual_rates(currency)
+    usual = HourlyRates(FLOOR.get(currency, 0), RECOMMENDED.get(currency, 0), is_prolifics=False)
     if not rates:
         return usual
     minimum, recommended = rates
@@ -131,9 +126,10 @@ def first_plan(study: Study, connection: Connection) -> Plan:
     payment = study.payment if study.payment.get("currency") == currency else {}
     minutes = session_length(study).minutes
     rates = rates_of(connection, currency)
+    words = f"Listen to short clips of speech and say what you think of them, about {minutes} min."
     plan = Plan(
         name=study.title[: plans.LONGEST_NAME],
-        description=f"<p>{_default_description(study)}</p>{HEADPHONES}",
+        description=f"<p>{words}</p>{HEADPHONES}",
         places=max(places_needed(study), 1),
         minutes=minutes,
         hourly_minor=rates.recommended_minor,
@@ -159,11 +155,6 @@ def first_plan(study: Study, connection: Connection) -> Plan:
         secure=earlier_plan.secure,
     )
     return plans.with_fair_screen_out(with_language_filters(plan, study, connection))
-
-
-def _default_description(study: Study) -> str:
-    minutes = session_length(study).minutes
-    return f"Listen to short clips of speech and say what you think of them, about {minutes} min."
 
 
 def groups_of_earlier(study: Study, connection: Connection) -> dict[str, str]:

@@ -6,7 +6,7 @@ Results are held against the pass mark of the job; who left what out, and why, c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -135,14 +135,13 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
     out = current_exclusions(study)
-    labels = dict(study.conditions.values_list("key", "label"))
-    every = _by_clip(job, study, out, labels)
+    every = _by_clip(job, study, out)
     there = [each for each in every if each.now == THERE]
     kinds: Counter[str] = Counter()
     for each in there:
         kinds.update({mark.words for mark in each.marks})
     return ClipResults(
-        systems=_systems(job, study, every, passing, out, labels),
+        systems=_systems(job, study, every, passing, out),
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
@@ -150,10 +149,9 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     )
 
 
-def _by_clip(
-    job: ReviewJob, study: Study, out: Named, labels: Mapping[str, str]
-) -> list[ClipResult]:
+def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
+    labels = dict(study.conditions.values_list("key", "label"))
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
     answers, now = own_answers(job, FIRST, THIRD, TALK), _CurrentSounds(study)
     kind = kind_named(job.kind)
@@ -204,49 +202,33 @@ class _CurrentSounds:
 
 
 def _systems(
-    job: ReviewJob,
-    study: Study,
-    every: list[ClipResult],
-    passing: str,
-    out: Named,
-    labels: Mapping[str, str],
+    job: ReviewJob, study: Study, every: list[ClipResult], passing: str, out: Named
 ) -> list[SystemResult]:
     clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
     by_system: dict[str, list[ClipResult]] = defaultdict(list)
     for each in every:
         by_system[each.condition].append(each)
-    mark = float(job.settings["pass_mark"])
-    return [
-        _system(name, labels.get(name, ""), clips[name], rows, passing, mark, out)
-        for name, rows in sorted(by_system.items())
-    ]
-
-
-def _system(
-    name: str,
-    label: str,
-    clips: int,
-    rows: list[ClipResult],
-    passing: str,
-    mark: float,
-    out: Named,
-) -> SystemResult:
-    there = [each for each in rows if each.now == THERE]
-    whole = [each for each in there if each.complete]
-    passed = sum(each.outcome == passing for each in whole)
-    unsure = sum(each.outcome == "unsure" for each in whole)
-    undecided = sum(each.outcome == UNDECIDED for each in whole)
-    return SystemResult(
-        condition=name,
-        label=label,
-        clips=clips,
-        drawn=len(there),
-        complete=len(whole),
-        passed=passed,
-        failed=len(whole) - passed - unsure - undecided,
-        unsure=unsure,
-        undecided=undecided,
-        replaced=len(rows) - len(there),
-        pass_mark=mark,
-        left_out=out.get((LeftOut.What.CONDITION.value, name)),
-    )
+    systems = []
+    for name, rows in sorted(by_system.items()):
+        there = [each for each in rows if each.now == THERE]
+        whole = [each for each in there if each.complete]
+        passed = sum(each.outcome == passing for each in whole)
+        unsure = sum(each.outcome == "unsure" for each in whole)
+        undecided = sum(each.outcome == UNDECIDED for each in whole)
+        systems.append(
+            SystemResult(
+                condition=name,
+                label=rows[0].label,
+                clips=clips[name],
+                drawn=len(there),
+                complete=len(whole),
+                passed=passed,
+                failed=len(whole) - passed - unsure - undecided,
+                unsure=unsure,
+                undecided=undecided,
+                replaced=len(rows) - len(there),
+                pass_mark=float(job.settings["pass_mark"]),
+                left_out=out.get((LeftOut.What.CONDITION.value, name)),
+            )
+        )
+    return systems

@@ -154,24 +154,22 @@ def _clips(shown: list[Tally]) -> list[ClipAnswers]:
     ids = [tally.stimulus_id for tally in shown]
     stimuli = Stimulus.objects.select_related("condition", "item").in_bulk(ids)
     return [
-        _clip(tally, stimuli[tally.stimulus_id]) for tally in shown if tally.stimulus_id in stimuli
+        ClipAnswers(
+            stimulus=stimulus.key,
+            condition=stimulus.condition.key,
+            label=stimulus.condition.label,
+            item=stimulus.item.key,
+            text=stimulus.item.text,
+            ratings=tally.ratings,
+            mean=tally.mean,
+            sd=tally.sd,
+            skipped=tally.skipped,
+            answers=tally.answers,
+            different=tally.labels,
+        )
+        for tally in shown
+        if (stimulus := stimuli.get(tally.stimulus_id))
     ]
-
-
-def _clip(tally: Tally, stimulus: Stimulus) -> ClipAnswers:
-    return ClipAnswers(
-        stimulus=stimulus.key,
-        condition=stimulus.condition.key,
-        label=stimulus.condition.label,
-        item=stimulus.item.key,
-        text=stimulus.item.text,
-        ratings=tally.ratings,
-        mean=tally.mean,
-        sd=tally.sd,
-        skipped=tally.skipped,
-        answers=tally.answers,
-        different=tally.labels,
-    )
 
 
 class AskedPlace(TypedDict):

@@ -135,7 +135,9 @@ def _all(job: ReviewJob) -> list[Quote]:
     outcomes = [
         o for o in outcomes_of(job) if o.gold is None and o.trial in there and o.verdicts.first
     ]
-    about = _trial_labels([o.trial or 0 for o in outcomes])
+    with connection.cursor() as cursor:
+        cursor.execute(ABOUT, [[o.trial or 0 for o in outcomes]])
+        about = {row[0]: row[1:] for row in cursor.fetchall()}
     rows = Session.objects.filter(study=job.study, pilot=False).values_list("rater")
     numbers = {rater: n for n, (rater, _) in enumerate(_in_order(rows), start=1)}
     verdicts, titles = used_reviews(job.study), _titles(job)
@@ -163,12 +165,6 @@ def _in_order(rows: Any) -> Iterable[tuple[int, int]]:
     """Raters by when they first began: whoever comes later changes no number."""
     ordered: Iterable[tuple[int, int]] = rows.annotate(first=Min("pk")).order_by("first")
     return ordered
-
-
-def _trial_labels(trials: Sequence[int]) -> dict[int, tuple[str, str, str, int, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(ABOUT, [list(trials)])
-        return {row[0]: row[1:] for row in cursor.fetchall()}
 
 
 def _codes(outcome: Outcome, titles: dict[str, str]) -> list[QuotedCode]:

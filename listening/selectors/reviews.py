@@ -88,6 +88,8 @@ class ReviewHead(TypedDict):
 def review_head_or_404(study: str, pk: int) -> ReviewHead:
     job = _job(study, pk)
     kind = kind_named(job.kind)
+    answered = ReviewAssignment.objects.filter(item__job=job, answered_at__isnull=False)
+    categories = sorted(set(answered.values_list("category", flat=True)))
     return ReviewHead(
         pk=job.pk,
         title=job.title,
@@ -98,7 +100,7 @@ def review_head_or_404(study: str, pk: int) -> ReviewHead:
         open=job.state == ReviewJob.State.OPEN,
         unblinded=job.unblinded_at is not None,
         several=kind.several,
-        words={each: kind.say(each) for each in _categories(job)},
+        words={each: kind.say(each) for each in categories},
     )
 
 
@@ -107,11 +109,6 @@ def _job(study: str, pk: int) -> ReviewJob:
     if job is None:
         raise Http404("There is no such review in this study.")
     return job
-
-
-def _categories(job: ReviewJob) -> list[str]:
-    rows = ReviewAssignment.objects.filter(item__job=job, answered_at__isnull=False)
-    return sorted(set(rows.values_list("category", flat=True)))
 
 
 def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -148,14 +148,11 @@ def session_columns(study: str) -> tuple[str, ...]:
     """The names of a session row's values, checks and answers spread out, in their order."""
     row = Study.objects.get(key=study)
     answers = tuple(column.name for column in _questions(row))
-    spread = {"checks": check_columns(row.checks), "answers": answers}
+    checks = tuple(f"check_{check['key']}_{fact}" for check in row.checks for fact in CHECK_FACTS)
+    spread = {"checks": checks, "answers": answers}
     return tuple(
         column for name in SessionRow.__annotations__ for column in spread.get(name, (name,))
     )
-
-
-def check_columns(checks: list[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple(f"check_{check['key']}_{fact}" for check in checks for fact in CHECK_FACTS)
 
 
 def _questions(study: Study) -> list[Column]:
@@ -234,7 +231,8 @@ def session_rows(study: str) -> Iterator[SessionRow]:
                 secret=row.source_secret(session_row["source"]),
             )
             session_row["checks"] = _checks(row.checks, json.loads(values[checks_at]))
-            session_row["answers"] = _answers(questions, json.loads(values[checks_at + 1]))
+            stored = json.loads(values[checks_at + 1])
+            session_row["answers"] = {c.name: plain(c.answer_in(stored)) for c in questions}
             yield session_row  # type: ignore[misc]  # its names are SessionRow's
 
 
@@ -244,7 +242,3 @@ def _checks(checks: list[dict[str, Any]], outcomes: Mapping[str, Any]) -> dict[s
         for check in checks
         for fact in CHECK_FACTS
     }
-
-
-def _answers(questions: Sequence[Column], stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {column.name: plain(column.answer_in(stored)) for column in questions}

@@ -149,7 +149,9 @@ def overviews(studies: Iterable[Study], patience: Patience | None = None) -> lis
     """
     studies = list(studies)
     now = timezone.now()
-    activity = _activity([study.pk for study in studies], now - PACE)
+    with connection.cursor() as cursor:
+        cursor.execute(ACTIVITY, {"studies": [s.pk for s in studies], "since": now - PACE})
+        activity = {study: (finished, lately, last) for study, finished, lately, last in cursor}
     paid = _paid(studies)
     rows = []
     for study in studies:
@@ -196,12 +198,6 @@ def _full_in(
     watched = max(min(PACE, now - study.opened_at), SHORTEST)
     sessions = missing * finished / total["rated"]
     return watched * (sessions / lately)
-
-
-def _activity(studies: list[int], since: datetime) -> dict[int, tuple[int, int, datetime | None]]:
-    with connection.cursor() as cursor:
-        cursor.execute(ACTIVITY, {"studies": studies, "since": since})
-        return {study: (finished, lately, last) for study, finished, lately, last in cursor}
 
 
 def _paid(studies: Iterable[Study]) -> dict[int, tuple[str, ...]]:

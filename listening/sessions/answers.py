@@ -325,7 +325,9 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     ratings = []
     for index, criterion in enumerate(rules.criteria):
         keys = [f"{index}.{place}" if several else f"{index}" for place, _ in rated]
-        chosen = _chosen(labels, keys)
+        if any(key not in labels for key in keys):
+            raise Refused(CRITERION_MISSING)
+        chosen = [labels[key] for key in keys]
         scales = [rules.scale_of(criterion, stimulus) for _, stimulus in rated]
         scores = _scores(rules.method, scales, chosen)
         joined = rules.method.joined_answer(chosen, scores, versus_first=trial.versus_first)
@@ -333,8 +335,11 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
             ratings.append(NewRating(criterion.pk, trial.stimulus_id, *joined))
             continue
         for (place, stimulus), given_label, given in zip(rated, chosen, scores, strict=True):
-            label = _stored_label(rules, stimulus, given_label, trial.id, place)
-            score = _score_answer(rules, stimulus, label) if given is None else given
+            try:
+                label = rules.stored_label(stimulus, given_label, trial.id, place)
+                score = rules.score_answer(stimulus, label) if given is None else given
+            except ValueError:
+                raise Refused(_refusal_of(rules.method)) from None
             stored = rules.method.stored_score(
                 score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )
@@ -344,29 +349,9 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
     return ratings
 
 
-def _stored_label(rules: TaskRules, stimulus: int, label: str, trial: int, place: int) -> str:
-    try:
-        return rules.stored_label(stimulus, label, trial, place)
-    except ValueError:
-        raise Refused(_refusal_of(rules.method)) from None
-
-
-def _score_answer(rules: TaskRules, stimulus: int, label: str) -> float | None:
-    try:
-        return rules.score_answer(stimulus, label)
-    except ValueError:
-        raise Refused(_refusal_of(rules.method)) from None
-
-
 def _refusal_of(method: Method) -> Refusal:
     """Why labels that the scale has are refused, in the words of the method."""
     return replace(OUTSIDE_SCALE, message=method.labels_refused or OUTSIDE_SCALE.message)
-
-
-def _chosen(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
-    if any(key not in labels for key in keys):
-        raise Refused(CRITERION_MISSING)
-    return [labels[key] for key in keys]
 
 
 def _scores(method: Method, scales: Sequence[Scale], chosen: Sequence[str]) -> list[float | None]:

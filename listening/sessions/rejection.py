@@ -67,7 +67,8 @@ def restore_sessions(sessions: Sequence[int]) -> Judged:
     locked = _locked(rejected)
     chosen = [session.pk for session in locked]
     blocks = leases.lock_blocks_of(chosen)
-    unfinished = _unfinished(chosen)
+    to_answer = Trial.objects.filter(session__in=chosen, state__in=OPEN_TRIALS).order_by()
+    unfinished = set(to_answer.values_list("session_id", flat=True).distinct())
     busy = set(
         Session.objects.filter(
             rater__in=[s.rater_id for s in locked], status=Session.Status.STARTED
@@ -97,11 +98,6 @@ def _locked(sessions: QuerySet[Session]) -> list[Session]:
 
 def _codes(sessions: Sequence[Session]) -> tuple[str, ...]:
     return tuple(session.rater.code for session in sessions)
-
-
-def _unfinished(sessions: Sequence[int]) -> set[int]:
-    rows = Trial.objects.filter(session__in=sessions, state__in=OPEN_TRIALS)
-    return set(rows.order_by().values_list("session_id", flat=True).distinct())
 
 
 def _recount(session: int, free: Sequence[int]) -> None:

@@ -165,7 +165,10 @@ def count_stale_summaries() -> list[str]:
 
 def _is_behind(study: int) -> bool:
     """Whether a figure has stood for long, and others rated, withdrew or were judged since."""
-    oldest, newest = _between(study)
+    times = SessionSummary.objects.filter(session__study=study).aggregate(
+        oldest=Min("made_at"), newest=Max("answered_at")
+    )
+    oldest, newest = times["oldest"], times["newest"]
     if oldest is None or age_s(oldest) < AGREEMENT_BEHIND_S:
         return False
     judged = StudyEvent.objects.filter(study_id=study, what__in=JUDGED, at__gt=oldest)
@@ -173,14 +176,6 @@ def _is_behind(study: int) -> bool:
         study=study, status=Session.Status.WITHDRAWN, finished_at__gt=oldest
     )
     return (newest is not None and newest > oldest) or judged.exists() or withdrew.exists()
-
-
-def _between(study: int) -> tuple[datetime | None, datetime | None]:
-    """When the oldest figures of a study were made, and when a trial was answered last."""
-    times = SessionSummary.objects.filter(session__study=study).aggregate(
-        oldest=Min("made_at"), newest=Max("answered_at")
-    )
-    return times["oldest"], times["newest"]
 
 
 USUAL = """

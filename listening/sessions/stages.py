@@ -9,7 +9,7 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from listening.checks import Check, Outcome, check_named
+from listening.checks import Check, check_named
 from listening.checks.check import CheckSettings
 from listening.common.secret_seeds import secret_seed
 from listening.common.statements import rows_of
@@ -191,7 +191,11 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
     attempt = attempt_of(locked.checks, key)
     if answer.get("attempt", attempt) != attempt:
         return locked  # judged already: its reply got lost and the page sent it again
-    outcome = _outcome(check, settings, check_seed(locked.code, key, attempt), _answers(answer))
+    seed, answers = check_seed(locked.code, key, attempt), _answers(answer)
+    try:
+        outcome = check.judge(settings, seed, answers)
+    except ValueError as error:
+        raise Incomplete(str(error)) from None
     failed_for_good = not outcome.passed and attempt >= settings.attempts
     done = outcome.passed or failed_for_good
     locked.checks[key] = {**outcome.as_dict(), "attempts": attempt, "done": done}
@@ -199,13 +203,6 @@ def record_check(session: Session, key: str, answer: Mapping[str, Any]) -> Sessi
         _screen_out(locked, f"check {key}: {outcome.right} of {outcome.total} right")
     _save(locked, "checks")
     return locked
-
-
-def _outcome(check: Check, settings: CheckSettings, seed: str, answers: list[str]) -> Outcome:
-    try:
-        return check.judge(settings, seed, answers)
-    except ValueError as error:
-        raise Incomplete(str(error)) from None
 
 
 def _answers(answer: Mapping[str, Any]) -> list[str]:

@@ -192,7 +192,11 @@ def spare_rater(
     key = key_of(rule.strip())
     if key in ALWAYS:
         raise StudyError(f"What “{key}” leaves out is not undone here. {ALWAYS[key]}")
-    _check_key(key)
+    try:
+        versioned_rule(key)
+    except ValueError as error:
+        if "no rule" in str(error):
+            raise StudyError(f"{error}. Nothing was changed.") from None
     rater = Rater.objects.filter(code=code.strip(), sessions__study=row).distinct().first()
     if rater is None:
         raise StudyError(f"No rater “{code.strip()}” took part. Copy the code from the table.")
@@ -229,11 +233,3 @@ def rules_as_declared(study: Study) -> tuple[dict[str, str], ...]:
     """What study.toml says: the rules that were declared before the opening, ended since or not."""
     rows = study.analysis_rules.filter(declared=True).order_by("pk")
     return tuple({"rule": row.text, **({"why": row.why} if row.why else {})} for row in rows)
-
-
-def _check_key(key: str) -> None:
-    try:
-        versioned_rule(key)
-    except ValueError as error:
-        if "no rule" in str(error):
-            raise StudyError(f"{error}. Nothing was changed.") from None

@@ -61,7 +61,11 @@ def copy_study(
     copy.name = source.name if as_version else f"{source.called[:110]}, copy"
     copy.save()
     _copy_material(source, copy)
-    _copy_tasks(source, copy)
+    for task in source.tasks.order_by("order"):
+        task_copy = _fresh(task)
+        task_copy.study = copy
+        task_copy.save()
+        _copied(Criterion.objects.filter(task=task), task=task_copy)
     _copy_decided(source, copy)
     note(source, "copied", by, to=key, version=copy.version)
     note(copy, "made_as_copy", by, of=source.key, version=copy.version)
@@ -110,14 +114,6 @@ def _copy_material(source: Study, copy: Study) -> None:
         stimulus.item = items[row.item_id]
         stimuli.append(stimulus)
     Stimulus.objects.bulk_create(stimuli, batch_size=1000)
-
-
-def _copy_tasks(source: Study, copy: Study) -> None:
-    for task in source.tasks.order_by("order"):
-        task_copy = _fresh(task)
-        task_copy.study = copy
-        task_copy.save()
-        _copied(Criterion.objects.filter(task=task), task=task_copy)
 
 
 def _copy_decided(source: Study, copy: Study) -> None:

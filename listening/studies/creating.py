@@ -81,7 +81,9 @@ def create_study(
                 )
                 if draft:
                     relink(study)
-                note(study, "replaced" if draft else "made", by, **_draws(reading.study))
+                lines = draws_of(reading.study.tasks)
+                drawn = {"draws": lines} if lines else {}
+                note(study, "replaced" if draft else "made", by, **drawn)
                 return study
         except BaseException as error:
             audio.forget(stored)
@@ -193,12 +195,6 @@ class _Shelf:
             "peak_dbfs": level.peak_dbfs,
             "gain_db": gain_db,
         }
-
-
-def _draws(file: StudyFile) -> dict[str, Any]:
-    """What tasks drew, for the log: the rule, the seed and what was left out, in words."""
-    lines = draws_of(file.tasks)
-    return {"draws": lines} if lines else {}
 
 
 def _check_key(key: str, replace: bool) -> None:

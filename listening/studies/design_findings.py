@@ -102,12 +102,13 @@ def _check_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
             "Write an address.",
         )
     yield from _check_translated_consent(study)
+    parts = ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
     for name, place, text in _texts_of(study):
         for minutes in stated_minutes(text):
             if contradicts(minutes, length.minutes):
                 yield warning(
                     f"{name} says {_range(minutes)} minutes, but a session takes about "
-                    f"{length.minutes} ({_parts(length)}).",
+                    f"{length.minutes} ({parts}).",
                     f"Write {UNFILLED} in the place of the number, and the right one stands there.",
                     place,
                 )
@@ -161,11 +162,6 @@ def _texts_of(study: StudyFile) -> Iterator[tuple[str, str, str]]:
 def _range(minutes: tuple[int, int]) -> str:
     low, high = minutes
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _parts(length: SessionLength) -> str:
-    """Where the time goes, by our estimate."""
-    return ", ".join(f"{name} {minutes:.1f}" for name, minutes in length.parts)
 
 
 def _check_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:

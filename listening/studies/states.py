@@ -47,7 +47,9 @@ def freeze(
     reason: str = "",
 ) -> StudyDefinition:
     """Stores the definition as this study says it now, under the wording's revision."""
-    toml, clips = toml_text(as_defined(file)), clips_text(study)
+    # Codes that pay and the ways in change while a study runs.
+    toml = toml_text(replace(file, completion_codes={}, sources=()))
+    clips = clips_text(study)
     return StudyDefinition.objects.create(
         study=study,
         revision=study.wording,
@@ -59,11 +61,6 @@ def freeze(
         ratings=Rating.objects.filter(trial__session__study=study).count(),
         by=by,
     )
-
-
-def as_defined(file: StudyFile) -> StudyFile:
-    """Without codes that pay and the ways in, which change while a study runs."""
-    return replace(file, completion_codes={}, sources=())
 
 
 def clips_text(study: Study) -> str:

@@ -94,7 +94,8 @@ def mp3_parts(file: BinaryIO, size: int) -> list[Part]:
         stated = _info(file, frame)
         if run and (frame.at != run[1] or stated is not None):
             hurt = 0 if stated is not None else _damaged_bytes(file, run[1], frame.at, size)
-            parts.append(_part(run, info, guessed, _damage(hurt), hurt > 0, continues))
+            words = f"Within the sound, {hurt:,} bytes are damaged." if hurt else ""
+            parts.append(_part(run, info, guessed, words, hurt > 0, continues))
             run, continues = [], hurt > 0
         if frame.at + frame.bytes > size:
             cut = "The file ends in the middle of a frame."
@@ -111,10 +112,6 @@ def mp3_parts(file: BinaryIO, size: int) -> list[Part]:
     parts = [part for part in parts if part.frames]
     counted = sum(part.stop - part.start for part in parts)
     return parts if 2 * counted > size - after_id3(file, size) else []
-
-
-def _damage(count: int) -> str:
-    return f"Within the sound, {count:,} bytes are damaged." if count else ""
 
 
 def _damaged_bytes(file: BinaryIO, at: int, stop: int, size: int) -> int:
@@ -347,7 +344,7 @@ def _wave_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
         if data is None:
             return [*parts, Part(start, size)]
         end = data.start + data.stated + data.stated % 2
-        if data.stated == 0 and _is_chunks(file, data.start, size, data.order):
+        if data.stated == 0 and _after_chunks(file, data.start, size, data.order)[0] >= size:
             return [*parts, Part(start, size)]  # it holds no sound indeed
         part = data.part(size)
         if part.is_streamed or end >= size:
@@ -397,11 +394,6 @@ def _after_chunks(file: BinaryIO, at: int, size: int, order: Order) -> tuple[int
             return at, head
         at += 8 + length + length % 2
     return at, b""
-
-
-def _is_chunks(file: BinaryIO, at: int, size: int, order: Order) -> bool:
-    """Whether nothing but whole chunks stands from here to the end of the file."""
-    return _after_chunks(file, at, size, order)[0] >= size
 
 
 def _is_name(mark: bytes) -> bool:

@@ -394,7 +394,11 @@ class _Reader:
                 if words and words not in task["instructions"]:
                     why = "all screens of a task have the instructions of its first one"
                     self.conversion.omitted.append(f"the text of page “{name}”: {why}")
-                self._leave_intro()
+                self.conversion.omitted += [
+                    f"a text between screens (“{words[:60]}”): it has no place"
+                    for words in self.intro
+                ]
+                self.intro = []
                 return task
         texts = self.conversion.top["study"]["texts"]
         if self.intro and not tasks and "welcome" not in texts:
@@ -408,13 +412,6 @@ class _Reader:
         }
         tasks.append(task | more)
         return tasks[-1]
-
-    def _leave_intro(self) -> None:
-        for words in self.intro:
-            self.conversion.omitted.append(
-                f"a text between screens (“{words[:60]}”): it has no place"
-            )
-        self.intro = []
 
     def mushra(self, page: Table, name: str) -> None:
         self.leave(page, name, (*TRUE_MUSHRA, *ANCHORS, "showWaveform"))

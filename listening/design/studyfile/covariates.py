@@ -22,7 +22,7 @@ def check_covariates(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> 
     """Say which covariates are not known, lack values or have too many words."""
     if not study.covariates:
         return
-    if not any(_compares(task.method) for task in study.tasks):
+    if not any(isinstance(method_named(task.method), Paired) for task in study.tasks):
         what = "No task compares two clips, so covariates would be used nowhere."
         notes.toml("study.covariates", what, "Remove it, or add a task such as cmos or ab.")
         return
@@ -50,7 +50,3 @@ def check_covariates(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> 
         if len(levels_of(values)) > MOST_LEVELS:
             what = f"“{name}” has more than {MOST_LEVELS} different words."
             notes.toml(place, what, "Use a column with numbers or with fewer groups.")
-
-
-def _compares(method: str) -> bool:
-    return isinstance(method_named(method), Paired)

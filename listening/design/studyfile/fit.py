@@ -159,11 +159,13 @@ class TaskFit:
         unknown = self._unknown_conditions()
         trials = None if unknown else self._trials()
         if not unknown:
-            self._check_unused_options()
+            self.options.get(OPTION)  # read when the words of the task were
+            self._say_unused(self.options, "options")
         self._check_alternatives(scales)
         self._check_traps(scales)
         self._check_training(scales)
-        self._check_examples()
+        for n, entry in enumerate(self.task.examples, start=1):
+            self._check_stimulus(entry["stimulus"], f"examples[{n}].stimulus")
         if self.method.needs_text(self.options):
             self._check_spoken()
         if self.method.marks_errors:
@@ -427,10 +429,6 @@ class TaskFit:
             text = f"The right answer “{label}” does not fit the clip “{s.key}”: {what}."
             self.notes.csv(self.numbers[s.key], "text", text, remedy)
 
-    def _check_unused_options(self) -> None:
-        self.options.get(OPTION)  # read when the words of the task were
-        self._say_unused(self.options, "options")
-
     def _say_unused(self, options: WatchedOptions, where: str) -> None:
         for key in options:
             if key not in options.used:
@@ -460,13 +458,11 @@ class TaskFit:
             if item.key not in first or self.notes.follows_from_unread(item.key):
                 continue
             if lacks := needed - present.get(place, set()):
-                self._say_missing(first[item.key], sorted(lacks))
-
-    def _say_missing(self, example: StimulusEntry, lacks: list[str]) -> None:
-        what = f"The item “{example.item}” lacks {quoted(lacks)} in task “{self.task.key}”."
-        remedy = "Add the rows, or set allow_missing = true for the task."
-        on_page = "Upload the sounds that it lacks."
-        self.notes.csv(self.numbers[example.key], "item", what, remedy, on_page)
+                lacking = quoted(sorted(lacks))
+                what = f"The item “{item.key}” lacks {lacking} in task “{self.task.key}”."
+                remedy = "Add the rows, or set allow_missing = true for the task."
+                number = self.numbers[first[item.key].key]
+                self.notes.csv(number, "item", what, remedy, "Upload the sounds that it lacks.")
 
     def _check_sizes(self, trials: list[PlannedTrial]) -> None:
         task = self.task
@@ -573,10 +569,6 @@ class TaskFit:
             own = next((s for s in self.study.stimuli if s.key == entry["stimulus"]), None)
             on = scale.of_clip(own.attributes) if scale and own else scale
             self._check_expected(entry.get("expected", ()), on, f"{where}.expected")
-
-    def _check_examples(self) -> None:
-        for n, entry in enumerate(self.task.examples, start=1):
-            self._check_stimulus(entry["stimulus"], f"examples[{n}].stimulus")
 
     def _check_stimulus(self, key: str, where: str) -> None:
         keys = [s.key for s in self.study.stimuli]

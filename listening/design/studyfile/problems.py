@@ -34,7 +34,8 @@ class Problem:
     def __post_init__(self) -> None:
         """Quoted material must not steer the terminal that shows it."""
         for field in ("file", "place", "what", "remedy", "on_page"):
-            object.__setattr__(self, field, _printable(getattr(self, field)))
+            printable = CONTROL.sub(lambda match: ascii(match[0])[1:-1], getattr(self, field))
+            object.__setattr__(self, field, printable)
 
     def __str__(self) -> str:
         row = "" if self.row is None else f", row {self.row}"
@@ -137,10 +138,6 @@ class Notebook:
                 p.row or 0,
             ),
         )
-
-
-def _printable(words: str) -> str:
-    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], words)
 
 
 def quoted(words: Iterable[str], limit: int = 12) -> str:

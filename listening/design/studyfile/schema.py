@@ -157,10 +157,9 @@ def one_of_numbers(*choices: int) -> Read:
     return Read(partial(values.one_of_numbers, choices=choices), {"enum": list(choices)})
 
 
-def texts_of(longest: int, *, required: bool = False) -> Read:
+def texts_of(longest: int) -> Read:
     limits = {"uniqueItems": True, "items": {"type": "string", "maxLength": longest}}
-    read = partial(values.texts, longest=longest, required=required)
-    return Read(read, limits | ({"minItems": 1} if required else {}))
+    return Read(partial(values.texts, longest=longest), limits)
 
 
 LABELS = texts_of(80)  # of answers: short, so that pages show them on one line

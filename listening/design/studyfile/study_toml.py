@@ -671,9 +671,8 @@ def read_stop(table: Any, study: Mapping[str, Any], notes: Notebook) -> dict[str
     for name in table:
         if rule in RULES and not takes(rule, name):
             what = f"The rule “{rule}” takes no {name}."
-            notes.toml(
-                f"stop.{name}", what, f"Remove it, or write rule = {_or(FIELDS_OF_RULES[name])}."
-            )
+            others = " or ".join(f'"{other}"' for other in FIELDS_OF_RULES[name])
+            notes.toml(f"stop.{name}", what, f"Remove it, or write rule = {others}.")
     for needs, name in ((HALF_WIDTH, "target"), (BUDGET, "amount")):
         if rule == needs and fields[name] is None and name not in table:
             what = f"The rule “{rule}” needs the field {name}."
@@ -692,10 +691,6 @@ def read_stop(table: Any, study: Mapping[str, Any], notes: Notebook) -> dict[str
         notes.toml("stop.rule", what, remedy)
     own = {name: value for name, value in fields.items() if takes(rule, name)}
     return {name: value for name, value in own.items() if value not in (None, [])}
-
-
-def _or(rules: Iterable[str]) -> str:
-    return " or ".join(f'"{rule}"' for rule in rules)
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:

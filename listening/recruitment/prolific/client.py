@@ -345,7 +345,8 @@ class Prolific:
 
         left_s = self.hold.read() - time.time()
         if left_s > 0:
-            raise OnHold(f"Prolific asked to wait: try again in {_in_words(left_s)}.")
+            wait = f"{ceil(left_s)} s" if left_s < 60 else f"{ceil(left_s / 60)} min"
+            raise OnHold(f"Prolific asked to wait: try again in {wait}.")
         try:
             url = f"{self.api}/api/v1{path}"
             response = self.http.request(method, url, json=body, params=query)
@@ -365,11 +366,6 @@ class Prolific:
         if problem is not None:
             raise problem
         return response
-
-
-def _in_words(seconds: float) -> str:
-    minutes = ceil(seconds / 60)
-    return f"{ceil(seconds)} s" if seconds < 60 else f"{minutes} min"
 
 
 def _read(response: httpx.Response) -> tuple[bool, Any]:

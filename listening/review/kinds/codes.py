@@ -7,32 +7,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from listening.common.signals import code_hints
-from listening.models import Justification, ReviewAssignment, ReviewJob, Study
+from listening.models import Justification, ReviewAssignment, ReviewJob
 from listening.review import codebook
 from listening.review.codebook import KEYS_OF_KEYBOARD, NO_CODE, BadCodebook, Code
-from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.shown_items import show_reasons
-from listening.review.targets import reason_targets, reasons_of
+from listening.review.kinds.kind import BadSettings, BadVerdict
+from listening.review.kinds.reasons import JustificationKind, ReasonSettings
 
 MOST_SPANS = 60
 LONGEST_REASON = 5000
 
 
 @dataclass(frozen=True)
-class CodeSettings:
+class CodeSettings(ReasonSettings):
     """The codebook with its version, how much is drawn, what reviewers hear and are suggested."""
 
     codebook: Sequence[Mapping[str, Any]] = field(
         default_factory=lambda: codebook.as_stored(codebook.PRESET)
     )
     version: int = 1
-    share: float = 1.0
-    hear_clip: bool = False
     suggest: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise BadSettings("The share of justifications must be more than 0% and at most 100%.")
+        super().__post_init__()
         try:
             codebook.checked(self.codes)
         except (BadCodebook, TypeError) as error:
@@ -43,40 +39,24 @@ class CodeSettings:
         return codebook.from_stored(self.codebook)
 
 
-class CodesKind(Kind):
+class CodesKind(JustificationKind):
     """Attribution codes of reasons, several for each, with the words that say so."""
 
     key = "codes"
     title = "Justification coding"
-    what = "justifications"
     several = True
     consequence = "Analyses and files list the codes in the column codes."
     settings = CodeSettings
     rules = ("majority", "all_agree", "adjudicated")
 
-    def lacking(self, study: Study) -> str:
-        if reasons_of(study).exists():
-            return ""
-        return "No rater has justified a rating yet."
-
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "share": percent(form, "share", 1.0),
-            "hear_clip": form.get("hear_clip") == "on",
-            "suggest": form.get("suggest") == "on",
-        }
+        settings = super().read(form) | {"suggest": form.get("suggest") == "on"}
         if text := form.get("codebook_file", "").strip():
             try:
                 settings["codebook"] = codebook.as_stored(codebook.from_text(text))
             except BadCodebook as error:
                 raise BadSettings(str(error)) from None
         return settings
-
-    def hears(self, job: ReviewJob) -> bool:
-        return bool(job.settings.get("hear_clip"))
-
-    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
-        return reason_targets(study, settings.share, seed)
 
     def desk(self, settings: Any) -> dict[str, Any]:
         codes = [
@@ -87,11 +67,6 @@ class CodesKind(Kind):
         keys = KEYS_OF_KEYBOARD
         choices = [{**each, "key": keys[n]} for n, each in enumerate([*codes, none])]
         return {"codes": choices, "hints": settings.suggest}
-
-    def show_items(
-        self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
-    ) -> list[dict[str, Any]]:
-        return show_reasons(assignments, with_clip=self.hears(job))
 
     def say(self, category: str) -> str:
         return category.replace("|", ", ").replace("_", " ")

@@ -27,23 +27,13 @@ class ReasonSettings:
             raise BadSettings("The share of justifications must be more than 0% and at most 100%.")
 
 
-class ReasonsKind(Kind):
-    """The review of the Audio Turing Test's authors, for any method that asks for reasons."""
+class JustificationKind(Kind):
+    """What reviews of justifications share: which are drawn, and what reviewers see and hear."""
 
-    key = "reasons"
-    title = "Justification validity"
     what = "justifications"
-    consequence = (
-        "Analyses exclude ratings with unfit justifications (rule “review”) and report the "
-        "effect. Files list the outcome in the column review."
-    )
-    settings = ReasonSettings
-    rules = ("all_agree", "majority", "adjudicated")
 
     def lacking(self, study: Study) -> str:
-        if reasons_of(study).exists():
-            return ""
-        return "No rater has justified a rating yet."
+        return "" if reasons_of(study).exists() else "No rater has justified a rating yet."
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {"share": percent(form, "share", 1.0), "hear_clip": form.get("hear_clip") == "on"}
@@ -54,13 +44,26 @@ class ReasonsKind(Kind):
     def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
         return reason_targets(study, settings.share, seed)
 
-    def desk(self, settings: Any) -> dict[str, Any]:
-        return {"choices": [{"key": k, "value": v, "label": words} for k, v, words in CHOICES]}
-
     def show_items(
         self, job: ReviewJob, assignments: Sequence[ReviewAssignment]
     ) -> list[dict[str, Any]]:
         return show_reasons(assignments, with_clip=self.hears(job))
+
+
+class ReasonsKind(JustificationKind):
+    """The review of the Audio Turing Test's authors, for any method that asks for reasons."""
+
+    key = "reasons"
+    title = "Justification validity"
+    consequence = (
+        "Analyses exclude ratings with unfit justifications (rule “review”) and report the "
+        "effect. Files list the outcome in the column review."
+    )
+    settings = ReasonSettings
+    rules = ("all_agree", "majority", "adjudicated")
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        return {"choices": [{"key": k, "value": v, "label": words} for k, v, words in CHOICES]}
 
     def say(self, category: str) -> str:
         return next((words for _, value, words in CHOICES if value == category), category)

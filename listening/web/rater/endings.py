@@ -165,22 +165,16 @@ def end_facts(
     commented: bool,
     failed_check: bool = False,
     own: bool = True,
-    does: str = "",
-    back: str = "",
-    platform: str = "",
+    **way: str,
 ) -> dict[str, Any]:
-    """The last page of a session; a browser that is not its own gets neither code nor button."""
+    """The last page of a session; a browser that is not its own gets neither code nor button.
+
+    `way` is what else `way_out` takes.
+    """
     happened = HAPPENED["failed_check" if failed_check else outcome]
     text = texts.get("end") if outcome == "complete" else ""
     if own:
-        out = way_out(
-            outcome,
-            code=code,
-            from_prolific=from_prolific,
-            does=does,
-            back=back,
-            platform=platform,
-        )
+        out = way_out(outcome, code=code, from_prolific=from_prolific, **way)
     else:
         out = {"next": _(ANOTHER_BROWSER) if code else "", "button": "", "return_url": None}
     return {

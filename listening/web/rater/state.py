@@ -276,7 +276,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
             "id": trial.code,
             "position": plan.answered + place,
             "task": index[trial.task_id],
-            **_trial_facts(trial, seen_by),
+            **decode(_trial_facts_json(trial, seen_by)),
             **_kind(trial, facts[trial.task_id]),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
@@ -297,11 +297,6 @@ class Listener(Struct, frozen=True, gc=False):
     pk: int
     code: str
     language: str
-
-
-def _trial_facts(trial: Upcoming, listener: Listener) -> dict[str, Any]:
-    """Clips and words of a trial."""
-    return dict(decode(_trial_facts_json(trial, listener)))
 
 
 @lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters

@@ -25,8 +25,9 @@ EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 
 def beforehand(study: Study) -> dict[str, Any]:
     """What the section “Before the trials” shows; its lists may be empty."""
+    counts = check_counts(study.pk) if study.checks else {}
     return {
-        "checks": _checks(study) if study.checks else [],
+        "checks": [_check(study, entry, counts.get(entry["key"])) for entry in study.checks],
         "questionnaires": _questionnaires(study) if study.questionnaires else [],
         "tasks": [row for task in study.tasks.order_by("order") if (row := _task(task))],
     }
@@ -44,11 +45,6 @@ def chance_text(chance: float) -> str:
     decimals = max(0, 1 - floor(log10(percent)))
     written = f"{percent:.{decimals}f}"
     return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
-
-
-def _checks(study: Study) -> list[dict[str, Any]]:
-    counts = check_counts(study.pk)
-    return [_check(study, entry, counts.get(entry["key"])) for entry in study.checks]
 
 
 def _check(study: Study, entry: dict[str, Any], count: Any) -> dict[str, Any]:

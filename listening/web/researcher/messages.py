@@ -64,7 +64,7 @@ def _page(request: HttpRequest, typed: dict[str, Any], status: int = 200) -> Htt
         "can_mail": bool(settings.EARNEST_MAIL),
         "mail": request.user.email if isinstance(request.user, User) else "",
         "page": sent,
-        "rows": [(each, _called(each)) for each in sent],
+        "rows": [(each, "Test" if each.event == TEST else _name(each.event)) for each in sent],
         "typed": typed,
     }
     return render(request, "researcher/messages.html", context, status=status)
@@ -99,10 +99,6 @@ def _to(channel: Channel) -> str:
 
 def _name(event: str) -> str:
     return KINDS[event].name if event in KINDS else event
-
-
-def _called(delivery: Delivery) -> str:
-    return "Test" if delivery.event == TEST else _name(delivery.event)
 
 
 # --- What can be done with a channel -------------------------------------------------------------

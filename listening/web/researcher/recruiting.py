@@ -5,7 +5,7 @@ Every button posts an action; what it says stands above the page after it is loa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 from typing import Any, TypeVar
@@ -166,11 +166,6 @@ def with_filter(plan: Plan, known: Mapping[str, Any], post: QueryDict) -> Plan:
     return replace(plan, filters=(*others, chosen), words=filter_words)
 
 
-def without_filter(plan: Plan, name: str) -> Plan:
-    others = tuple(each for each in plan.filters if each.get("filter_id") != name)
-    return replace(plan, filters=others)
-
-
 def _bound(text: str) -> float | int:
     try:
         number = float(text.replace(",", "."))
@@ -207,7 +202,7 @@ def plan_facts(
         "secure_allowed": features.get("secure_links"),
         "filters": filter_titles(filters),
         "new_filter": filter_facts(filters, chosen) if chosen else None,
-        "used_filters": filters_in_words(plan),
+        "used_filters": filters_in_words(plan.filters, plan.words),
         "unfiltered": languages_unfiltered(plan, study),
         "groups": [
             (group, title, group in plan.keep_out)
@@ -289,7 +284,7 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
             )
             for outcome, way in recruitment.ways.items()
         ],
-        "used_filters": filters_of_terms(recruitment),
+        "used_filters": filters_in_words(terms.filters, plan.words),
         "address": plans.study_address(public_route("landing", recruitment.study.link)),
         "pay": pay,
         "pay_hourly": money(pay.median_hourly or 0, currency),
@@ -300,13 +295,6 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         **_desk_facts(request, rows, currency),
         **_money_facts(recruitment),
     }
-
-
-def filters_of_terms(recruitment: Recruitment) -> list[tuple[str, str]]:
-    """The filters that Prolific has, in the words of the plan where it knows them."""
-    words = drafting.plan_of(recruitment).words
-    names = [str(each.get("filter_id", "")) for each in terms_of(recruitment).filters]
-    return [(name, str(words.get(name, name))) for name in names]
 
 
 def _spending_facts(
@@ -400,9 +388,12 @@ def _money_facts(recruitment: Recruitment) -> dict[str, Any]:
     }
 
 
-def filters_in_words(plan: Plan) -> list[tuple[str, str]]:
-    names = [str(each["filter_id"]) for each in plan.filters]
-    return [(name, plan.words.get(name, name)) for name in names]
+def filters_in_words(
+    filters: Iterable[Mapping[str, Any]], words: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """The filters of a plan or of Prolific, in the words of the plan where it knows them."""
+    names = [str(each.get("filter_id", "")) for each in filters]
+    return [(name, str(words.get(name, name))) for name in names]
 
 
 def _coming(recruitment: Recruitment, rows: list[deciding.Row]) -> int:
@@ -547,8 +538,9 @@ def _add_filter(request: HttpRequest, study: Study) -> Answer:
 
 def _remove_filter(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    plan = drafting.plan_of(recruitment)
-    return _with_filters(recruitment, without_filter(plan, request.POST.get("filter", "")))
+    plan, name = drafting.plan_of(recruitment), request.POST.get("filter", "")
+    others = tuple(each for each in plan.filters if each.get("filter_id") != name)
+    return _with_filters(recruitment, replace(plan, filters=others))
 
 
 def _with_filters(recruitment: Recruitment, plan: Plan) -> str:

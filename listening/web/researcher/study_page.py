@@ -141,7 +141,7 @@ def time_plot(
         return None
     first = hours[0].hour
     last = max(hours[-1].hour, int(until.timestamp()) // HOUR_S)
-    wide = next((w for w in WIDTHS if _bars(first, last, w) <= most), 28 * 24)
+    wide = next((w for w in WIDTHS if last // w - first // w + 1 <= most), 28 * 24)
     begin = min(first // wide, last // wide - FEWEST_BARS + 1)
     counts = [0] * (last // wide - begin + 1)
     for hour, ratings in hours:
@@ -159,10 +159,6 @@ def time_plot(
     lines = [line for mark in marks if 0 <= (line := _line(mark, begin, wide)).x <= len(bars)]
     left_out = max(all_marks - len(lines), 0)
     return TimePlot(bars, WIDTHS[wide], sum(counts), lines, left_out)
-
-
-def _bars(first: int, last: int, wide: int) -> int:
-    return last // wide - first // wide + 1
 
 
 def _line(mark: Mark, begin: int, wide: int) -> Line:

@@ -216,13 +216,9 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
         back = request.POST.get("back", "")[:200].lstrip("?&")
         return redirect(f"{reverse('review-items', args=[key, pk])}?{back}")
     if study.review_jobs.filter(pk=pk).exists():
-        return redirect(reverse("review-job", args=[key, pk]) + _anchor(request))
+        anchor = "#reviewers" if name in ("invite", "revoke", "let-on") else ""
+        return redirect(reverse("review-job", args=[key, pk]) + anchor)
     return redirect("reviews", key=key)
-
-
-def _anchor(request: HttpRequest) -> str:
-    named = dict.fromkeys(("invite", "revoke", "let-on"), "#reviewers")
-    return named.get(request.POST.get("action", ""), "")
 
 
 def _make(request: HttpRequest, study: Study) -> ReviewJob:
