@@ -151,8 +151,8 @@ def add_input_options(parser: ArgumentParser) -> None:
         metavar="TEMPLATE",
         help=(
             "Read a file with one column for each answer. Give the template of the column names, "
-            "like '{item}_{condition}', or the columns that are named after conditions, "
-            "separated by commas."
+            "like '{item}_{condition}', or the columns, separated by commas, that are named "
+            "after conditions; in a file with conditions, after items, raters or criteria."
         ),
     )
     parser.add_argument(
@@ -161,7 +161,7 @@ def add_input_options(parser: ArgumentParser) -> None:
         metavar="REGEX",
         help=(
             "Regular expression whose groups give the condition (and a group 'item' the item) in "
-            "a stimulus name. Where it begins with a hyphen: --condition-pattern='-…'."
+            "a stimulus name, and in a versus_stimulus. Where it begins with a hyphen: --condition-pattern='-…'."
         ),
     )
     parser.add_argument(

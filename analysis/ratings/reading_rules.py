@@ -21,7 +21,7 @@ class ReadingRules:
     several. ``drop`` and ``keep`` are COLUMN=VALUE: rows that are no ratings, and rows that are; a
     value ``training*`` is all that begins like this, ``*`` all that is not empty. ``repeats`` says
     what counts where a rater rated one clip several times. ``wide`` is a template of columns that
-    hold one answer each (``{item}_{condition}``), or a list of columns named after conditions.
+    hold one answer each (``{item}_{condition}``), or a list of columns (`wide_tables.wide_table`).
     ``condition_pattern`` is a regular expression whose groups find the condition (and a group
     ``item`` the item) in the name of a stimulus. ``scale`` are the ends of a scale (``1,5``) of
     which nobody used the upper part. ``encoding`` is that of the file.
