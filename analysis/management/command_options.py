@@ -161,7 +161,8 @@ def add_input_options(parser: ArgumentParser) -> None:
         metavar="REGEX",
         help=(
             "Regular expression whose groups give the condition (and a group 'item' the item) in "
-            "a stimulus name, and in a versus_stimulus. Where it begins with a hyphen: --condition-pattern='-…'."
+            "a stimulus name and in a versus_stimulus. Where it begins with a hyphen: "
+            "--condition-pattern='-…'."
         ),
     )
     parser.add_argument(
