@@ -895,9 +895,12 @@ def missing_codes(
     kept = {cell_number(value) for column, value in mapping.rules.rows_named("keep")
             if column in (name, "score")}  # fmt: skip
     for key, scores in table[rated].groupby("estimand", sort=True)["score"]:
-        ends = estimand_of(str(key)).ends
+        known = estimand_of(str(key))
+        ends = known.ends
         if ends is None:
             continue
+        if known.absent is not None and "criterion" in mapping.filled:
+            scores = scores[scores != known.absent]  # of what was asked about and is not there
         outside = scores[~scores.between(*ends)].value_counts()
         few = outside.sum() <= RARE * len(scores)
         if 2 * outside.sum() > len(scores) or not (few or set(outside.index) <= MISSING_CODES):
@@ -1215,6 +1218,8 @@ def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
 
 def _against_labels(cells: Mapping[str, Categorical]) -> Iterator[str]:
     """A question where the word beside a score has another score on the scale of its method."""
+    if not any(cells["label"].values):
+        return
     answers, codes = distinct_pairs(cells["label"], cells["score"])
     pairs, of_methods = distinct_pairs(Categorical(codes, answers), cells["method"])
     wrong = []
@@ -1368,7 +1373,12 @@ def _notes(table: pd.DataFrame, signed: bool) -> Iterator[str]:
         if known.ends is None or scores.notna().sum() == 0:
             continue
         low, high = float(scores.min()), float(scores.max())
-        if known.ends_for(low, high) is None:
+        if low == 0 < known.ends[0] and high <= known.ends[1]:
+            yield (
+                f"{int((scores == 0).sum())} of {len(scores)} {known.name} scores are 0, below the "
+                f"usual scale of {known.ends[0]:g} to {known.ends[1]:g}; they are used as they are."
+            )
+        elif known.ends_for(low, high) is None:
             outside = int((~scores.dropna().between(*known.ends)).sum())
             yield (
                 f"{outside} of {len(scores)} {known.name} scores are outside the usual scale of "

@@ -160,7 +160,7 @@ WIDE = ",".join(["a"] * 1_000_000)
     ("text", "said"),
     [
         (WIDE, "row 1: 1,000,000 columns, and 10,000 are allowed"),
-        (WIDE[:19_999], "row 1: a twice"),
+        (WIDE[:19_999], "row 1: a more than once"),
         ("a,b\n" + "1,2\n" * 1_001, "row 1002: more than 1,000 rows"),
         ('a,b\n1,"' + "x" * 200_000, "row 2"),
     ],
