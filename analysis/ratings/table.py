@@ -53,7 +53,7 @@ from analysis.ratings.cells import (
     trap_kind,
     unescape_cells,
 )
-from analysis.ratings.covariate_columns import Covariates, is_covariate, read_covariates
+from analysis.ratings.covariate_columns import Covariates, read_covariates
 from analysis.ratings.estimands import (
     Estimand,
     estimand_of,
@@ -62,6 +62,7 @@ from analysis.ratings.estimands import (
     methods_of,
 )
 from analysis.ratings.header import SYNONYMS, ColumnMapping, column_mapping, plain_name
+from analysis.ratings.inferred_method import inferred_method
 from analysis.ratings.item_names import items_of_names
 from analysis.ratings.label_scores import score_words, scores_of_labels, without_missing
 from analysis.ratings.large_tables import (
@@ -73,9 +74,10 @@ from analysis.ratings.large_tables import (
 )
 from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, some
 from analysis.ratings.reading_rules import ReadingRules, fold_cell
-from analysis.ratings.repeats import codes_of, resolve_repeats, turn_pairs
-from analysis.ratings.scale_words import cell_number, scores_of_words, words_on_scale
-from analysis.ratings.wide_tables import COUNTER, Trap, WideTable, number_of, out_of_scale
+from analysis.ratings.repeats import resolve_repeats, turn_pairs
+from analysis.ratings.row_selection import selected_rows
+from analysis.ratings.scale_words import cell_number, scores_of_words
+from analysis.ratings.wide_tables import Trap, WideTable, number_of, out_of_scale
 from listening.common.spreadsheets import (
     TableError,
     clean_name,
@@ -84,7 +86,7 @@ from listening.common.spreadsheets import (
     located,
     strict_number,
 )
-from listening.methods import Method, Scale
+from listening.methods import Method
 from listening.methods.estimand import ONE_CLIP
 
 
@@ -225,441 +227,6 @@ def _condition_of(match: re.Match[str] | None, item: int) -> str:
     """The groups of a name other than the item's, joined by hyphens."""
     groups = enumerate(match.groups(), start=1) if match else ()
     return clean_name("-".join(group for place, group in groups if group and place != item))
-
-
-_KIND = (
-    r"(?:[ _-]*(?:trials?|block|phase|round|part|items?|task|mode|checks?|clips?|questions?|"
-    r"stim(?:ulus|uli)?|runs?|session|screens?|pages?)){0,2}[ _-]*\d*"
-)
-_CHECK = (
-    r"catch|attention|trap(?:ping)?|instructions?|"
-    r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening)"
-)
-NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in names of columns
-    r"(?:practi[cs]e|prac|training|pilot|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|"
-    r"dummy|"
-    r"excluded?|exclusion|cancell?ed|invalid|reject(?:ed)?|discard(?:ed)?|removed|aborted|"
-    r"skip(?:ped)?|dropped|outlier|no[ _-]?consent|withdrawn|"
-    r"screened[ _-]?out|(?:survey[ _-])?preview|spam|"
-    r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
-    r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _KIND
-)
-NO_RATING_OF_KIND = re.compile(  # words for such rows that name other things, too: noise "train"
-    r"(?:train|control|gold(?:en)?|screening|" + _CHECK + ")" + _KIND
-)
-NO_CONDITION = re.compile(  # words for such rows in place of a condition; control may be one
-    rf"(?:practi[cs]e|training|familiari[sz]ation|warm[ _-]?up|tutorial|dummy|{_CHECK})" + _KIND
-)
-UNFINISHED = re.compile(  # words for a session's state, which mean other things elsewhere
-    r"active|started|running|in[ _-]?progress|incomplete|unfinished|partial|returned|abandoned|"
-    r"timed[ _-]?out|expired|dropped[ _-]?out"
-)
-SUMMARY = re.compile(
-    r"(?:grand[ _-])?(?:means?|averages?|avg|totals?|sums?|overall|median)|all|"
-    r"mittelwert|summe|gesamt|moyenne|promedio|平均值?|合计|总计"
-)
-SUMMARY_RATER = re.compile(
-    SUMMARY.pattern + r"|sd|std\.?|st\.?dev\.?|standard deviation|counts?|n|min|max|variance|se|ci"
-)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TRUE = frozenset({"true", "t", "1", "1.0", "yes", "y", "x", "ja", "pass", "passed", "ok"})
-FALSE = frozenset({"false", "f", "0", "0.0", "no", "n", "nein", "fail", "failed"})
-EMPTY = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
-_LEFT_OUT_IF_ANY = _words(
-    "excluded exclude exclusion rejected reject rejection removed remove discard discarded"
-)
-_LEFT_OUT_IF_FALSE = _words(
-    "valid consent consented included include accept accepted approved complete completed "
-    "finished keep kept usable passed check"
-)
-_BESIDE = _words("is was has trial trials row rows item block phase flag task round clip session")
-_TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
-_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# Columns of the table that may tell kinds of trials: others have other meanings, or hold names
-_MAY_TELL_KINDS = _words("task session block item condition")
-_SUMMED = ("rater", "condition", "item", "stimulus")
-MOST_CRITERIA = 12  # different cells of a column of questions
-MOST_VALUES = 200  # of a column that is looked at: one with more is no flag
-
-
-def selected_rows(
-    columns: Columns, mapping: ColumnMapping, ignore: Collection[str]
-) -> tuple[NDArray[np.bool_], list[str], list[str]]:
-    """Which rows (n,) are read; notes on those that are dropped, and open questions.
-
-    Raises RatingsError where an answer names what the file does not have.
-    """
-    here = {**mapping.theirs, **{name: name for name in columns.cells}}
-    rules, notes = mapping.rules, []
-    dropped = np.zeros(len(columns.numbers), dtype=bool)
-    answered = set()
-    for option in ("drop", "keep"):
-        for column, value in rules.rows_named(option):
-            hit = _rows_with(columns.cells, here, column, value, option)
-            answered.add((here[column], value))
-            if option == "drop":
-                dropped |= hit
-                count = int(hit.sum())
-                rows = columns.unit if count == 1 else f"{columns.unit}s"
-                notes.append(f"Left out as no ratings: {count} {rows} with {column} = {value}.")
-    questions: list[str] = []
-    kinds = {name: ours for ours, name in mapping.theirs.items()}
-    loops = {_loop_of(column) for column, value in answered if value == "*"}
-    for name, cells in columns.cells.items():
-        kind, loop = kinds.get(name, ""), _loop_of(name)
-        if name in ignore or is_covariate(name) or (loop and loop in loops):
-            continue
-        if kind and kind not in _MAY_TELL_KINDS:
-            continue
-        tells_kinds = kind != "item" and _tokens(name) & _TELLS_KINDS
-        words = (NO_RATING, NO_RATING_OF_KIND) if tells_kinds else (NO_RATING,)
-        words = (NO_CONDITION,) if kind == "condition" else words
-        flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
-        questions += flags
-        loops |= {loop} if flags else set()
-    in_question = dropped.copy()
-    for ours in _SUMMED:
-        name = mapping.theirs.get(ours, "")
-        if name in columns.cells:
-            questions += _summaries(name, ours, columns.cells[name], in_question, answered)
-    return ~dropped, notes, questions
-
-
-def _rows_with(
-    cells: Mapping[str, Categorical], here: Mapping[str, str], column: str, value: str, option: str
-) -> NDArray[np.bool_]:
-    if column not in here:
-        raise RatingsError(
-            [f"--{option} {column}={value}: no column {column} (it has {some(cells)})"]
-        )
-    column_here = cells[here[column]]
-    hit = column_here.having(lambda cell: _value_matches(fold_cell(cell), value))
-    if not hit.any():
-        there = some(sorted({str(each) for each in column_here.values if str(each).strip()}))
-        raise RatingsError([f"--{option} {column}={value}: no row has it; {column} holds {there}"])
-    return hit
-
-
-def _value_matches(cell: str, value: str) -> bool:
-    """Whether an answer's value is that of a cell.
-
-    ``training*`` is all that begins like this, ``*`` all that is not empty.
-    """
-    if value == "*":
-        return cell not in EMPTY
-    return cell == value or (value.endswith("*") and cell.startswith(value[:-1]))
-
-
-def _loop_of(column: str) -> str:
-    """The loop of PsychoPy that a column counts, or an empty text."""
-    counter = COUNTER.fullmatch(column)
-    return counter[1] if counter else ""
-
-
-def _value_is_answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
-    return any(column == name and _value_matches(value, answer) for column, answer in answered)
-
-
-def _flags(
-    name: str,
-    column: Categorical,
-    unit: str,
-    dropped: NDArray[np.bool_],
-    answered: Collection[tuple[str, str]],
-    words: Sequence[re.Pattern[str]],
-) -> Iterator[str]:
-    """A question for each value of a column that speaks against counting its rows.
-
-    Values that begin alike (training1, training2) share one, and so do all counts of a loop.
-    ``words`` are those of such values.
-    """
-    counts = np.bincount(column.codes[~dropped], minlength=len(column.values))
-    there = {fold_cell(value): 0 for value in column.values}
-    for value, count in zip(column.values, counts.tolist(), strict=True):
-        there[fold_cell(value)] += count
-    there = {value: count for value, count in there.items() if count}
-    if len(there) > MOST_VALUES:
-        return
-    total = int((~dropped).sum())
-    unanswered = [
-        v
-        for v in sorted(set(_flag_values(name, there, words)))
-        if not _value_is_answered(name, v, answered)
-    ]
-    together = {"*": unanswered} if _loop_of(name) and unanswered else None
-    for value, values in (together or _by_beginning(unanswered, there)).items():
-        count = sum(there[each] for each in values)
-        values_said = some(values) if any(values) else "nothing"
-        quoted = shlex.quote(f"{name}={value}")
-        yield (
-            f"column {name}: {count} of {total} {unit}s say {values_said}: are they ratings? Leave "
-            f"them out by --drop {quoted}, or count them by --keep {quoted}"
-        )
-
-
-def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, list[str]]:
-    """Values by what answers for them: themselves, or ``training*`` if all such are among them."""
-    begun: dict[str, list[str]] = {}
-    for value in values:
-        letters = re.match(r"[^\W\d_]*", value)
-        begun.setdefault(letters[0] if letters else "", []).append(value)
-    by_answer: dict[str, list[str]] = {}
-    for word, of_word in begun.items():
-        alike = [value for value in there if value.startswith(word)]
-        if word and len(of_word) > 1 and len(alike) == len(of_word):
-            by_answer[f"{word}*"] = of_word
-        else:
-            by_answer |= {value: [value] for value in of_word}
-    return by_answer
-
-
-def _tokens(name: str) -> set[str]:
-    """The words of a column's name, without case."""
-    return {token.casefold() for token in _TOKENS.findall(name)}
-
-
-def _flag_values(
-    name: str, there: Mapping[str, int], words: Sequence[re.Pattern[str]]
-) -> Iterator[str]:
-    loop = _loop_of(name)
-    tokens = _tokens(loop or name)
-    truths = set(there) <= TRUE | FALSE | EMPTY
-    if loop:
-        filled = [value for value in there if value not in EMPTY]
-        practice = any(each.fullmatch(token) for each in words for token in tokens)
-        yield from filled if practice and len(filled) < len(there) else ()
-    elif tokens & _LEFT_OUT_IF_FALSE and truths:
-        yield from (value for value in there if value in FALSE)
-    elif tokens & _LEFT_OUT_IF_ANY:
-        yield from (value for value in there if value not in FALSE | EMPTY)
-    elif tokens - _BESIDE and all(map(NO_RATING.fullmatch, tokens - _BESIDE)) and truths:
-        yield from (value for value in there if value in TRUE)
-    else:
-        state = (UNFINISHED,) if tokens & {"state", "status"} else ()
-        named = [v for v in there if any(each.fullmatch(v) for each in (*words, *state))]
-        yield from named if len(named) < len(there) else ()
-
-
-def _summaries(
-    name: str,
-    ours: str,
-    column: Categorical,
-    in_question: NDArray[np.bool_],
-    answered: Collection[tuple[str, str]],
-) -> Iterator[str]:
-    """Yield a question about rows that are named after a statistic, unless they are asked about.
-
-    ``in_question`` (n,) marks the rows that are; those of the new question are added to it.
-    """
-    words = SUMMARY_RATER if ours == "rater" else SUMMARY
-    counts = np.bincount(column.codes[~in_question], minlength=len(column.values))
-    there = {str(v): n for v, n in zip(column.values, counts.tolist(), strict=True) if n}
-    summaries = [
-        v
-        for v in there
-        if words.fullmatch(fold_cell(v)) and not _value_is_answered(name, fold_cell(v), answered)
-    ]
-    if summaries and len(there) > len(summaries):
-        count = sum(there[value] for value in summaries)
-        in_question |= column.having(lambda value: value in summaries)
-        rows = "1 row looks" if count == 1 else f"{count} rows look"
-        drop = " ".join(f"--drop {shlex.quote(f'{name}={value}')}" for value in summaries)
-        yield (
-            f"{rows} like a summary, not like ratings ({name} {enumerated(summaries)}): leave them "
-            f"out by {drop}, or count them by {drop.replace('--drop', '--keep')}"
-        )
-
-
-GUESS = "mos"  # what ratings of 1 to 5 are taken for, and said to be
-MOST_NAMED = 6
-FEWEST_ORDERS = 5  # sets of clips whose scores are the places 1, 2, 3 … before it looks like ranks
-_ORDERED = ("rater", "session", "task", "criterion", "block", "item")
-
-
-@dataclass(frozen=True)
-class InferredMethod:
-    """The columns method and estimand, and a question or a note about how they were come by."""
-
-    method: Categorical
-    estimand: Categorical
-    question: str = ""
-    note: str = ""
-
-
-def inferred_method(cells: Mapping[str, Categorical]) -> InferredMethod:
-    """The method and the estimand of each row, each inferred from the other where it is empty.
-
-    Where all rows lack both, scores of 1 to 5 are taken for MOS, with a note; for others, and for
-    labels of a known method, there is a question with the methods that fit.
-    """
-    method, estimand = cells["method"], cells["estimand"]
-    if any(method.values) or any(estimand.values):
-        return _by_the_other(method, estimand)
-    seen = _RatingsSeen(cells)
-    question = "" if not seen.any else seen.question()
-    note = ""
-    if seen.scores and not question:
-        fits = f"scores of {_span(seen.scores)} are taken for {estimand_of_method(GUESS).name}"
-        note = f"No column says the method: {fits}. If they are not, say --set method=METHOD."
-    same = np.zeros(len(method), dtype=np.int32)
-    key = estimand_of_method(GUESS).key
-    return InferredMethod(Categorical(same, [GUESS]), Categorical(same, [key]), question, note)
-
-
-def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
-    """Each from the other, row by row; what neither tells stays empty."""
-    pairs, codes = distinct_pairs(method, estimand)
-    filled = []
-    for method_key, key in pairs:
-        if not method_key and key:
-            known = methods_of(key)
-            method_key = known[0] if len(known) == 1 else ""
-        elif method_key in Method.registry and not key:
-            key = estimand_of_method(method_key).key
-        filled.append((method_key, key))
-    return InferredMethod(
-        Categorical(codes, [method_key for method_key, _ in filled]),
-        Categorical(codes, [key for _, key in filled]),
-    )
-
-
-class _RatingsSeen:
-    """What the ratings of a file look like, traps left out."""
-
-    def __init__(self, cells: Mapping[str, Categorical]) -> None:
-        trap = np.array([bool(trap_kind(value)) for value in cells["trap"].values], dtype=bool)
-        self.cells = cells
-        self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
-        self.any = bool(self.rated.any())
-        self.numbers = np.array([cell_number(each) for each in cells["score"].values], dtype=float)
-        held = self.numbers[self._codes("score")]
-        self.scores = sorted({float(x) for x in held if np.isfinite(x)})
-
-    def question(self) -> str:
-        """What has to be said of the method; empty where MOS is a fair guess."""
-        words = self._words()
-        labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
-        if labelled:
-            names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
-            abx = (
-                "; for ABX, --set method=abx with the column of right answers (1, 0) as the score"
-                if "ab" in labelled
-                else ""
-            )
-            methods = " or ".join(labelled)
-            return f"no column method, and {names}; is it --set method={methods}{abx}?"
-        if not self.scores:
-            if any(self.cells["score"].values[code].strip() for code in self._codes("score")):
-                return ""  # they cannot be read, which is told elsewhere
-            return (
-                "no column method, and no score that is a number or a word of a known scale; say "
-                "which method it is, like "
-                f"--set method={_free()} for choices without scores"
-            )
-        if self._compared():
-            fits = self._fitting(compared=True)
-            return f"no column method, and versus_condition is filled; say which it is: {fits}"
-        low, high = estimand_of_method(GUESS).ends or (0.0, 0.0)
-        if self.scores[0] < low or self.scores[-1] > high:
-            fits = self._fitting(compared=False)
-            fits += f" (or {GUESS} or {_free()}, on a scale of your own)" * (self.scores[0] >= 0)
-            return f"no column method, and scores of {_span(self.scores)}; say which it is: {fits}"
-        if self._ranked():
-            ranking = [key for key, m in sorted(Method.registry.items()) if m.estimand.in_places]
-            return (
-                "no column method, and the scores of each rater and item are places from 1 on; "
-                f"say which it is: {_options([*ranking, GUESS])}"
-            )
-        return ""
-
-    def _words(self, plain: bool = True) -> set[str]:
-        """The labels that are no numbers."""
-        there = {self.cells["label"].values[code] for code in self._codes("label")}
-        words = {label.strip() for label in there if np.isnan(cell_number(label)) and label.strip()}
-        return {word.casefold() for word in words} if plain else words
-
-    def _codes(self, name: str) -> list[int]:
-        counts = np.bincount(self.cells[name].codes[self.rated])
-        codes: list[int] = np.flatnonzero(counts).tolist()
-        return codes
-
-    def _compared(self) -> bool:
-        versus = self.cells["versus_condition"]
-        return any(versus.values[code] for code in self._codes("versus_condition"))
-
-    def _fitting(self, compared: bool) -> str:
-        """The methods whose scale holds the scores, the narrowest scales first."""
-        fitting = []
-        for key, scale in _scales().items():
-            estimand = estimand_of_method(key)
-            ends = _ends(scale) or (estimand.ends if estimand.scores else None)
-            if estimand.continuous:
-                ends = estimand.ends
-            if not ends or (compared and estimand.comparison == ONE_CLIP):
-                continue
-            if estimand.scores and not set(self.scores) <= set(estimand.scores):
-                continue
-            if ends[0] <= self.scores[0] and self.scores[-1] <= ends[1]:
-                fitting.append((ends[1] - ends[0], key))
-        return _options([key for _, key in sorted(fitting)][:MOST_NAMED])
-
-    def _ranked(self) -> bool:
-        """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
-        scores = self.numbers[self.cells["score"].codes]
-        answered = np.flatnonzero(self.rated & ~np.isnan(scores))
-        rows = scores[answered]
-        if len(rows) < 2 * FEWEST_ORDERS:
-            return False
-        groups = codes_of((self.cells[name] for name in _ORDERED), answered)
-        if np.count_nonzero(rows == 1) != groups.max() + 1:
-            return False
-        order = np.lexsort((rows, groups))
-        first = np.r_[True, np.diff(groups[order]) != 0]
-        start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
-        places = np.arange(len(order)) - start + 1
-        sizes = np.diff(np.r_[np.flatnonzero(first), len(order)])
-        alike = np.array_equal(rows[order], places.astype(float))
-        return alike and len(sizes) >= FEWEST_ORDERS and int(sizes.min()) > 1
-
-
-def _scales() -> dict[str, Scale]:
-    """The scale that each method has unless a study says otherwise; not of those without one."""
-    scales = {}
-    for key, method in sorted(Method.registry.items()):
-        try:
-            scales[key] = method().scale({})
-        except ValueError:
-            continue
-    return scales
-
-
-def _free() -> str:
-    """The method whose answers may have any score, or none."""
-    return next(key for key, m in Method.registry.items() if m.estimand.maybe_without_score)
-
-
-def _ends(scale: Scale) -> tuple[float, float] | None:
-    if scale.widget == "transcript":
-        return 0.0, 1.0  # the share of words right
-    if scale.span:
-        return scale.span[0], scale.span[1]
-    scores = [step.score for step in scale.steps if step.score is not None]
-    return (min(scores), max(scores)) if scores else None
-
-
-def _span(scores: list[float]) -> str:
-    low, high = f"{scores[0]:g}", f"{scores[-1]:g}"
-    return low if low == high else f"{low} to {high}"
-
-
-def _options(keys: list[str]) -> str:
-    named = enumerated([f"{key} ({estimand_of_method(key).name})" for key in keys], "or")
-    return "--set method=METHOD" + (f", where METHOD is {named}" if keys else "")
 
 
 NAMED = (  # columns whose cells are names
@@ -1196,6 +763,9 @@ def read_csv(
     unused = tuple(name for name in mapping.unused if name != ordered_by)
     covariates = read_covariates(raw.cells, cells, path.name, ignore)
     return Reading(_in_canonical_order(table), tuple(notes), unused, order, covariates)
+
+
+MOST_CRITERIA = 12  # different cells of a column of questions
 
 
 def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
