@@ -166,14 +166,18 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
     for name, words in {
         "rater": "participant worker subject user annotator listener assessor evaluator person "
         "respondent responder subj vp proband versuchsperson id pid prolificpid responseid "
-        "sessionuuid questionaireuuid email emailaddress participantprivate",
-        "condition": "system sys model tts algorithm codec engine variant",
+        "sessionuuid questionaireuuid email emailaddress participantprivate hörer hörerin bewerter "
+        "auditeur évaluateur oyente evaluador ascoltatore 评价者 评分者 被试 听者 評価者 被験者",
+        "condition": "system sys model tts algorithm codec engine variant systema conditiona "
+        "modela bedingung système sistema condición condizione 系统 条件 模型 システム",
         "criterion": "question aspect attribute scale measure quality kriterium questiontype "
         "ratingtype",
-        "item": "text sentence sent satz utterance utt prompt passage content script",
+        "item": "text sentence sent satz utterance utt prompt passage content script "
+        "phrase frase oración 句子 文 文章",
         "stimulus": "clip file filename audio audiofile wav wavfile sample path url",
-        "score": "rating mos cmos value answer response resp choice vote votes opinion grade "
-        "scoreraw",
+        "score": "rating mos cmos value answer response resp choice winner preferred preference "
+        "pref vote votes opinion grade scoreraw bewertung urteil puntuación valoración punteggio "
+        "voto 评分 得分 分数 評価 評点 得点",
         "trap": "trapkind traptype attentioncheck attention gold goldstandard catch catchtrial "
         "trapquestion",
         "trap_passed": "passed trapcorrect passedtrap attentionpassed",
@@ -186,7 +190,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "submittime endtime wmdate date",
     }.items()
 }
-COUNTS = frozenset({"n", "freq", "frequency", "anzahl", "count"})  # of ratings, in a table of them
+COUNTS = frozenset({"n", "freq", "frequency", "anzahl"})  # of ratings, in a table of them
 MOST_SHOWN = 12  # columns of a file that are named in a sentence
 DECISIVE = frozenset(
     {"trap", "trap_passed", "review", "session_status", "versus_condition", "method"}

@@ -11,6 +11,7 @@ from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical, distinct_pairs
 from analysis.ratings.cells import trap_kind
 from analysis.ratings.estimands import estimand_of_method, methods_of
+from analysis.ratings.label_scores import names_of_clips
 from analysis.ratings.repeats import codes_of
 from analysis.ratings.scale_words import cell_number, words_on_scale
 from listening.methods import Method, Scale
@@ -84,6 +85,8 @@ class _RatingsSeen:
     def question(self) -> str:
         """What has to be said of the method; empty where MOS is a fair guess."""
         words = self._words()
+        if self._words(plain=False) & names_of_clips(self.cells):
+            words = {"a", "b"}  # what was preferred
         labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
         if labelled:
             names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"

@@ -46,10 +46,20 @@ def score_words(cells: Mapping[str, Categorical]) -> bool:
         return False
     if any(estimand_of_method(key).prefers for key in methods):
         return True  # names of the clips that were preferred, and words for ties
+    if not methods and there & names_of_clips(cells):
+        return True
     return any(
         all(_score_of(text, key) is not None for text in there)
         for key in methods or Method.registry
     )
+
+
+def names_of_clips(cells: Mapping[str, Categorical]) -> set[str]:
+    """The names of conditions that are compared; none where no two are."""
+    if not any(cells["versus_condition"].values):
+        return set()
+    names = (*cells["condition"].values, *cells["versus_condition"].values)
+    return {str(name) for name in names if name}
 
 
 def _count_values(column: Categorical) -> zip[tuple[str, int]]:

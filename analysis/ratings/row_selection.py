@@ -26,7 +26,7 @@ _CHECK = (
     r"(?:headphones?|headset|volume|sound|audio)[ _-]*(?:check|test|screening)"
 )
 NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in names of columns
-    r"(?:practi[cs]e|prac|training|pilot|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|"
+    r"(?:practi[cs]e|prac|training|familiari[sz]ation|warm[ _-]?up|tutorial|example|demo|"
     r"dummy|"
     r"excluded?|exclusion|cancell?ed|invalid|reject(?:ed)?|discard(?:ed)?|removed|aborted|"
     r"skip(?:ped)?|dropped|outlier|no[ _-]?consent|withdrawn|"
@@ -37,6 +37,7 @@ NO_RATING = re.compile(  # words for rows that are no ratings, in cells and in n
 NO_RATING_OF_KIND = re.compile(  # words for such rows that name other things, too: noise "train"
     r"(?:train|control|gold(?:en)?|screening|" + _CHECK + ")" + _KIND
 )
+PILOT = re.compile(r"pilot" + _KIND)
 NO_CONDITION = re.compile(  # words for such rows in place of a condition; control may be one
     rf"(?:practi[cs]e|training|familiari[sz]ation|warm[ _-]?up|tutorial|dummy|{_CHECK})" + _KIND
 )
@@ -69,6 +70,7 @@ _LEFT_OUT_IF_FALSE = _words(
 )
 _BESIDE = _words("is was has trial trials row rows item block phase flag task round clip session")
 _TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
+_TELLS_GROUPS = _words("group mode wave batch cohort run session set")
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Columns of the table that may tell kinds of trials: others have other meanings, or hold names
 _MAY_TELL_KINDS = _words("task session block item condition")
@@ -105,9 +107,13 @@ def selected_rows(
             continue
         if kind and kind not in _MAY_TELL_KINDS:
             continue
-        tells_kinds = kind != "item" and _tokens(name) & _TELLS_KINDS
-        words = (NO_RATING, NO_RATING_OF_KIND) if tells_kinds else (NO_RATING,)
-        words = (NO_CONDITION,) if kind == "condition" else words
+        words: tuple[re.Pattern[str], ...] = (NO_RATING,)
+        if kind == "condition":
+            words = (NO_CONDITION,)
+        elif kind != "item" and _tokens(name) & _TELLS_KINDS:
+            words = (NO_RATING, NO_RATING_OF_KIND, PILOT)
+        elif _tokens(name) & _TELLS_GROUPS:
+            words = (NO_RATING, PILOT)
         flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
         questions += flags
         loops |= {loop} if flags else set()

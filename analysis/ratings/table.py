@@ -76,7 +76,7 @@ from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, s
 from analysis.ratings.reading_rules import ReadingRules, fold_cell
 from analysis.ratings.repeats import resolve_repeats, turn_pairs
 from analysis.ratings.row_selection import selected_rows
-from analysis.ratings.scale_words import cell_number, scores_of_words
+from analysis.ratings.scale_words import cell_number, scores_of_words, words_on_scale
 from analysis.ratings.wide_tables import Trap, WideTable, number_of, out_of_scale
 from listening.common.spreadsheets import (
     TableError,
@@ -480,11 +480,17 @@ def missing_codes(
             scores_are = "1 score is" if count == 1 else f"{count:,} scores are"
             answer = shlex.quote(f"{'score' if 'score' in mapping.theirs else name}={text}")
             buttons = bool(code == 0 and ends[0] == 1 and scores.max() == ends[1] - 1)
-            outside_of = f"outside of the scale of {ends[0]:g} to {ends[1]:g}"
-            from_0 = ". If buttons were counted from 0, as jsPsych does, add 1 to each score"
+            drop, keep = f"--drop {answer}", f"--keep {answer}"
+            if buttons:
+                yield (
+                    f"{scores_are} 0 and none is {ends[1]:g}: were buttons counted from 0, as "
+                    f"jsPsych does? Then add 1 to each score in the file. Leave them out by {drop} "
+                    f"if 0 is a missing answer, or count them as they are by {keep}"
+                )
+                continue
             yield (
-                f"{scores_are} {text}, {outside_of}: missing answers or typing errors? Leave them "
-                f"out by --drop {answer}, or count them by --keep {answer}{from_0 * buttons}"
+                f"{scores_are} {text}, outside of the scale of {ends[0]:g} to {ends[1]:g}: missing "
+                f"answers or typing errors? Leave them out by {drop}, or count them by {keep}"
             )
 
 
@@ -741,7 +747,7 @@ def read_csv(
     questions = [inferred.question] * bool(inferred.question) + questions
     if not own.all():
         questions += _unused_criteria(raw, mapped)
-        questions += () if by_label else _against_labels(cells)
+        questions += () if by_label else (*_against_labels(cells), *_words_of_others(cells))
     if by_label and not inferred.question:
         cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
         notes, questions = notes + scored, questions + wrong
@@ -765,6 +771,7 @@ def read_csv(
     return Reading(_in_canonical_order(table), tuple(notes), unused, order, covariates)
 
 
+MOST_WORDS = 3  # that a question shows
 MOST_CRITERIA = 12  # different cells of a column of questions
 
 
@@ -784,6 +791,19 @@ def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
                 f"criterion={shlex.quote(name)}, or --ignore-column {shlex.quote(name)} to pool "
                 "all answers"
             )
+
+
+def _words_of_others(cells: Mapping[str, Categorical]) -> Iterator[str]:
+    """A question where words stand for scores, which are on the scale of another method."""
+    score = cells["score"]
+    there = {fold_cell(score.values[code]) for code in np.unique(score.codes)} - {""}
+    words = {word for word in there if math.isnan(cell_number(word))}
+    fitting = [key for key in sorted(Method.registry) if words and words <= words_on_scale(key)]
+    if fitting:
+        yield (
+            f"column score: {enumerated(sorted(words)[:MOST_WORDS])} are words of the scale of "
+            f"{enumerated(fitting, 'or')}: say --set method={fitting[0]}"
+        )
 
 
 def _against_labels(cells: Mapping[str, Categorical]) -> Iterator[str]:

@@ -24,7 +24,7 @@ _NO_SCORES = frozenset(  # words in names of columns of numbers that stand besid
         *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "seconds"),
         *("position", "order", "frame", "accept", "approval", "reward", "repetition", "row"),
         *("progress", "latitude", "longitude", "count", "session", "finished", "status"),
-        *("practice", "training"),
+        *("practice", "training", "input"),
     }
 )
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -320,17 +320,18 @@ def wide_advice(columns: Sequence[str], have: Collection[str]) -> WideAdvice:
         split = _best_split(cores, [*marks, ""])
         if split and sum(len({each[n] for each in split[1]}) for n in (0, 1)) <= len(columns):
             return _split_advice(prefix, split, suffix)
-        if word := re.fullmatch(r"([^\W_]+)([\W_])", prefix):  # Q1_A and Q1_B: one item
-            return _split_advice("", (word[2], [(word[1], core) for core in cores]), suffix)
     stem = _stem(cores)
     if stem and topic == "condition":
         return WideAdvice(
             f"the names {some(columns)} do not say which clip an answer is about: rename the "
-            "columns after items and conditions, like s01_vits, then say --wide "
-            "'{item}_{condition}'; if it was another clip for each rater, make a table with one "
-            "rating in each row",
+            "columns after items and conditions, like s01_vits, or, if it was another clip for "
+            "each rater, make a table with one rating in each row",
             frozenset({"score", "condition", "item"}),
         )
+    word = re.fullmatch(r"([^\W_]*\d)([\W_])", prefix)
+    if word and topic == "condition" and not {"item", "stimulus"} & set(have):
+        # Q1_A and Q1_B: one item
+        return _split_advice("", (word[2], [(word[1], core) for core in cores]), suffix)
     if stem and "{" not in stem:
         template = prefix + stem.replace("#", f"{{{topic}}}") + suffix
         words = f"each is an answer of one {topic}" if topic == "rater" else f"each is one {topic}"
@@ -338,7 +339,7 @@ def wide_advice(columns: Sequence[str], have: Collection[str]) -> WideAdvice:
     if len(columns) > MOST_LISTED:
         return WideAdvice(
             f"if each is an answer about one clip, rename {some(columns)} after items and "
-            "conditions, like s01_vits, then say --wide '{item}_{condition}'",
+            "conditions, like s01_vits",
             frozenset({"score", "condition", "item"}),
         )
     words = {

@@ -366,7 +366,7 @@ def test_buttons_that_were_counted_from_0_are_asked_about(read):
         lines[0],
         *(re.sub(r"\d$", lambda score: str(int(score[0]) - 1), line) for line in lines[1:]),
     ]
-    with pytest.raises(RatingsError, match="counted from 0, as jsPsych does, add 1 to each"):
+    with pytest.raises(RatingsError, match=r"counted from 0, as jsPsych does\? Then add 1 to each"):
         read("\n".join(lowered), constants={"method": "mos"})
     assert len(read("\n".join(lowered), keep=["score=0"]).table) == len(ROWS)
 
@@ -841,3 +841,41 @@ def test_the_order_of_two_clips_is_asked_about(read):
     with pytest.raises(RatingsError, match="order may say which clip came first"):
         read(text, constants={"method": "ccr"})
     assert len(read(text, constants={"method": "ccr"}, ignore=["order"]).table) == 1
+
+
+def test_the_name_of_the_preferred_system_may_be_the_score(read):
+    head = "rater,item,system_a,system_b,winner"
+    rows = ["r1,i1,new,old,new", "r2,i1,old,new,tie", "r3,i2,old,new,new"]
+    columns = {"condition": "system_a", "versus_condition": "system_b", "score": "winner"}
+    with pytest.raises(RatingsError) as caught:
+        read("\n".join([head, *rows]), constants={})
+    for ours, theirs in columns.items():
+        assert f"--column {ours}={theirs}" in str(caught.value)
+    with pytest.raises(RatingsError, match="labels are new and tie; is it --set method=ab"):
+        read("\n".join([head, *rows]), columns=columns, constants={})
+    table = read("\n".join([head, *rows]), columns=columns, constants={"method": "ab"}).table
+    scores = dict(zip(table["rater"], table["score"], strict=True))
+    assert scores == {"r1": 0.0, "r2": 0.5, "r3": 0.0}  # of old versus new
+    assert set(table["condition"]) == {"old"}
+
+
+def test_words_of_another_scale_name_its_method(read):
+    text = "rater,condition,item,score\nr1,A,i1,Degradation is annoying\nr1,A,i2,Inaudible\n"
+    with pytest.raises(RatingsError, match="are words of the scale of dcr: say --set method=dcr"):
+        read(text)
+    assert read(text, constants={"method": "dcr"}).table["score"].tolist() == [2.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("experience", "pilot"),
+        ("genre", "train"),
+        ("group", "control"),
+        ("musical_training", "yes"),
+    ],
+)
+def test_words_about_raters_and_texts_are_no_kinds_of_trials(read, column, values):
+    lines = text().splitlines()
+    rows = [f"{line},{values if n % 3 else 'none'}" for n, line in enumerate(lines[1:])]
+    assert len(read("\n".join([f"{lines[0]},{column}", *rows])).table) == len(ROWS)
