@@ -190,6 +190,10 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "submittime endtime wmdate date",
     }.items()
 }
+OF_SURVEYS = frozenset(  # what a column of scores may be called, and a question beside answers
+    {"choice", "winner", "preferred", "preference", "pref", "resp", "response", "vote", "value"}
+)
+FEWEST_ANSWERS = 4  # columns beside such a one that are answers about clips
 COUNTS = frozenset({"n", "freq", "frequency", "anzahl"})  # of ratings, in a table of them
 MOST_SHOWN = 12  # columns of a file that are named in a sentence
 DECISIVE = frozenset(
@@ -389,7 +393,8 @@ def _answers(mapping: ColumnMapping) -> list[str]:
     """Columns that may hold an answer each, of a file without a column of scores."""
     if mapping.wide or mapping.filled & {"score", "label"}:
         return []
-    if any(_means(name, "score") for name in mapping.unasked):
+    scores = [name for name in mapping.unasked if _means(name, "score")]
+    if any(plain_name(name) not in OF_SURVEYS for name in scores):
         return []
     others = [words for ours, words in SYNONYMS.items() if ours != "score"]
     free = [
@@ -398,7 +403,8 @@ def _answers(mapping: ColumnMapping) -> list[str]:
         if name.casefold() not in QUALTRICS
         and not any({plain_name(name), plain_name(name).removesuffix("id")} & w for w in others)
     ]
-    return answer_columns(mapping.layout, free)
+    answers = answer_columns(mapping.layout, free)
+    return [] if scores and len(answers) < FEWEST_ANSWERS else answers
 
 
 def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:

@@ -141,3 +141,9 @@ def test_a_column_that_the_answers_replace_is_named(tmp_path):
     assert set(reading.table["condition"]) == {"A", "B"}
     said = "The column condition is not used: each answer has its own condition."
     assert said in reading.notes
+
+
+def test_a_question_of_a_survey_does_not_hide_the_answers(tmp_path):
+    text = "rater,s1_A,s1_B,s2_A,s2_B,preference\nr1,3,4,2,5,A\nr2,2,4,3,5,B\n"
+    (tmp_path / "mine.csv").write_text(text)
+    assert proposed(tmp_path / "mine.csv") == "{item}_{condition}"
