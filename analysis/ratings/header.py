@@ -15,8 +15,9 @@ from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY, WORDS
 from analysis.ratings.covariate_columns import is_covariate
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
-from analysis.ratings.reading_rules import SAMPLE, ReadingRules
+from analysis.ratings.reading_rules import SAMPLE, ReadingRules, fold_cell
 from analysis.ratings.wide_tables import (
+    NO_SCORES,
     WideTable,
     answer_columns,
     number_of,
@@ -174,7 +175,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "ratingtype",
         "item": "text sentence sent satz utterance utt prompt passage content script "
         "phrase frase oración 句子 文 文章",
-        "stimulus": "clip file filename audio audiofile wav wavfile sample path url",
+        "stimulus": "stim clip file filename audio audiofile wav wavfile sample path url",
         "score": "rating mos cmos value answer response resp choice winner preferred preference "
         "pref vote votes opinion grade scoreraw bewertung urteil puntuación valoración punteggio "
         "voto 评分 得分 分数 評価 評点 得点",
@@ -190,6 +191,13 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "submittime endtime wmdate date",
     }.items()
 }
+ONLY_NOTED = frozenset(  # columns without which the same numbers come out
+    {
+        *("plays", "heard_fraction", "latency_ms", "position", "block", "session", "rated_at"),
+        *("headphones", "paid", "justification", "codes", "version", "recruitment_source"),
+        *("language", "context", "correct_answer", "alternatives", "pair_probability"),
+    }
+)
 OF_SURVEYS = frozenset(  # what a column of scores may be called, and a question beside answers
     {"choice", "winner", "preferred", "preference", "pref", "resp", "response", "vote", "value"}
 )
@@ -414,7 +422,8 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
     meant_there = {ours for ours in COLUMNS if any(_means(name, ours) for name in others)}
     advice = wide_advice(answers, have | meant_there) if len(answers) > 1 else None
     if advice:
-        yield f"no column score, and several columns hold numbers: {advice.words}"
+        clips = "; row 2 may name the clips: then delete row 1" * bool(mapping.layout.extra)
+        yield f"no column score, and several columns hold numbers: {advice.words}{clips}"
         have = have | advice.fills
     for needed in NEEDED:
         if have.intersection(needed) or (needed == ("score",) and "label" in mapping.theirs):
@@ -458,6 +467,9 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
     of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
     for name in (name for name in mapping.unasked if name not in answers):
         known = "" if name.casefold() in of_survey else _known_as(name)
+        cells = {fold_cell(cell) for cell in _sample_of(mapping.layout, name)} - {""}
+        if known == "trap_passed" and cells and cells <= {"1", "true", "yes", "passed"}:
+            continue  # of raters who all did
         if known == "session_status" and not _are_statuses(mapping.layout, name):
             continue  # another tool's: its values are asked about
         if known and known not in have:
@@ -505,14 +517,15 @@ def _wrong_method(mapping: ColumnMapping) -> Iterator[str]:
 
 
 def _known_as(name: str) -> str:
-    """The column that a name stands for, where leaving it out would be a mistake; else empty."""
+    """The column that a name stands for, where leaving it out could change numbers; else empty."""
     plain = plain_name(name)
     for form in (plain, plain.removesuffix("id")):
         for ours, words in SYNONYMS.items():
             if form in words:
                 return ours if ours in DECISIVE else ""
     best = max(COLUMNS, key=lambda ours: likeness(plain, plain_name(ours)))
-    return best if likeness(plain, plain_name(best)) >= NEAR else ""
+    near = likeness(plain, plain_name(best)) >= NEAR and best not in ONLY_NOTED
+    return best if near and plain not in NO_SCORES else ""
 
 
 def _means(name: str, ours: str) -> bool:
@@ -521,7 +534,8 @@ def _means(name: str, ours: str) -> bool:
     if plain in SYNONYMS.get(ours, ()):
         return True
     shorter = plain.removesuffix("id") in SYNONYMS.get(ours, ()) and not of_others
-    return shorter or likeness(plain, plain_name(ours)) >= NEAR
+    like = likeness(plain, plain_name(ours)) >= NEAR and plain not in NO_SCORES
+    return shorter or like
 
 
 def plain_name(name: str) -> str:

@@ -88,6 +88,7 @@ class _RatingsSeen:
         if self._words(plain=False) & names_of_clips(self.cells):
             words = {"a", "b"}  # what was preferred
         labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
+        labelled.sort(key=lambda key: key != GUESS)
         if labelled:
             names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
             abx = (

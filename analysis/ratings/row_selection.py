@@ -50,7 +50,8 @@ SUMMARY = re.compile(
     r"mittelwert|summe|gesamt|moyenne|promedio|平均值?|合计|总计"
 )
 SUMMARY_RATER = re.compile(
-    SUMMARY.pattern + r"|sd|std\.?|st\.?dev\.?|standard deviation|counts?|n|min|max|variance|se|ci"
+    SUMMARY.pattern
+    + r"|sd|std\.?|st\.?dev\.?|standard deviation|counts?|n|min|max|variance|se|ci|consensus"
 )
 
 

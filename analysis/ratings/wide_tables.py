@@ -16,15 +16,17 @@ from analysis.ratings.scale_words import numbered_label, words_of_scales
 from listening.common.spreadsheets import Layout, clean_name, some, strict_number
 
 MOST_SCORE = 100.0
+FEWEST = 4  # columns that tell a template though others do not fit it
 MOST_LISTED = 40  # columns that a remedy writes out
 COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
-_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NO_SCORES = frozenset(  # words in names of columns of numbers that stand beside answers
+_TOKENS = re.compile(r"[A-ZÄÖÜÉ]?[a-zß-ÿ]+|[A-ZÄÖÜ]+(?![a-zß-ÿ])")
+NO_SCORES = frozenset(  # words in names of columns of numbers that stand beside answers
     {
         *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "seconds"),
         *("position", "order", "frame", "accept", "approval", "reward", "repetition", "row"),
         *("progress", "latitude", "longitude", "count", "session", "finished", "status"),
-        *("practice", "training", "input"),
+        *("practice", "training", "input", "plays", "replays", "listens", "confidence", "consent"),
+        *("minutes", "length", "lastpage", "page", "block", "alter", "dauer", "länge", "edad"),
     }
 )
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -279,7 +281,7 @@ def answer_columns(layout: Layout, free: Sequence[str]) -> list[str]:
 
 
 def _holds_scores(layout: Layout, name: str) -> bool:
-    if {token.casefold() for token in _TOKENS.findall(name)} & _NO_SCORES or COUNTER.match(name):
+    if {token.casefold() for token in _TOKENS.findall(name)} & NO_SCORES or COUNTER.match(name):
         return False
     place = layout.names.index(name)
     cells = [row[place] for row in layout.sample if row[place]]
@@ -319,7 +321,18 @@ def wide_advice(columns: Sequence[str], have: Collection[str]) -> WideAdvice:
         marks = dict.fromkeys(mark for core in cores for mark in _MARK.findall(core))
         split = _best_split(cores, [*marks, ""])
         if split and sum(len({each[n] for each in split[1]}) for n in (0, 1)) <= len(columns):
+            fields = ("item", "condition")
+            pairs = zip(columns, split[1], strict=True)
+            others = _apart({name: dict(zip(fields, each, strict=True)) for name, each in pairs})
+            if others:
+                return wide_advice([name for name in columns if name not in others], have)
             return _split_advice(prefix, split, suffix)
+        for mark in marks:  # without the few that are no answers
+            most = [name for name in columns if mark in name]
+            if FEWEST <= len(most) < len(columns) and 3 * len(most) >= 2 * len(columns):
+                advice = wide_advice(most, have)
+                if "item" in advice.fills and "--wide" in advice.words:
+                    return advice
     stem = _stem(cores)
     if stem and topic == "condition":
         return WideAdvice(

@@ -99,7 +99,7 @@ class Layout:
             notes.append(f"The file is read as separated by {DELIMITERS[self.delimiter]}.")
         if self.extra:
             rows = rows_text(range(self.header_row + 1, self.header_row + self.extra + 1))
-            notes.append(f"Qualtrics' further header rows are not read as answers: {rows}.")
+            notes.append(f"Further header rows are not read as answers: {rows}.")
         if self.row_names:
             notes.append("The first cell of each row has no column: R's row names are not used.")
         return notes
@@ -421,7 +421,13 @@ def _delimiter_of(body: str, whole: bool) -> str:
 
 
 def _names_questions(cells: Sequence[str]) -> bool:
-    return any(cell.replace(" ", "").startswith(IMPORT_ID) for cell in cells)
+    """Whether a row is the last one of a header: of Qualtrics, or of SurveyMonkey."""
+    if any(cell.replace(" ", "").startswith(IMPORT_ID) for cell in cells):
+        return True
+    return {cell.strip().casefold() for cell in cells} - {""} in (
+        {"response"},
+        {"response", "open-ended response"},
+    )
 
 
 def without_empty_end(cells: Sequence[str], width: int) -> list[str]:

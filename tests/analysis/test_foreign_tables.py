@@ -54,7 +54,7 @@ READ = [  # file, options, means, and what the command says besides
         "12_qualtrics.csv",
         f"{MOS} --column rater=ResponseId --wide {{item}}_{{condition}}",
         {"A": 3.9, "B": 2.6},
-        "Qualtrics' further header rows are not read as answers: rows 2 and 3",
+        "Further header rows are not read as answers: rows 2 and 3",
     ),
 ]
 

@@ -879,3 +879,17 @@ def test_words_about_raters_and_texts_are_no_kinds_of_trials(read, column, value
     lines = text().splitlines()
     rows = [f"{line},{values if n % 3 else 'none'}" for n, line in enumerate(lines[1:])]
     assert len(read("\n".join([f"{lines[0]},{column}", *rows])).table) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("n_plays", "Plays", "Position", "Block", "Session", "latency-ms", "wore_headphones"),
+        *("User Language", "age", "native_language", "confidence", "browser", "attention_passed"),
+    ],
+)
+def test_columns_that_change_no_number_are_only_noted(read, column):
+    lines = text().splitlines()
+    reading = read("\n".join([f"{lines[0]},{column}", *(f"{line},1" for line in lines[1:])]))
+    assert reading.table["score"].tolist() == read(text()).table["score"].tolist()
+    assert f"Not used: the column {column}." in reading.notes

@@ -102,8 +102,6 @@ def test_what_columns_may_be_meant_is_said_for_each_that_is_needed(read):
     ("column", "meant"),
     [
         ("presented_frist", "presented_first"),
-        ("latency-ms", "latency_ms"),
-        ("sesion", "session"),
         ("status", "session_status"),
         ("expert_verdict", "review"),
         ("system_b", "versus_condition"),

@@ -147,3 +147,21 @@ def test_a_question_of_a_survey_does_not_hide_the_answers(tmp_path):
     text = "rater,s1_A,s1_B,s2_A,s2_B,preference\nr1,3,4,2,5,A\nr2,2,4,3,5,B\n"
     (tmp_path / "mine.csv").write_text(text)
     assert proposed(tmp_path / "mine.csv") == "{item}_{condition}"
+
+
+def test_a_few_columns_of_numbers_beside_answers_do_not_hide_the_template(tmp_path):
+    names = [f"Satz{i}_{c}" for i in range(3) for c in "ABC"]
+    rows = [f"p{r},5,1,{','.join(str(1 + (r + n) % 5) for n in range(9))}" for r in range(4)]
+    head = f"Kennung,Musik_Jahre,Zustimmung,{','.join(names)}"
+    (tmp_path / "mine.csv").write_text("\n".join([head, *rows]))
+    assert proposed(tmp_path / "mine.csv") == "{item}_{condition}"
+
+
+def test_the_further_header_row_of_surveymonkey_is_not_read(tmp_path):
+    head = "Respondent ID,How good is A_1.mp3?,How good is B_1.mp3?,How good is A_2.mp3?"
+    text = f"{head}\n,Response,Response,Response\n11,3,4,2\n12,2,5,3\n"
+    (tmp_path / "mine.csv").write_text(text)
+    how = {"columns": {"rater": "Respondent ID"}, "wide": "How good is {condition}_{item}.mp3?"}
+    reading = read_csv(tmp_path / "mine.csv", **how)
+    assert reading.table.groupby("condition")["score"].mean().to_dict() == {"A": 2.5, "B": 4.5}
+    assert "Further header rows are not read as answers: row 2." in reading.notes
