@@ -77,5 +77,7 @@ def read_covariates(
             if stimulus and value and own.setdefault(stimulus, value) != value:
                 both = enumerated([own[stimulus], value])
                 who = f"{file}, column {column}: the {whose} {stimulus}"
-                raise RatingsError([f"{who} has {both}. Give it one value."])
+                raise RatingsError(
+                    [f"{who} has {both}. Give it one value, or say --ignore-column {column}."]
+                )
     return covariates

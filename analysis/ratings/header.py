@@ -188,7 +188,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "method": "testmethod testtype",
         "presented_first": "first order",
         "rated_at": "timestamp datetime createdat submittedat answeredat recordeddate enddate "
-        "submittime endtime wmdate date",
+        "submittime endtime wmdate date datum zeit uhrzeit fecha hora heure 时间 日時",
     }.items()
 }
 ONLY_NOTED = frozenset(  # columns without which the same numbers come out
@@ -476,7 +476,7 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
             like.setdefault(known, []).append(name)
     for name in (name for name in mapping.unasked if name not in answers):
         ignored = f"--ignore-column {shlex.quote(name)}"
-        if plain_name(name) in COUNTS:
+        if plain_name(name) in COUNTS and _sample_of(mapping.layout, name) != {"1"}:
             yield f"the column {name} may count ratings: repeat the rows in the file, or {ignored}"
         in_pairs = "versus_condition" in have and "presented_first" not in have
         order = in_pairs and plain_name(name) in SYNONYMS["presented_first"]

@@ -20,6 +20,7 @@ from analysis.ratings.header import SYNONYMS, ColumnMapping, plain_name
 from analysis.ratings.problems import some
 from analysis.ratings.reading_rules import ALL, FIRST
 from analysis.ratings.reference import reference_of, roles_of
+from analysis.ratings.scale_words import cell_number
 
 QUESTION = (  # what makes two ratings of a rater two answers to one question
     *("task", "method", "criterion", "rater", "condition", "system", "voice", "item"),
@@ -33,6 +34,7 @@ OTHER_PEOPLE = frozenset(
     }
 )
 OTHER_QUESTIONS = SYNONYMS["criterion"] | {"criterion", "dimension"}
+TRIALS = frozenset({"trial", "trialnumber", "trialindex", "trialno", "order", "durchgang"})
 OTHER_CLIPS = {
     **{"speaker": "voice", "talker": "voice", "sprecher": "voice"},
     **{"lang": "language", "locale": "language"},
@@ -49,6 +51,7 @@ PER_VALUE = 1.5  # ratings of a rater that share a value of a column that tells 
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{9,}(?:\.\d+)?", re.ASCII)
 _DATE = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(?:\d{4}|\d\d)\b.*", re.ASCII)
 _ZONE = re.compile(r"\b(?!AM|PM)[A-Z]{2,4}(?:[+-]\d{1,4})?\b", re.ASCII)  # PST, UTC+1
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?", re.ASCII | re.IGNORECASE)
 _NAMED_MONTH = re.compile(r"(?=.*\b\d{4}\b).*\b[A-Z][a-z]{2,8}\b.*", re.ASCII)  # 28-Feb-2024
 
 
@@ -301,6 +304,12 @@ def _in_order(
         one_session = session.groupby(question[repeated]).nunique().max() == 1
         if one_session and _all_differ(places, question, repeated):
             return np.lexsort((rows, places)), "by the column position", None
+    for name in mapping.unused:
+        if plain_name(name) in TRIALS:
+            numbers = columns.cells[name].taken(use)
+            places = np.array([cell_number(str(value)) for value in numbers.values])[numbers.codes]
+            if not np.isnan(places).any() and _all_differ(places, question, repeated):
+                return np.lexsort((rows, places)), f"by the column {name}", name
     why = unclear or "no column says the time"
     return rows, f"by the order of the rows, as {why}", None
 
@@ -345,7 +354,8 @@ def _day_is_first(words: Sequence[str]) -> Sequence[bool]:
     """The ways to read dates: 28.02. and 28/02 begin with a day, 02/28 with a month."""
     dates = [match for word in words if (match := _DATE.fullmatch(word))]
     if len(dates) < len(words):
-        return [False] if all(map(_NAMED_MONTH.fullmatch, words)) else []
+        others = (_NAMED_MONTH, _TIME_OF_DAY)
+        return [False] if any(all(map(each.fullmatch, words)) for each in others) else []
     if any(match[2] == "." or int(match[1]) > 12 for match in dates):
         return [True]
     return [False] if any(int(match[3]) > 12 for match in dates) else [True, False]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from analysis.ratings.estimands import estimand_of_method
 from analysis.ratings.reading_rules import fold_cell
+from listening.common.interface_languages import INTERFACE_LANGUAGES
 from listening.common.spreadsheets import strict_number
 from listening.methods import Method
 
@@ -63,27 +64,50 @@ def words_of_scales() -> Mapping[str, float]:
 def scores_of_words(method: str) -> Mapping[str, float]:
     """The score of each label of a method, and of the words beside it, without case.
 
-    Where criteria have scales of their own, the words of all.
+    Where criteria have scales of their own, the words of all. Also as raters' pages have them in
+    other languages, unless a word has several scores there.
     """
     kind, words = Method.registry[method](), dict[str, float]()
+    estimand = kind.estimand
+    if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
+        return {word: score for score, names in _RIGHT.items() for word in names}
+    named = list(_named_scores(kind))
+    for word, score in named:
+        words.setdefault(fold_cell(word), score)
+        words.setdefault(_BEGINNING.sub("", fold_cell(word)), score)
+    if "human" in words:
+        words |= {word: score for score, names in _HUMAN.items() for word in names}
+    if estimand.prefers and estimand.scores:
+        words |= {word: score for score, names in _CHOICES.items() for word in names}
+    return _translated(named) | words
+
+
+def _translated(named: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The scores of words in the languages of raters' pages; none where Django is not set up."""
+    from django.core.exceptions import ImproperlyConfigured
+    from django.utils import translation
+
+    scores: dict[str, set[float]] = {}
+    try:
+        for language in INTERFACE_LANGUAGES:
+            with translation.override(language.code):
+                for word, score in named:
+                    scores.setdefault(fold_cell(translation.gettext(word)), set()).add(score)
+    except ImproperlyConfigured:  # without catalogues
+        return {}
+    return {word: min(there) for word, there in scores.items() if len(there) == 1}
+
+
+def _named_scores(kind: Method) -> Iterator[tuple[str, float]]:
+    """Each label and text of a method's scales with its score."""
     for options in ({}, *(own for _, _, own in kind.default_criteria)):
         try:
             steps = kind.scale(options).steps
         except ValueError:
             continue
         for step in steps:
-            for word in (step.label, step.text):
-                if word and step.score is not None:
-                    words.setdefault(fold_cell(word), step.score)
-                    words.setdefault(_BEGINNING.sub("", fold_cell(word)), step.score)
-    estimand = kind.estimand
-    if estimand.discriminates or estimand.scores == tuple(sorted(_RIGHT)):
-        return {word: score for score, names in _RIGHT.items() for word in names}
-    if "human" in words:
-        words |= {word: score for score, names in _HUMAN.items() for word in names}
-    if estimand.prefers and estimand.scores:
-        words |= {word: score for score, names in _CHOICES.items() for word in names}
-    return words
+            if step.score is not None:
+                yield from ((word, step.score) for word in (step.label, step.text) if word)
 
 
 def numbered_label(text: str) -> tuple[float, str] | None:

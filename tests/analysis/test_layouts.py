@@ -733,6 +733,7 @@ def rated_again(times: list[str]) -> str:
         ["3/2/2024 1:00:00 PM", "2/28/2024 11:00:00 AM"],
         ["Sat Mar 02 10:00:00 PST 2024", "Wed Feb 28 10:00:00 PST 2024"],
         ["02-Mar-2024", "28-Feb-2024"],
+        ["10:01:20", "09:05:00"],
         ["05/03/2024 12:00", "05/03/2024 09:30"],  # of one day, whichever of both is the month
     ],
 )
@@ -893,3 +894,30 @@ def test_columns_that_change_no_number_are_only_noted(read, column):
     reading = read("\n".join([f"{lines[0]},{column}", *(f"{line},1" for line in lines[1:])]))
     assert reading.table["score"].tolist() == read(text()).table["score"].tolist()
     assert f"Not used: the column {column}." in reading.notes
+
+
+@pytest.mark.parametrize("name", ["trial_number", "order", "Durchgang"])
+def test_the_first_of_repeated_ratings_is_told_by_the_number_of_the_trial(read, name):
+    rows = ["r1,A,i1,1,12", "r1,A,i1,2,3", "r1,A,i2,4,4", "r2,A,i1,3,1", "r2,A,i2,5,2"]
+    reading = read("\n".join([f"rater,condition,item,score,{name}", *rows]))
+    counted = reading.table[reading.table["counts"].fillna(True)]
+    assert sorted(counted["score"]) == [2.0, 3.0, 4.0, 5.0]
+    assert any(f"counts, by the column {name}" in note for note in reading.notes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["schlecht", "dürftig", "ordentlich", "gut", "ausgezeichnet"],
+        ["Mala", "Mediocre", "Regular", "Buena", "Excelente"],
+        ["很差", "较差", "一般", "较好", "很好"],
+    ],
+)
+def test_words_of_the_scale_are_read_in_the_languages_of_raters_pages(read, words):
+    rows = [f"r{r},A,i{n},{word}" for r in "12" for n, word in enumerate(words)]
+    how = {"constants": {"method": "mos"}}
+    table = read("\n".join(["rater,condition,item,score", *rows]), **how).table
+    assert table.sort_values(["rater", "item"])["score"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0] * 2
+    numbered = [f"r1,A,i{n},{5 - n} ({word})" for n, word in enumerate(words)]
+    with pytest.raises(RatingsError, match="run against the scale of mos"):
+        read("\n".join(["rater,condition,item,score", *numbered]), **how)

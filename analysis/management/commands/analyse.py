@@ -163,7 +163,8 @@ def _check_versions(table: pd.DataFrame, options: Options) -> None:
     if len(versions_in(table)) > 1 and (why_not := refusals(table, options)):
         reasons = "\n".join(why_not)
         raise CommandError(
-            f"The versions in this file are not combined.\n{reasons}\nAnalyse each by itself."
+            f"The versions in this file are not combined.\n{reasons}\nAnalyse each by itself, or "
+            "say --ignore-column version if it is no version of the study."
         )
 
 
