@@ -117,8 +117,8 @@ def wide_table(template: str, names: Sequence[str], have: Collection[str]) -> Wi
         ignored = " ".join(f"--ignore-column {shlex.quote(name)}" for name in others)
         raise RatingsError(
             [
-                f"--wide {template} also fits {some(others)}, without an item or a condition of "
-                f"the other columns: are these ratings of clips? Leave them out by {ignored}, or "
+                f"--wide {template} also fits {some(others)}, unlike the other columns in item or "
+                f"condition: are these ratings of clips? Leave them out by {ignored}, or "
                 "write more of the fixed text into the template; where they are ratings, make a "
                 "table with one rating in each row"
             ]
@@ -229,8 +229,12 @@ def _apart(fields_of: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Columns that no chain of shared items and conditions joins with most of the others.
 
     Such are questions of a survey (Q1_age) beside answers about clips. Where as many columns are on
-    both sides, systems have sentences of their own, and nothing is said.
+    both sides, systems have sentences of their own, and nothing is said. Where a template has one
+    part, these are words among numbers: ``L{rater}`` fits L01, L02 and Length.
     """
+    if all(len(fields) == 1 for fields in fields_of.values()):
+        words = [name for name, each in fields_of.items() if not "".join(each.values()).isdigit()]
+        return words if 0 < 2 * len(words) <= len(fields_of) else []
     groups: list[tuple[set[tuple[str, str]], list[str]]] = []
     for name, fields in fields_of.items():
         own = {(field, fields[field]) for field in ("item", "condition") if field in fields}
@@ -348,7 +352,8 @@ def wide_advice(columns: Sequence[str], have: Collection[str]) -> WideAdvice:
     if stem and "{" not in stem:
         template = prefix + stem.replace("#", f"{{{topic}}}") + suffix
         words = f"each is an answer of one {topic}" if topic == "rater" else f"each is one {topic}"
-        return WideAdvice(f"if {words}, say --wide '{template}'", frozenset({"score", topic}))
+        quoted = shlex.quote(template)
+        return WideAdvice(f"if {words}, say --wide {quoted}", frozenset({"score", topic}))
     if len(columns) > MOST_LISTED:
         return WideAdvice(
             f"if each is an answer about one clip, rename {some(columns)} after items and "
@@ -398,7 +403,8 @@ def _split_advice(prefix: str, split: tuple[str, list[tuple[str, str]]], suffix:
     first_is_item = numbered[0] if numbered[0] != numbered[1] else len(firsts) >= len(lasts)
     fields = ("item", "condition") if first_is_item else ("condition", "item")
     template, turned = (
-        f"'{prefix}{{{one}}}{mark}{{{other}}}{suffix}'" for one, other in (fields, fields[::-1])
+        shlex.quote(f"{prefix}{{{one}}}{mark}{{{other}}}{suffix}")
+        for one, other in (fields, fields[::-1])
     )
     conditions = enumerated((lasts if first_is_item else firsts)[:4])
     return WideAdvice(

@@ -272,7 +272,7 @@ def survey() -> str:
 def test_questions_of_a_survey_are_no_clips(read):
     how = {"columns": {"rater": "Hörer"}, "wide": "{item}_{condition}"}
     others = ["Q1_age", "Q9_TEXT", "Q_Recaptcha"]
-    with pytest.raises(RatingsError, match="also fits Q1_age, Q9_TEXT and Q_Recaptcha, without"):
+    with pytest.raises(RatingsError, match="also fits Q1_age, Q9_TEXT and Q_Recaptcha, unlike"):
         read(survey(), **how)
     reading = read(survey(), **how, ignore=others)
     assert len(reading.table) == 12

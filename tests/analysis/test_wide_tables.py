@@ -96,6 +96,9 @@ def test_raters_may_be_columns(tmp_path):
     table = read_csv(path, columns={"condition": "system"}, wide=template).table
     assert table.groupby("condition")["score"].mean().to_dict() == {"A": 2.0, "B": 3.0}
     assert set(table["rater"]) == {"01", "02", "03"}
+    path.write_text(path.read_text().replace("item,L01", "item,Length,L01").replace(",i", ",i9,2"))
+    with pytest.raises(RatingsError, match="also fits Length, unlike the other columns"):
+        read_csv(path, columns={"condition": "system"}, wide=template)
 
 
 @pytest.mark.parametrize(
