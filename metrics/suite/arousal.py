@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metrics.core import weights
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Output, Sharing
+from metrics.core.metric import Input, Output, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained, pretrained_model
@@ -39,7 +39,6 @@ class Arousal(chunks.ChunkedMetric):
     description = "Arousal that a network hears: 0 calm, 1 excited"
     title = "Arousal"
     source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
         Output("dominance", "Dominance that a network hears: 0 weak, 1 strong", title="Dominance"),
         Output("valence", "Valence that a network hears: 0 negative, 1 positive", title="Valence"),

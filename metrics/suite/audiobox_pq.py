@@ -16,14 +16,7 @@ from typing import Any
 
 from metrics.core import weights
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Output,
-    Sharing,
-    check_bounds,
-)
+from metrics.core.metric import Input, Output, Sharing, check_bounds
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
@@ -69,7 +62,6 @@ class Audiobox(chunks.ChunkedMetric):
     source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"
     unit = "points"
     higher_is_better = True
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = tuple(
         Output(
             f"audiobox_{axis.lower()}",

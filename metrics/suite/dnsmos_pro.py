@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 from metrics.core import weights
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Output,
-    ParameterError,
-    Sharing,
-)
+from metrics.core.metric import Input, Output, ParameterError, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -53,7 +46,6 @@ class DnsmosPro(chunks.ChunkedMetric):
     source = "Cumlin et al. (2024), DNSMOS Pro; its TorchScript files"
     unit = "MOS"
     higher_is_better = True
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
         Output(
             "dnsmos_pro_variance",

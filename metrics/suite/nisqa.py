@@ -14,15 +14,7 @@ from typing import Any
 
 from metrics.core import weights
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Output,
-    Score,
-    Sharing,
-    check_bounds,
-)
+from metrics.core.metric import Input, Output, Score, Sharing, check_bounds
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
 from metrics.core.published_models import PublishedModel
 from metrics.core.weights import Unavailable
@@ -66,7 +58,6 @@ class Nisqa(chunks.ChunkedMetric):
     unit = "MOS"
     higher_is_better = True
     sample_rate_hz = 48_000
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = tuple(
         Output(
             f"nisqa_{name}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, ParameterError, Sharing
+from metrics.core.metric import Input, ParameterError, Sharing
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.onnx import OnnxMetric
@@ -54,7 +54,6 @@ class Scoreq(OnnxMetric, chunks.ChunkedMetric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
-    accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
     packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters
     parameters: ScoreqParameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metrics.core import decoding, weights
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Sharing
+from metrics.core.metric import Input, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -45,7 +45,6 @@ class SquimMos(chunks.ChunkedMetric):
     sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     at_once_s = SquimPesq.at_once_s
     published_model = MODEL
     parameters_type = SquimMosParameters

@@ -10,7 +10,7 @@ from typing import Any
 
 from metrics.core import weights
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Output, Sharing
+from metrics.core.metric import Input, Output, Sharing
 from metrics.core.model_hosts import torch_cache
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
@@ -79,7 +79,6 @@ class SquimPesq(chunks.ChunkedMetric):
     sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     at_once_s = {"cpu": 10.0, "cuda": 120.0}
     published_model = MODEL
     parameters_type = SquimParameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Sharing
+from metrics.core.metric import Input, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -42,7 +42,6 @@ class Utmos(chunks.ChunkedMetric):
     higher_is_better = True
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     precisions = Precisions(why="a scripted or exported network stays as it was made")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = UtmosParameters
     parameters: UtmosParameters
 

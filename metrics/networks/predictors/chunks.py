@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from metrics.core.devices import kind
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Metric, ParameterError, Parameters, Score, buckets, undefined
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    buckets,
+    undefined,
+)
 from metrics.core.silence import silence
 from metrics.networks.predictors.predictor import exact_inference
 
@@ -146,6 +155,7 @@ def average_chunks(
 class ChunkedMetric(Metric):
     """A metric whose network hears chunks: its values are means over a clip's chunks."""
 
+    accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     at_once_s: Mapping[str, float] = {"cpu": 60.0, "cuda": 60.0}  # seconds of audio in a batch
     similar: Mapping[str, float] = {"cpu": 1.0, "cuda": 1.0}  # as `average_chunks` takes it
     parameters: ChunkRule
