@@ -54,7 +54,6 @@ class Scoreq(OnnxMetric, chunks.ChunkedMetric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
-    packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters
     parameters: ScoreqParameters
 

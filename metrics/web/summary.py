@@ -328,18 +328,14 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
         cursor.execute(f"SET LOCAL work_mem = '{WORK_MEM}'; SET LOCAL enable_mergejoin = off")
         cursor.execute(SUMS, parameters)
         for *identity, place, failed, reason, first, count, n, mean, sd in cursor.fetchall():
-            name = _name(identity)
+            metric, version, text, origin = identity
+            name = (metric, version, canonical_parameters(json.loads(text)), origin)
             sums = by_name.setdefault(name, Sums())
             sums.wanted = wanted.get(FOREIGN if name[3] == IMPORTED else kinds.get(name[0]), 0)
             if place is not None:
                 sums.scored += first
                 sums.add(conditions[place], failed, reason, count, n, mean, sd)
     return by_name
-
-
-def _name(series_columns: Sequence[str]) -> Name:
-    metric, version, parameters, origin = series_columns
-    return metric, version, canonical_parameters(json.loads(parameters)), origin
 
 
 def _query_values(
