@@ -106,15 +106,15 @@ def pooled_numbers(metric: Metric | None, details: Sequence[Mapping[str, Any]]) 
         return {}
 
 
-def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
-    """Student's t interval of the mean, (low, high); (None, None) with fewer than two values."""
+def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Student's t interval of the mean at 95 %, (low, high); (None, None) with fewer than two values."""
     if len(values) < 2:
         return None, None
-    return student_interval(fmean(values), stdev(values), len(values), level)
+    return student_interval(fmean(values), stdev(values), len(values))
 
 
 def student_interval(
-    mean: float | None, sd: float | None, n: int, level: float = LEVEL
+    mean: float | None, sd: float | None, n: int
 ) -> tuple[float | None, float | None]:
     """Student's t interval of the mean of ``n`` values; (None, None) with fewer than two.
 
@@ -122,7 +122,7 @@ def student_interval(
     """
     if mean is None or sd is None or n < 2:
         return None, None
-    half = quantile((1 + level) / 2, n - 1) * sd / math.sqrt(n)
+    half = quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n)
     return mean - half, mean + half
 
 
