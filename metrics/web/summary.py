@@ -107,7 +107,7 @@ def pooled_numbers(metric: Metric | None, details: Sequence[Mapping[str, Any]]) 
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Student's t interval of the mean at 95 %, (low, high); (None, None) with fewer than two values."""
+    """Student's t interval of the mean at 95 %, (low, high); None twice below two values."""
     if len(values) < 2:
         return None, None
     return student_interval(fmean(values), stdev(values), len(values))
