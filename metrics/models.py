@@ -1,6 +1,12 @@
 """Tables: MetricScore (what a metric says), ClipFacts, ScoringRun and ScoringShard (asked)."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
 from django.db import models
+
+AT_ONCE = 5_000  # hashes in one query
 
 
 class MetricScore(models.Model):
@@ -58,6 +64,13 @@ class MetricScore(models.Model):
     def __str__(self) -> str:
         shown = self.reason if self.value is None else f"{self.value:.6g}"
         return f"{self.metric} {self.version} of {self.sha256[:12]}: {shown}"
+
+    @classmethod
+    def of_hashes(cls, hashes: Collection[str]) -> Iterator[models.QuerySet[MetricScore]]:
+        """Return queries that together find all scores of these audio files."""
+        ordered = sorted(hashes)
+        for start in range(0, len(ordered), AT_ONCE):
+            yield cls.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
 
 
 class ClipFacts(models.Model):

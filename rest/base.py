@@ -18,9 +18,9 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from listening.access.rights import study_for
+from listening.access.rights import EDIT, projects_of, study_for
 from listening.common.plain_json import JsonError, is_storable, read_json
-from listening.models import Study
+from listening.models import Project, Study
 from rest.payloads import MOST_LISTED, refuse_unknown
 from rest.problems import response_to
 from rest.tokens import READ, WRITE, HasScope, TokenAuthentication, TokenThrottle
@@ -96,6 +96,17 @@ class ApiView(APIView):
         if project is not None and study.project_id != project:
             raise Http404(f"The project of this token has no study “{key}”.")
         return study
+
+    def project_for_new(self, number: int | None = None) -> Project | None:
+        """The project that a new study is to be in: the one asked for, else the token's."""
+        own = self.who.token.project_id
+        wanted = own if number is None else number
+        if wanted is None:
+            return None
+        project = projects_of(self.who, EDIT).filter(pk=wanted).first()
+        if project is None or own not in (None, project.pk):
+            raise Http404("You cannot create studies in this project.")
+        return project
 
     def of_account(self) -> Any:
         """For what is an account's own: a token of one project does not reach it."""

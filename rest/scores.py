@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -29,7 +27,7 @@ from metrics.web.views import requested_filter, scoring_runs
 from rest.base import ApiView, sent
 from rest.payloads import Score
 from rest.schema_decorator import describe
-from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken, table_object
 
 JSONL = "application/jsonl"
 FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
@@ -114,14 +112,8 @@ class Scores(ApiView):
         note_taken(study, self.by, f"scores.{form}")
         rows = score_tables.export_rows(key, score_filter)
         if form == "json":
-            lines = _object(score_tables.NAMES, json_array(rows))
+            lines = table_object(score_tables.NAMES, "scores", json_array(rows))
             return StreamingHttpResponse(in_pieces(lines), content_type=JSON)
         text = score_tables.as_csv(rows) if form == "csv" else score_tables.as_jsonl(rows)
         kind = f"{CSV}; charset=utf-8" if form == "csv" else JSONL
         return HttpResponse(text, content_type=kind)
-
-
-def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
-    yield f'{{"columns": {json.dumps(columns)}, "scores": '
-    yield from lines
-    yield "}\n"

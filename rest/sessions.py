@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -21,7 +19,7 @@ from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
 from rest.payloads import Decided, Decision
 from rest.schema_decorator import describe
-from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken, table_object
 from rest.tokens import RATINGS
 
 FORMS = {"json": JSON, "csv": CSV}
@@ -45,14 +43,11 @@ class Sessions(ApiView):
         note_taken(study, self.by, f"sessions.{form}")
         rows = map(spread_out, session_rows(key))
         columns = session_columns(key)
-        lines = csv_lines(rows, columns) if form == "csv" else _object(columns, json_array(rows))
+        if form == "csv":
+            lines = csv_lines(rows, columns)
+        else:
+            lines = table_object(columns, "sessions", json_array(rows))
         return StreamingHttpResponse(in_pieces(lines), content_type=FORMS[form])
-
-
-def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
-    yield f'{{"columns": {json.dumps(columns)}, "sessions": '
-    yield from lines
-    yield "}\n"
 
 
 class Decisions(ApiView):

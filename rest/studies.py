@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from listening import studies
-from listening.access.rights import EDIT, LOOK, projects_of, visible_studies
+from listening.access.rights import EDIT, LOOK, visible_studies
 from listening.drafts import folder
-from listening.models import Project, Study
+from listening.models import Study
 from listening.selectors.progress import forget_progress, page_progress
 from listening.studies.naming import filtered
 from listening.web.researcher.preview import LINK_S, preview_link
@@ -34,7 +33,7 @@ from rest.payloads import (
 )
 from rest.problems import mistake_of
 from rest.schema_decorator import describe
-from rest.uploads import ZIP, ZipParser, source_of
+from rest.uploads import ZIP, ZipParser, source_of, upload_for
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
 IN_PROJECT = OpenApiParameter("project", int, description="Project of the study.")
@@ -69,7 +68,7 @@ class Studies(ApiView):
         part before the study is opened.
         """
         remarks: list[str] = []
-        project = self._project(request)
+        project = self.project_for_new(self._project_number(request))
         with source_of(request, self.who) as source:
             study = studies.create_study(
                 source, self.who, project=project, by=self.by, tell=remarks.append, sent=True
@@ -77,18 +76,12 @@ class Studies(ApiView):
         forget_upload(self.who, request.data)
         return Response(_created(study, remarks), status=201)
 
-    def _project(self, request: Request) -> Project | None:
-        """Where a new study belongs: as asked for, else as the token does."""
-        own, project_asked = self.who.token.project_id, request.query_params.get("project", "")
-        number = (
-            int(project_asked) if project_asked.isdecimal() and len(project_asked) < 10 else own
-        )
-        if not project_asked and own is None:
-            return None
-        project = projects_of(self.who, EDIT).filter(pk=number or 0).first()
-        if project is None or own not in (None, project.pk):
-            raise Http404("You cannot create studies in this project.")
-        return project
+    def _project_number(self, request: Request) -> int | None:
+        """The number asked for; of what is no number the token's, else 0, which no project has."""
+        text = request.query_params.get("project", "")
+        if text.isdecimal() and len(text) < 10:
+            return int(text)
+        return (self.who.token.project_id or 0) if text else None
 
 
 def _created(study: Study, remarks: list[str]) -> dict[str, Any]:
@@ -99,8 +92,6 @@ def _created(study: Study, remarks: list[str]) -> dict[str, Any]:
 def forget_upload(who: Any, data: Any) -> None:
     """What a study was made of is in the study now."""
     if isinstance(data, dict) and "upload" in data:
-        from rest.uploads import upload_for
-
         folder.delete(upload_for(who, data["upload"]))
 
 

@@ -7,7 +7,7 @@ at once: the web process goes without pandas.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from tempfile import TemporaryFile
@@ -62,6 +62,13 @@ def json_array(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield separator + json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
         separator = ",\n"
     yield "\n]"
+
+
+def table_object(columns: Sequence[str], name: str, lines: Iterator[str]) -> Iterator[str]:
+    """An object of the columns and, under ``name``, the lines of an array."""
+    yield f'{{"columns": {json.dumps(columns)}, "{name}": '
+    yield from lines
+    yield "}\n"
 
 
 def note_taken(study: Study, by: str, file: str, **more: Any) -> None:

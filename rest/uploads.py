@@ -20,7 +20,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from listening.access.rights import EDIT, draft_for, projects_of
+from listening.access.rights import EDIT, draft_for
 from listening.common.input_limits import WEB_ARCHIVE_BYTES
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.files import check_relative
@@ -28,7 +28,7 @@ from listening.design.studyfile.values import Wrong
 from listening.design.studyfile.writer import rows_text
 from listening.drafts import files, folder
 from listening.drafts.folder import folder_of
-from listening.models import Draft, Project
+from listening.models import Draft
 from rest.base import ApiView, sent
 from rest.payloads import StudySent, Upload
 from rest.schema_decorator import describe
@@ -138,17 +138,8 @@ class Uploads(ApiView):
     @describe("Start an upload", Upload, status=201)
     def post(self, request: Request) -> Response:
         """Unfinished uploads appear on the page New study, where you can delete them."""
-        draft = folder.begin_empty(self.who, self._project())
+        draft = folder.begin_empty(self.who, self.project_for_new())
         return Response({"upload": draft.code, "received": 0, "whole": False}, status=201)
-
-    def _project(self) -> Project | None:
-        own = self.who.token.project_id
-        if own is None:
-            return None
-        project = projects_of(self.who, EDIT).filter(pk=own).first()
-        if project is None:
-            raise Http404("You cannot create studies in this project.")
-        return project
 
 
 class OneUpload(ApiView):

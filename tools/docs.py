@@ -7,6 +7,7 @@ becomes the home. `make docs` calls it, then Sphinx.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -115,6 +116,10 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("Which folder? python -m tools.docs FOLDER", file=sys.stderr)
         return 2
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    import django
+
+    django.setup()
     from tools import docs_api, docs_reference
 
     generated = {

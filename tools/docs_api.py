@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,10 +15,6 @@ the same.
 
 def reference() -> str:
     """All operations by group, in the order of the server's own page."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import django
-
-    django.setup()
     from rest.pages import operations
 
     return page(operations())

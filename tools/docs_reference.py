@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import os
 from argparse import SUPPRESS, Action, ArgumentParser
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,6 @@ METRIC_NAMES = {
 
 def metrics_page() -> str:
     """Return the page that lists every metric with its outputs and parameters."""
-    _set_up()
     from metrics.core.metric import Metric, make_metric
 
     lines = [METRICS_HEAD]
@@ -83,7 +81,6 @@ def _metric(metric: Metric) -> Iterator[str]:
 
 def commands_page() -> str:
     """Return the page that lists every command with its arguments."""
-    _set_up()
     from django.core.management import get_commands, load_command_class
 
     lines = [COMMANDS_HEAD]
@@ -108,7 +105,6 @@ def _command(name: str, parser: ArgumentParser) -> Iterator[str]:
 
 def python_page() -> str:
     """Return the page that lists the public functions and classes with their docstrings."""
-    _set_up()
     import analysis
 
     lines = [PYTHON_HEAD, "## analysis\n"]
@@ -175,10 +171,3 @@ def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator
 
 def _cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _set_up() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import django
-
-    django.setup()

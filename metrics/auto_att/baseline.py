@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from listening.common.command_name import command
-from metrics.auto_att.dataset import TRAIN, TRAP, DatasetError, LabelledClip
+from metrics.auto_att.dataset import TRAIN, TRAP, DatasetError, LabelledClip, training_facts
 from metrics.core import weights
 from metrics.core.lazy_torch import torch
 from metrics.core.metric import Metric, ParameterError, Score, make_metric, undefined
@@ -189,11 +189,7 @@ def train(clips: Sequence[LabelledClip], table: Floats, names: Sequence[str]) ->
     true = np.array([clip.target("soft") for clip in clips])
     penalty, errors = chosen_penalty(table, true, names, [clip.speaker for clip in clips])
     model = fit_ridge(table, true, names, penalty)
-    model.trained_on.update(
-        sha256=sorted(clip.sha256 for clip in clips),
-        voices=sorted({clip.speaker for clip in clips}),
-        dimensions=sorted({clip.dimension for clip in clips}),
-    )
+    model.trained_on.update(training_facts(clips))
     model.notes["cross_validated_mse"] = errors
     return model
 

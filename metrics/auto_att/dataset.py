@@ -211,6 +211,15 @@ class Dataset:
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
+def training_facts(clips: Sequence[LabelledClip]) -> dict[str, Any]:
+    """What a predictor heard in training: hashes, voices and dimensions of these clips."""
+    return {
+        "sha256": sorted(clip.sha256 for clip in clips),
+        "voices": sorted({clip.speaker for clip in clips}),
+        "dimensions": sorted({clip.dimension for clip in clips}),
+    }
+
+
 def build(ratings: Iterable[Rating], sources: Sequence[Source], rule: Rule) -> Dataset:
     """The dataset of ratings and clips under a rule; raises DatasetError when nothing is left."""
     usable, ratings_out = usable_ratings(list(ratings), rule)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.auto_att import checkpoints, distributed
-from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
+from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches, training_facts
 from metrics.auto_att.distributed import Ranks, join_processes
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, add_adapter, load_base
@@ -350,16 +350,11 @@ def evaluate_others(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> d
 
 def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[str, Any]:
     """What a checkpoint says of itself; model, training and dataset must agree to go on."""
-    clips = dataset.split(TRAIN)
     return {
         "model": checkpoints.plan_as_json(model),
         "training": asdict(plan),
         "dataset": {"fingerprint": dataset.fingerprint()},
-        "trained_on": {
-            "sha256": sorted(clip.sha256 for clip in clips),
-            "voices": sorted({clip.speaker for clip in clips}),
-            "dimensions": sorted({clip.dimension for clip in clips}),
-        },
+        "trained_on": training_facts(dataset.split(TRAIN)),
         "packages": {name: version(name) for name in PACKAGES},
     }
 

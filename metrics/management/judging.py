@@ -7,7 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from metrics.core import decoding
 from metrics.scoring.inputs import InputClip, InputError, read_clips
+from metrics.scoring.runner import Clip
 
 
 def add_source(parser: CommandParser) -> None:
@@ -56,6 +58,14 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     if not clips:
         raise CommandError("no clips: the study has no stimuli")
     return clips
+
+
+def judged_clips(options: Mapping[str, Any]) -> list[Clip]:
+    """The clips that the options name, hashed; an AudioError when one cannot be read."""
+    return [
+        Clip(clip.path, decoding.file_sha256(clip.path), clip.stimulus, clip.material)
+        for clip in source_clips(options)
+    ]
 
 
 def align_table(rows: Sequence[Sequence[str]]) -> str:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from metrics.core import wave_memory
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Metric, Parameters, check_bounds
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    Metric,
+    Parameters,
+    Sharing,
+    check_bounds,
+)
 from metrics.core.published_models import PublishedModel
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
@@ -154,6 +162,8 @@ class Voices:
 class VoiceMetric(Metric):
     """A metric of the voices in a clip's windows; a subclass sets ``voices`` when it is made."""
 
+    accepts = Accepts(WIDE_BAND_HZ)
+    sharing = Sharing(Input.WINDOWS)
     voices: Voices
 
     def models(self) -> Sequence[PublishedModel]:

@@ -87,7 +87,6 @@ def _named(codes: Iterable[str]) -> str:
     )
 
 
-AT_ONCE = 5_000  # hashes in one query
 MOST = 20  # clips of one kind that are named
 
 Stimuli = Sequence[tuple[Mapping[str, Any], Any]]
@@ -186,10 +185,8 @@ def stored_warnings(hashes: Collection[str]) -> list[tuple[str, dict[str, str]]]
         for metric in Metric.registry.values()
         for output in metric.outputs()[:1]
     }
-    ordered = sorted(hashes)
     stored: list[tuple[str, dict[str, str]]] = []
-    for start in range(0, len(ordered), AT_ONCE):
-        scores = MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
+    for scores in MetricScore.of_hashes(hashes):
         warned_scores = scores.exclude(warnings={}).order_by("metric", "pk")
         rows = warned_scores.values_list("metric", "version", "sha256", "warnings")
         stored += [

@@ -38,12 +38,10 @@ def run_cost_lines(work: Sequence[Work], device: str) -> list[str]:
     return cost_lines(lengths, len(work) / len(lengths)) if lengths else []
 
 
-def cost_lines(
-    lengths: Lengths, clips_each: float = 1.0, processes: int = 1, audio: str = ""
-) -> list[str]:
+def cost_lines(lengths: Lengths, clips_each: float = 1.0, audio: str = "") -> list[str]:
     """Return hours of audio and of a processor in words; nothing if under a minute.
 
-    ``clips_each``: how many clips of a run each length stands for. ``processes``: that share them.
+    ``clips_each``: how many clips of a run each length stands for.
     ``audio``: what is scored, in words (default: the sum of the lengths).
     """
     by_metric, unmeasured = cpu_s_by_metric(lengths)
@@ -54,14 +52,13 @@ def cost_lines(
     longest = max(by_metric, key=lambda key: by_metric[key])
     share = clips_each * by_metric[longest] / tabled_s
     audio = audio or f"{duration_words(clips_each * sum(each for each, _ in lengths))} of audio"
-    wall = f", {duration_words(cpu_s / processes)} in {processes} processes" * (processes > 1)
     lines = [
         f"Scoring {audio} takes about {duration_words(cpu_s)} on one CPU core of this "
-        f"machine{wall}. {longest} takes {share:.0%} of it."
+        f"machine. {longest} takes {share:.0%} of it."
     ]
     if unmeasured:
         lines.append(f"Not included, because their cost is not known: {', '.join(unmeasured)}.")
-    if cpu_s / processes > HOUR_S:
+    if cpu_s > HOUR_S:
         lines.append("Use a machine with a GPU, or several (docs/metrics.md, Several machines).")
     return lines
 

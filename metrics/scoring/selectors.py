@@ -27,7 +27,6 @@ from metrics.core.metric import (
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.scoring.study_material import study_stimuli
 
-AT_ONCE = 5_000  # hashes in one query
 COMPUTED, IMPORTED = MetricScore.Origin.COMPUTED, MetricScore.Origin.IMPORTED
 
 
@@ -128,7 +127,7 @@ def recognised_texts(study_slug: str) -> dict[tuple[str, str], str]:
         metric = Metric.registry[name]
         places = keys.by_needs(tuple(sorted(metric.needs)))
         own = {place: row["stimulus"] for (row, _), place in zip(stimuli, places, strict=True)}
-        for stored in _chunks({sha256 for sha256, _ in places}):
+        for stored in MetricScore.of_hashes({sha256 for sha256, _ in places}):
             rows = stored.filter(metric=name, version=metric.version, failed=False)
             for sha256, given, text in rows.values_list("sha256", "given", "details__hypothesis"):
                 if (sha256, given) in own and text:
@@ -146,7 +145,7 @@ def stored_series(study: str, hashes: Collection[str], label: str | None = None)
     details_by_metric: dict[str, dict[str, Any]] = {}
     columns = ("sha256", "metric", "version", "parameters_text", "given", "origin")
     canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
-    for stored in _chunks(hashes):
+    for stored in MetricScore.of_hashes(hashes):
         if label is not None:
             stored = stored.filter(metric=label.partition("[")[0])
         texts = stored.annotate(parameters_text=Cast("parameters", TextField()))
@@ -185,12 +184,6 @@ def add_titles(series: Sequence[Series]) -> list[Series]:
         replace(each, title=title if often[title] == 1 else each.label)
         for each, title in zip(series, titles, strict=True)
     ]
-
-
-def _chunks(hashes: Collection[str]) -> Iterator[Any]:
-    ordered = sorted(hashes)
-    for start in range(0, len(ordered), AT_ONCE):
-        yield MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
 
 
 def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
@@ -259,7 +252,7 @@ def scores_mark(study_slug: str) -> str:
     needs = sorted({need for metric in Metric.registry.values() for need in metric.needs})
     lines = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
     hashes = {row["sha256"] for row, _ in stimuli}
-    for stored in _chunks(hashes):
+    for stored in MetricScore.of_hashes(hashes):
         facts = stored.order_by().values("metric", "version", "origin", "failed")
         for fact in facts.annotate(n=Count("pk"), at=Max("computed_at"), last=Max("pk")):
             lines.append(" ".join(str(value) for value in fact.values()))

@@ -17,7 +17,6 @@ from metrics.models import ClipFacts, MetricScore
 from metrics.scoring import runner
 from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip, Work
 
-AT_ONCE = 5_000  # hashes in one query
 KEY = ["sha256", "metric", "version", "parameters", "given", "origin"]
 TOLD = ["value", "reason", "failed", "details", "warnings", "provenance", "computed_at"]
 
@@ -100,14 +99,12 @@ def done_by(metric: Metric, hashes: Collection[str]) -> set[tuple[str, str]]:
     """The (sha256, given) of which every output is stored and none has failed."""
     keys = [output.key for output in metric.outputs()]
     counts: Counter[tuple[str, str]] = Counter()
-    ordered = sorted(hashes)
-    for start in range(0, len(ordered), AT_ONCE):
-        stored = MetricScore.objects.filter(
+    for scores in MetricScore.of_hashes(hashes):
+        stored = scores.filter(
             metric__in=keys,
             version=metric.version,
             parameters=metric.parameters_dict(),
             origin=MetricScore.Origin.COMPUTED,
-            sha256__in=ordered[start : start + AT_ONCE],
             failed=False,
         )
         counts.update(stored.values_list("sha256", "given"))

@@ -11,7 +11,7 @@ from typing import Any
 
 from metrics.core import wave_memory, weights
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Metric
+from metrics.core.metric import Input, Metric, Sharing
 
 RATE_HZ = 16_000
 STEPS_AT_ONCE = 2048  # a minute: what is stacked of long clips
@@ -38,6 +38,9 @@ def detector_weights() -> dict[str, str]:
 
 class SpeechMetric(Metric):
     """A metric that looks for speech; ``detector`` is there once it is loaded."""
+
+    sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
+    packages: tuple[str, ...] = ("torch", "numpy", "silero-vad")
 
     def load(self, device: str = "cpu") -> None:
         """Load the speech detector onto `device`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metrics.core import weights
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
+from metrics.core.metric import Input, Output, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.pretrained import WEIGHTS, load_pretrained, pretrained_model
@@ -30,7 +30,7 @@ class ArousalParameters(chunks.ChunkRule):
     model: str = MODEL.name
 
 
-class Arousal(Metric):
+class Arousal(chunks.ChunkedMetric):
     """Arousal, dominance and valence, about 0 to 1, by a network that learnt from MSP-Podcast."""
 
     key = "arousal"
@@ -39,7 +39,6 @@ class Arousal(Metric):
     description = "Arousal that a network hears: 0 calm, 1 excited"
     title = "Arousal"
     source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
         Output("dominance", "Dominance that a network hears: 0 weak, 1 strong", title="Dominance"),
         Output("valence", "Valence that a network hears: 0 negative, 1 positive", title="Valence"),
@@ -68,17 +67,7 @@ class Arousal(Metric):
             raise weights.Unavailable(f"{model.name} tells {names}, not {', '.join(ORDER)}")
         self.head = head_of(weights.locate(model), device)
 
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz."""
-        averages = chunks.average_chunks(waves, self.parameters, 60.0, self._predict)
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        named = dict(zip(ORDER, map(float, average.values), strict=True))
-        return Score(named.pop(self.key), "", average.details, also=named)
-
-    def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         heard = self.loaded.network_outputs(
             [wave.cpu().numpy() for wave in batch], self.sample_rate_hz
         )

@@ -15,18 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from metrics.core import weights
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Metric,
-    Output,
-    Score,
-    Sharing,
-    check_bounds,
-)
+from metrics.core.metric import Input, Output, Sharing, check_bounds
 from metrics.core.precision import Precisions
 from metrics.core.published_models import HUB, PublishedModel
 from metrics.networks.predictors import chunks
@@ -39,7 +29,7 @@ from metrics.networks.predictors.wavlm_original import (
     zeros_behind,
 )
 
-AXES = ("CE", "CU", "PC", "PQ")
+AXES = ("PQ", "CE", "CU", "PC")
 FILES = ("config.json", "model.safetensors")
 MODEL = PublishedModel(
     "facebook/audiobox-aesthetics", FILES, source=HUB, licence="CC BY 4.0", size=400_000_000
@@ -47,8 +37,6 @@ MODEL = PublishedModel(
 INSIDE = "wavlm_model."
 WINDOW_S = 10.0  # the network always hears as much: shorter waves end in zeros
 EPS = 1e-5  # of layer normalisation
-AT_ONCE_S = {"cpu": WINDOW_S, "cuda": 240.0}
-SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # all are filled up: on a processor nothing is gained
 
 
 @dataclass(frozen=True)
@@ -63,7 +51,7 @@ class AudioboxParameters(chunks.ChunkRule):
         check_bounds(self, "chunk_s", 1, WINDOW_S)
 
 
-class Audiobox(Metric):
+class Audiobox(chunks.ChunkedMetric):
     """What a network predicts that people say of any sound, 1 to 10, in four respects."""
 
     key = "audiobox_pq"
@@ -74,7 +62,6 @@ class Audiobox(Metric):
     source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"
     unit = "points"
     higher_is_better = True
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = tuple(
         Output(
             f"audiobox_{axis.lower()}",
@@ -92,6 +79,8 @@ class Audiobox(Metric):
     packages = ("torch", "transformers", "safetensors")
     sharing = Sharing(Input.WINDOWS, why="of 10 s, to which every chunk is filled up")
     precisions = Precisions(0.002, 0.02, 0.001, "small random weights")
+    at_once_s = {"cpu": WINDOW_S, "cuda": 240.0}
+    similar = {"cpu": 1.0, "cuda": math.inf}  # all are filled up: on a processor nothing is gained
     published_model = MODEL
     parameters_type = AudioboxParameters
     parameters: AudioboxParameters
@@ -106,25 +95,8 @@ class Audiobox(Metric):
         """The network, whose input has one length."""
         return [(self.network, "wavlm")]
 
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        window = round(WINDOW_S * self.sample_rate_hz)
-        averages = chunks.average_chunks(
-            waves,
-            self.parameters,
-            AT_ONCE_S[kind(self.device)],
-            lambda batch: self.network.predict(batch, window),
-            similar=SIMILAR[kind(self.device)],
-        )
-        return [each.undefined or self._to_score(each) for each in averages]
-
-    def _to_score(self, average: chunks.ChunkAverage) -> Score:
-        assert average.values is not None
-        named = {
-            f"audiobox_{axis.lower()}": float(value)
-            for axis, value in zip(AXES, average.values, strict=True)
-        }
-        return Score(named.pop(self.key), also=named, details=average.details)
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.network.predict(batch, round(WINDOW_S * self.sample_rate_hz))
 
 
 class AudioboxNetwork:
@@ -150,7 +122,7 @@ class AudioboxNetwork:
         self.weights = weights.hashes([place / FILES[1]])
 
     def predict(self, waves: Sequence[torch.Tensor], window: int) -> torch.Tensor:
-        """The four values, (waves, 4), of waves, (samples up to `window`,) each."""
+        """The values of `AXES`, (waves, 4), of waves, (samples up to `window`,) each."""
         frames = frames_of(self.wavlm, window)
         heard = [min(-(-len(wave) // (window // frames)), frames) for wave in waves]
         kept = window

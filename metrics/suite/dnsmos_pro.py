@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metrics.core import weights
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Metric,
-    Output,
-    ParameterError,
-    Score,
-    Sharing,
-)
+from metrics.core.metric import Input, Output, ParameterError, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -27,7 +17,6 @@ GITHUB = "https://github.com/fcumlin/DNSMOSPro"
 CORPORA = ("BVCC", "NISQA", "VCC2018")
 FFT, STEP = 320, 160  # samples
 LEAST, MOST = 1e-7, 1e7  # of a magnitude
-AT_ONCE_S = {"cpu": 10.0, "cuda": 600.0}
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,7 @@ class DnsmosProParameters(chunks.ChunkRule):
             raise ParameterError(f"corpus is {self.corpus!r}; choose one of {', '.join(CORPORA)}")
 
 
-class DnsmosPro(Metric):
+class DnsmosPro(chunks.ChunkedMetric):
     """The mean of the normal distribution that the network gives for raters' opinions."""
 
     key = "dnsmos_pro"
@@ -57,7 +46,6 @@ class DnsmosPro(Metric):
     source = "Cumlin et al. (2024), DNSMOS Pro; its TorchScript files"
     unit = "MOS"
     higher_is_better = True
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
         Output(
             "dnsmos_pro_variance",
@@ -67,6 +55,7 @@ class DnsmosPro(Metric):
     )
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     precisions = Precisions(why="a scripted or exported network stays as it was made")
+    at_once_s = {"cpu": 10.0, "cuda": 600.0}
     parameters_type = DnsmosProParameters
     parameters: DnsmosProParameters
 
@@ -85,21 +74,14 @@ class DnsmosPro(Metric):
         self.weights = self.network.weights
         self.device_notes = self.network.device_notes
 
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.average_chunks(
-            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
-        )
-        return [chunks.to_score(each, "dnsmos_pro_variance") for each in averages]
-
-    def predict(self, equal: Sequence[torch.Tensor]) -> torch.Tensor:
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """Mean and variance, (waves, 2), of equally long waves, (samples,) each."""
-        batch = torch.stack(list(equal))
+        equal = torch.stack(list(batch))
         wanted = round(self.parameters.chunk_s * self.sample_rate_hz)
-        if self.parameters.repeat and batch.shape[1] < wanted:
-            times = -(-wanted // batch.shape[1])
-            batch = batch.repeat(1, times)[:, :wanted]
-        values: torch.Tensor = self.network.model(log_spectra(batch)[:, None])
+        if self.parameters.repeat and equal.shape[1] < wanted:
+            times = -(-wanted // equal.shape[1])
+            equal = equal.repeat(1, times)[:, :wanted]
+        values: torch.Tensor = self.network.model(log_spectra(equal)[:, None])
         return values
 
 

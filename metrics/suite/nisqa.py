@@ -13,18 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from metrics.core import weights
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Metric,
-    Output,
-    Score,
-    Sharing,
-    check_bounds,
-)
+from metrics.core.metric import Input, Output, Score, Sharing, check_bounds
 from metrics.core.precision import ANY_LENGTH, Precisions, spectra
 from metrics.core.published_models import PublishedModel
 from metrics.core.weights import Unavailable
@@ -41,8 +31,6 @@ MODEL = PublishedModel(
     page="https://github.com/gabrielmittag/NISQA",
 )
 LONGEST_S = 52.0  # the network was trained on 1,300 windows at most, one every 40 ms
-AT_ONCE_S = {"cpu": 20.0, "cuda": 240.0}
-SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # on a processor large batches gain nothing
 ORDER = ("noisiness", "discontinuity", "coloration", "loudness")  # after the overall quality
 
 
@@ -58,7 +46,7 @@ class NisqaParameters(chunks.ChunkRule):
         check_bounds(self, "chunk_s", 1, LONGEST_S)
 
 
-class Nisqa(Metric):
+class Nisqa(chunks.ChunkedMetric):
     """A predicted MOS of transmitted speech, and why it is what it is."""
 
     key = "nisqa"
@@ -70,7 +58,6 @@ class Nisqa(Metric):
     unit = "MOS"
     higher_is_better = True
     sample_rate_hz = 48_000
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = tuple(
         Output(
             f"nisqa_{name}",
@@ -83,6 +70,8 @@ class Nisqa(Metric):
     )
     sharing = Sharing(Input.WINDOWS, why="in its convolutions; nothing is filled up")
     precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
+    at_once_s = {"cpu": 20.0, "cuda": 240.0}
+    similar = {"cpu": 1.0, "cuda": math.inf}  # on a processor large batches gain nothing
     published_model = MODEL
     parameters_type = NisqaParameters
     parameters: NisqaParameters
@@ -94,18 +83,8 @@ class Nisqa(Metric):
         self.network = NisqaNetwork(path, self.sample_rate_hz, device)
         self.weights = weights.hashes([path])
 
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 48 kHz; equally long chunks go through together."""
-        averages = chunks.average_chunks(
-            waves,
-            self.parameters,
-            AT_ONCE_S[kind(self.device)],
-            self.network.predict,
-            self.sample_rate_hz,
-            SIMILAR[kind(self.device)],
-        )
-        also = [output.key for output in self.more_outputs]
-        return [chunks.to_score(each, *also) for each in averages]
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.network.predict(batch)
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score by output; a checkpoint of one value has no dimensions."""

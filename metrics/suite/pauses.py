@@ -10,12 +10,10 @@ from typing import Any
 
 from metrics.core import texts
 from metrics.core.metric import (
-    Input,
     Material,
     Output,
     Parameters,
     Score,
-    Sharing,
     Take,
     check_bounds,
     undefined,
@@ -85,10 +83,8 @@ class Pauses(speech.SpeechMetric):
             title="Characters per second",
         ),
     )
-    sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
     lacking = LACKING
     needs = ("language", "text")
-    packages = ("torch", "numpy", "silero-vad")
     parameters_type = PausesParameters
     parameters: PausesParameters
 

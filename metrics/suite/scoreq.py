@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, ParameterError, Score, Sharing
+from metrics.core.metric import Input, ParameterError, Sharing
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.onnx import OnnxMetric
@@ -43,7 +43,7 @@ def published(kind: str, parameters: ScoreqParameters | ScoreqRefParameters) -> 
     return own.renamed(parameters.model)
 
 
-class Scoreq(OnnxMetric):
+class Scoreq(OnnxMetric, chunks.ChunkedMetric):
     """A predicted MOS by the ONNX file of the package scoreq's authors."""
 
     key = "scoreq"
@@ -54,19 +54,12 @@ class Scoreq(OnnxMetric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
-    accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
-    packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters
     parameters: ScoreqParameters
 
     def models(self) -> list[PublishedModel]:
         """The network's file."""
         return [published("adapt_nr", self.parameters)]
-
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.average_chunks(waves, self.parameters, 60.0, self.predict)
-        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The network's scores, (waves, 1), of equally long waves."""

@@ -48,7 +48,6 @@ class ScoreqRef(OnnxMetric, PairedMetric):
     low = 0.0
     high = 2.0
     higher_is_better = False
-    packages = ("onnxruntime", "numpy")
     accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters

@@ -59,7 +59,6 @@ class Sigmos(OnnxMetric):
         )
         for name in ORDER[:-1]
     )
-    packages = ("onnxruntime", "numpy")
     published_model = MODEL
     parameters_type = SigmosParameters
     parameters: SigmosParameters

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import Input, Score, Sharing, undefined
+from metrics.core.metric import Score, undefined
 from metrics.signal import speech
 from metrics.signal.speech import Segments
 
@@ -29,8 +29,6 @@ class SpeechToNoise(speech.SpeechMetric):
     source = "Power in silero-vad's segments over power outside them; our definition"
     unit = "dB"
     higher_is_better = True
-    sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
-    packages = ("torch", "numpy", "silero-vad")
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz."""

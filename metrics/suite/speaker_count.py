@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Material,
-    Parameters,
-    Score,
-    Sharing,
-    Take,
-    check_bounds,
-    undefined,
-)
+from metrics.core.metric import Material, Parameters, Score, Take, check_bounds, undefined
 from metrics.networks.voices import VoiceMetric, VoiceParameters, Voices, VoiceWindows
 from metrics.signal import turns
 
@@ -66,9 +55,7 @@ class SpeakerCount(VoiceMetric):
         "Resemblyzer's embeddings in 1.6 s windows of silero-vad's speech; SciPy's average linkage"
     )
     low = 1.0
-    sharing = Sharing(Input.WINDOWS)
     needs = ("attributes.speakers", "turns")
-    accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = SpeakerCountParameters
     parameters: SpeakerCountParameters
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metrics.core import decoding, weights
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
+from metrics.core.metric import Input, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
-from metrics.suite.squim_pesq import AT_ONCE_S, torchaudio_file
+from metrics.suite.squim_pesq import SquimPesq, torchaudio_file
 
 MODEL = torchaudio_file(
     "squim_subjective_bvcc_daps.pth", licence="CC BY-NC 4.0", commercial=False, size=360_000_000
@@ -31,7 +30,7 @@ class SquimMosParameters(chunks.ChunkRule):
     reference: str = ""
 
 
-class SquimMos(Metric):
+class SquimMos(chunks.ChunkedMetric):
     """5 less the predicted loss against a clean recording, the same for all clips."""
 
     key = "squim_mos"
@@ -46,7 +45,7 @@ class SquimMos(Metric):
     sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    at_once_s = SquimPesq.at_once_s
     published_model = MODEL
     parameters_type = SquimMosParameters
     parameters: SquimMosParameters
@@ -69,13 +68,6 @@ class SquimMos(Metric):
         self.model = models.squim_subjective_base()
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
         self.model.eval().to(device)
-
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.average_chunks(
-            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
-        )
-        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """MOS of waves, (waves, 1)."""

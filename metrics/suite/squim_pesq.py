@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.core import weights
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import functional, torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
+from metrics.core.metric import Input, Output, Sharing
 from metrics.core.model_hosts import torch_cache
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.core.published_models import PublishedModel
@@ -35,7 +34,6 @@ def torchaudio_file(name: str, sha256: str = "", **facts: Any) -> PublishedModel
 MODEL = torchaudio_file(
     "squim_objective_dns2020.pth", licence="CC BY 4.0", size=29_584_237, sha256=SHA256
 )
-AT_ONCE_S = {"cpu": 10.0, "cuda": 120.0}  # seconds of chunks of one length
 CPU_S_PER_S, CPU_S_PER_S2 = 0.12, 0.0095  # as `Metric.cpu_s_per_s`
 
 
@@ -46,7 +44,7 @@ class SquimParameters(chunks.ChunkRule):
     model: str = MODEL.name
 
 
-class SquimPesq(Metric):
+class SquimPesq(chunks.ChunkedMetric):
     """Predicted wide-band PESQ (LFS-Bench: sound fidelity), with STOI and SI-SDR."""
 
     key = "squim_pesq"
@@ -81,7 +79,7 @@ class SquimPesq(Metric):
     sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
     precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    at_once_s = {"cpu": 10.0, "cuda": 120.0}
     published_model = MODEL
     parameters_type = SquimParameters
     parameters: SquimParameters
@@ -102,13 +100,6 @@ class SquimPesq(Metric):
         self.model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
         self.model.eval().to(device)
         self.model.dprnn.forward = functools.partial(dual_paths, self.model.dprnn)
-
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.average_chunks(
-            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
-        )
-        return [chunks.to_score(each, "squim_stoi", "squim_si_sdr") for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Hint,
-    Input,
-    Score,
-    Sharing,
-    Take,
-    undefined,
-)
+from metrics.core.metric import Hint, Score, Take, undefined
 from metrics.core.precision import RECURRENT, Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks import voices
@@ -53,10 +44,8 @@ class TimbreConsistency(VoiceMetric):
     low = -1.0
     high = 1.0
     higher_is_better = True
-    sharing = Sharing(Input.WINDOWS)
     precisions = Precisions(0.002, 0.02, None, "Resemblyzer's weights", RECURRENT)
     needs = ("turns",)
-    accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreConsistencyParameters
     parameters: TimbreConsistencyParameters
 

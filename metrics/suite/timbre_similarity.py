@@ -10,17 +10,7 @@ import numpy as np
 
 from metrics.core import decoding, input_warnings
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import (
-    WIDE_BAND_HZ,
-    Accepts,
-    Input,
-    Material,
-    Score,
-    Sharing,
-    Take,
-    check_bounds,
-    undefined,
-)
+from metrics.core.metric import Material, Score, Take, check_bounds, undefined
 from metrics.core.precision import RECURRENT, Precisions
 from metrics.core.silence import silence
 from metrics.networks.voices import VoiceMetric, VoiceParameters, Voices, VoiceWindows
@@ -54,10 +44,8 @@ class TimbreSimilarity(VoiceMetric):
     low = -1.0
     high = 1.0
     higher_is_better = True
-    sharing = Sharing(Input.WINDOWS)
     precisions = Precisions(0.002, 0.02, None, "Resemblyzer's weights", RECURRENT)
     needs = ("reference_path", "turns")
-    accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreSimilarityParameters
     parameters: TimbreSimilarityParameters
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.devices import kind
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
+from metrics.core.metric import Input, Sharing
 from metrics.core.precision import Precisions
 from metrics.core.published_models import PublishedModel
 from metrics.networks.predictors import chunks
@@ -30,7 +29,7 @@ class UtmosParameters(chunks.ChunkRule):
         predictor_type(self.predictor)(self.model, self.layout, self.gives_rate)
 
 
-class Utmos(Metric):
+class Utmos(chunks.ChunkedMetric):
     """A predicted naturalness MOS; which network gave it is a parameter."""
 
     key = "utmos"
@@ -43,7 +42,6 @@ class Utmos(Metric):
     higher_is_better = True
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     precisions = Precisions(why="a scripted or exported network stays as it was made")
-    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = UtmosParameters
     parameters: UtmosParameters
 
@@ -52,6 +50,7 @@ class Utmos(Metric):
         settings = self.parameters
         kind = predictor_type(settings.predictor)
         self.predictor = kind(settings.model, settings.layout, settings.gives_rate)
+        self.at_once_s = self.predictor.at_once_s
         self.packages = tuple(dict.fromkeys(("torch", "numpy", *kind.packages)))
 
     def models(self) -> list[PublishedModel]:
@@ -64,12 +63,6 @@ class Utmos(Metric):
         self.predictor.load(device)
         self.weights = self.predictor.weights
         self.device_notes = self.predictor.device_notes
-
-    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
-        most_s = self.predictor.at_once_s[kind(self.device)]
-        averages = chunks.average_chunks(waves, self.parameters, most_s, self.predict)
-        return [chunks.to_score(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""

@@ -464,10 +464,13 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
     for row in table:
         metric = row.series.metric
         if row.missing and metric is not None and row.series.output.key == metric.key:
-            cost = _cost(row) if metric.asked_only else None
+            cost = _cost(row, metric) if metric.asked_only else None
             total = None if cost is None else cost * row.missing
             line = {"title": row.series.title, "missing": row.missing, "cost": total}
-            lines.append({**line, "key": _simple(row), "unpriced": _unpriced(row, cost)})
+            # A button scores the rest where there is nothing to pay and no parameters to say.
+            simple = not metric.asked_only and row.series.label == metric.key
+            unpriced = metric.asked_only and bool(metric.costs) and cost is None
+            lines.append({**line, "key": metric.key if simple else "", "unpriced": unpriced})
     if not lines:
         return {}
     scores, pace_s = sum(line["missing"] for line in lines), _pace_s(study)
@@ -482,18 +485,6 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
     }
 
 
-def _simple(row: TableRow) -> str:
-    """The metric's key where a button may score the rest: nothing to pay, no parameters to say."""
-    metric = row.series.metric
-    plain = metric is not None and not metric.asked_only and row.series.label == metric.key
-    return row.series.label if plain else ""
-
-
-def _unpriced(row: TableRow, cost: float | None) -> bool:
-    metric = row.series.metric
-    return metric is not None and metric.asked_only and bool(metric.costs) and cost is None
-
-
 def _pace_s(study: str) -> float | None:
     """Seconds per score of the newest run that ended, waiting and loading of models included."""
     ended = ScoringRun.objects.filter(
@@ -506,12 +497,11 @@ def _pace_s(study: str) -> float | None:
     return None
 
 
-def _cost(row: TableRow) -> float | None:
-    assert row.series.metric is not None
+def _cost(row: TableRow, metric: Metric) -> float | None:
     stored = MetricScore.objects.filter(
         metric=row.series.output.key,
         version=row.series.version,
-        parameters=row.series.metric.parameters_dict(),
+        parameters=metric.parameters_dict(),
         details__cost__isnull=False,
     )
     costs = stored.annotate(cost=Cast(KeyTextTransform("cost", "details"), FloatField()))

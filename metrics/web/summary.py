@@ -106,15 +106,15 @@ def pooled_numbers(metric: Metric | None, details: Sequence[Mapping[str, Any]]) 
         return {}
 
 
-def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
-    """Student's t interval of the mean, (low, high); (None, None) with fewer than two values."""
+def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Student's t interval of the mean at 95 %, (low, high); None twice below two values."""
     if len(values) < 2:
         return None, None
-    return student_interval(fmean(values), stdev(values), len(values), level)
+    return student_interval(fmean(values), stdev(values), len(values))
 
 
 def student_interval(
-    mean: float | None, sd: float | None, n: int, level: float = LEVEL
+    mean: float | None, sd: float | None, n: int
 ) -> tuple[float | None, float | None]:
     """Student's t interval of the mean of ``n`` values; (None, None) with fewer than two.
 
@@ -122,7 +122,7 @@ def student_interval(
     """
     if mean is None or sd is None or n < 2:
         return None, None
-    half = quantile((1 + level) / 2, n - 1) * sd / math.sqrt(n)
+    half = quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n)
     return mean - half, mean + half
 
 
@@ -328,18 +328,14 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
         cursor.execute(f"SET LOCAL work_mem = '{WORK_MEM}'; SET LOCAL enable_mergejoin = off")
         cursor.execute(SUMS, parameters)
         for *identity, place, failed, reason, first, count, n, mean, sd in cursor.fetchall():
-            name = _name(identity)
+            metric, version, text, origin = identity
+            name = (metric, version, canonical_parameters(json.loads(text)), origin)
             sums = by_name.setdefault(name, Sums())
             sums.wanted = wanted.get(FOREIGN if name[3] == IMPORTED else kinds.get(name[0]), 0)
             if place is not None:
                 sums.scored += first
                 sums.add(conditions[place], failed, reason, count, n, mean, sd)
     return by_name
-
-
-def _name(series_columns: Sequence[str]) -> Name:
-    metric, version, parameters, origin = series_columns
-    return metric, version, canonical_parameters(json.loads(parameters)), origin
 
 
 def _query_values(

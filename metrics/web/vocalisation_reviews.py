@@ -43,6 +43,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         mark_agreement(name, known, heard, tolerance)
         for name, heard in [*_judges(known), *([(PREDICTED, predicted)] if predicted else [])]
     ]
+    systems = system_agreement(known, targets, tolerance) if events["unblinded"] else []
     context = {
         "study": study,
         "review": {"pk": pk, **events},
@@ -51,7 +52,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "tables": [
             ("Judge models", "Judge", [each for each in judges if each.clips]),
             ("Reviewers", "Reviewer", reviewer_agreement(events["clips"], tolerance)),
-            ("Systems", "System", _systems(known, targets, events)),
+            ("Systems", "System", systems),
         ],
     }
     return render(request, "metrics/events.html", context)
@@ -82,12 +83,6 @@ def _events(key: str, pk: int) -> MarkedEvents:
     if events is None:
         raise Http404("This study has no such vocalisation review.")
     return events
-
-
-def _systems(
-    known: Mapping[str, Truth], targets: Mapping[str, Marks], events: MarkedEvents
-) -> list[MarkAgreement]:
-    return system_agreement(known, targets, events["tolerance"]) if events["unblinded"] else []
 
 
 def _attributes(key: str, name: str) -> dict[str, Marks]:

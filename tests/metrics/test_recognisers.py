@@ -44,7 +44,7 @@ def whisper():
 @pytest.mark.slow
 def test_tiny_en_hears_what_the_reference_heard(whisper):
     clip = "human-0920-clean"
-    heard = whisper.transcript(take(reference.wave(clip)))
+    heard = whisper.transcripts([take(reference.wave(clip))])[0]
     assert heard.text == ASR[clip]["hyp"]["whisper_tiny_en"]
     digest = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
     assert whisper.weights == {"model.bin": digest}
@@ -63,7 +63,7 @@ def test_windows_of_clips_are_heard_side_by_side(whisper):
 
 @pytest.mark.slow
 def test_an_english_model_hears_no_other_language(whisper):
-    refused = whisper.transcript(take(noise(1), "zh"))
+    refused = whisper.transcripts([take(noise(1), "zh")])[0]
     assert refused.text is None
     assert "English only" in refused.reason
 
@@ -84,8 +84,8 @@ def test_one_recogniser_hears_a_clip_once_for_both_metrics(whisper, monkeypatch)
 
 @pytest.mark.slow
 def test_silence_and_snippets_are_not_asked_about(whisper):
-    assert whisper.transcript(take(torch.zeros(16_000))).reason == "silent"
-    assert whisper.transcript(take(noise(0.05))).reason.startswith("too short")
+    assert whisper.transcripts([take(torch.zeros(16_000))])[0].reason == "silent"
+    assert whisper.transcripts([take(noise(0.05))])[0].reason.startswith("too short")
 
 
 @pytest.mark.medium
@@ -135,7 +135,7 @@ def test_funasr_is_given_a_folder_and_a_wave(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
     (tmp_path / "model.pt").write_bytes(b"weights")
     found = recogniser.load_recogniser("funasr", Options(str(tmp_path)), "cpu")
-    assert found.transcript(take(noise(1), "zh")).text == "你 好"
+    assert found.transcripts([take(noise(1), "zh")])[0].text == "你 好"
     assert calls["made"]["model"] == str(tmp_path)
     assert calls["made"]["disable_update"] is True
     assert calls["asked"]["input"].shape == (16_000,)

@@ -30,9 +30,6 @@ def test_hours_of_audio_and_of_a_core_are_said_with_the_longest_metric_and_what_
         "Not included, because their cost is not known: spoof.",
         "Use a machine with a GPU, or several (docs/metrics.md, Several machines).",
     ]
-    (line,) = run_cost.cost_lines([(10.0, metrics[:1])] * 180, 4.0, processes=4)
-    assert line.startswith("Scoring 2.0 hours of audio takes about 2.0 hours on one CPU core of")
-    assert ", 30 minutes in 4 processes. mcd takes 100%" in line
     assert run_cost.cost_lines([(10.0, metrics)]) == []  # under a minute
 
 

@@ -188,9 +188,12 @@ def test_clips_of_unequal_length_score_in_one_batch_what_they_score_alone(
     from metrics.networks.embeddings import wavlm_large
     from metrics.suite import audiobox_pq, nisqa
 
-    for module in (audiobox_pq, nisqa, wavlm_large):
-        monkeypatch.setitem(module.SIMILAR, "cpu", module.SIMILAR["cuda"])
-        monkeypatch.setitem(module.AT_ONCE_S, "cpu", module.AT_ONCE_S["cuda"])
+    for limits in (
+        *(audiobox_pq.Audiobox.similar, audiobox_pq.Audiobox.at_once_s),
+        *(nisqa.Nisqa.similar, nisqa.Nisqa.at_once_s),
+        *(wavlm_large.SIMILAR, wavlm_large.AT_ONCE_S),
+    ):
+        monkeypatch.setitem(limits, "cpu", limits["cuda"])
     monkeypatch.setattr(weights._Place, "folder", tmp_path)
     metric = paired.loaded(key, **Models(tmp_path, "cpu", tiny=True).choice(key).parameters)
     beside = Material(reference_path=str(paired.HUMAN))

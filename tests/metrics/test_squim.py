@@ -73,7 +73,7 @@ def test_a_batch_equals_one_by_one(make, monkeypatch):
     metric, wave = make(chunk_s=2), reference.wave("long_same-human")
     waves = [wave[:64_000], wave[64_000:150_000], wave[:20_000], wave[:10_000]]
     batched = metric.measure(waves)
-    monkeypatch.setitem(squim_pesq.AT_ONCE_S, "cpu", 0.1)
+    monkeypatch.setitem(squim_pesq.SquimPesq.at_once_s, "cpu", 0.1)
     for one, score in zip(waves, batched, strict=True):
         (alone,) = metric.measure([one])
         assert values(metric, alone) == pytest.approx(values(metric, score), rel=ROUNDING)

@@ -15,7 +15,7 @@ from metrics.judges import batch
 from metrics.judges.batch import BatchClient, BatchError
 from metrics.judges.client import Client, current_endpoint, required_endpoint
 from metrics.judges.judge import Judge
-from metrics.management.judging import add_source, source_clips
+from metrics.management.judging import add_source, judged_clips
 from metrics.management.metric_options import chosen_parameters
 from metrics.scoring import runner
 from metrics.scoring.runner import Clip
@@ -73,10 +73,7 @@ class Command(BaseCommand):
         key = options["metric"]
         judge = make_metric(key, chosen_parameters(options).get(key))
         assert isinstance(judge, Judge)
-        return judge, [
-            Clip(clip.path, decoding.file_sha256(clip.path), clip.stimulus, clip.material)
-            for clip in source_clips(options)
-        ]
+        return judge, judged_clips(options)
 
     def ask(self, judge: Judge, clips: Sequence[Clip], options: dict[str, Any]) -> None:
         """Write or send what the cache does not know."""

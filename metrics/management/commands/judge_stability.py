@@ -10,10 +10,10 @@ from metrics.core import decoding
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
-from metrics.management.judging import add_source, align_table, format_number, source_clips
+from metrics.management.judging import add_source, align_table, format_number, judged_clips
 from metrics.management.metric_options import chosen_parameters
 from metrics.scoring import runner
-from metrics.scoring.runner import Clip, ScoredClip
+from metrics.scoring.runner import ScoredClip
 
 
 class Command(BaseCommand):
@@ -38,10 +38,7 @@ class Command(BaseCommand):
         parameters = {**chosen_parameters(options).get(key, {}), "repeats": options["repeats"]}
         try:
             judge = make_metric(key, parameters)
-            clips = [
-                Clip(clip.path, decoding.file_sha256(clip.path), clip.stimulus, clip.material)
-                for clip in source_clips(options)
-            ]
+            clips = judged_clips(options)
         except (ParameterError, decoding.AudioError) as error:
             raise CommandError(str(error)) from error
         scored_clips = list(runner.score_clips(judge, clips, "cpu"))

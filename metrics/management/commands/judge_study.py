@@ -50,6 +50,7 @@ from metrics.suite.judge_nvv import requested_vocalisations
 from metrics.suite.nvv import spoken
 
 TASKS = {"tags": "nvv_tags.v2", "captions": "nvv_captions.v2"}
+PLANNED = ("raters", "raters_per_item", "folds", "together", "temperature", "seed")
 ANY_KIND = "the sound that was asked for"  # where nobody says its type
 
 
@@ -70,12 +71,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--model", default="", help="Model; several, separated by commas, rate in turn."
         )
-        parser.add_argument("--raters", type=int, default=plan.raters)
-        parser.add_argument("--raters-per-item", type=int, default=plan.raters_per_item)
-        parser.add_argument("--folds", type=int, default=plan.folds)
-        parser.add_argument("--together", type=int, default=plan.together)
-        parser.add_argument("--temperature", type=float, default=plan.temperature)
-        parser.add_argument("--seed", type=int, default=plan.seed)
+        for name in PLANNED:
+            usual = getattr(plan, name)
+            option = f"--{name.replace('_', '-')}"
+            parser.add_argument(option, type=type(usual), default=usual)
 
     def handle(self, *args: Any, **options: Any) -> None:
         task_rubric = rubric(TASKS[options["task"]])
@@ -148,15 +147,7 @@ def plan_from_options(options: dict[str, Any]) -> Plan:
     named = tuple(name.strip() for name in options["model"].split(",") if name.strip())
     models = named or (current_endpoint().model,)
     required_endpoint(models[0])
-    return Plan(
-        raters=options["raters"],
-        raters_per_item=options["raters_per_item"],
-        folds=options["folds"],
-        together=options["together"],
-        seed=options["seed"],
-        temperature=options["temperature"],
-        models=models,
-    )
+    return Plan(models=models, **{name: options[name] for name in PLANNED})
 
 
 def select_candidates(clips: list[InputClip], task: str) -> tuple[list[Candidate], list[str]]:

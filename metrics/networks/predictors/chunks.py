@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.core.devices import kind
 from metrics.core.lazy_torch import torch
-from metrics.core.metric import ParameterError, Parameters, Score, buckets, undefined
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    buckets,
+    undefined,
+)
 from metrics.core.silence import silence
 from metrics.networks.predictors.predictor import exact_inference
 
@@ -141,12 +152,37 @@ def average_chunks(
     ]
 
 
-def to_score(each: ChunkAverage, *also: str) -> Score:
-    """A network's first value as a score, the others under the keys of further outputs."""
-    if each.values is None:
-        return each.undefined or Score(None, "silent")
-    first, *others = map(float, each.values)
-    return Score(first, details=each.details, also=dict(zip(also, others, strict=False)))
+class ChunkedMetric(Metric):
+    """A metric whose network hears chunks: its values are means over a clip's chunks."""
+
+    accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
+    at_once_s: Mapping[str, float] = {"cpu": 60.0, "cuda": 60.0}  # seconds of audio in a batch
+    similar: Mapping[str, float] = {"cpu": 1.0, "cuda": 1.0}  # as `average_chunks` takes it
+    parameters: ChunkRule
+
+    @abstractmethod
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The values of each output in order, (chunks, values), of chunks, (samples,) each."""
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at the rate; chunks of like length go through together."""
+        device = kind(self.device)
+        averages = average_chunks(
+            waves,
+            self.parameters,
+            self.at_once_s[device],
+            self.predict,
+            self.sample_rate_hz,
+            self.similar[device],
+        )
+        return [self._to_score(each) for each in averages]
+
+    def _to_score(self, each: ChunkAverage) -> Score:
+        if each.values is None:
+            return each.undefined or Score(None, "silent")
+        first, *others = map(float, each.values)
+        also = dict(zip((output.key for output in self.more_outputs), others, strict=False))
+        return Score(first, details=each.details, also=also)
 
 
 def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_HZ) -> bool:

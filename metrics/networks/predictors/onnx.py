@@ -85,6 +85,7 @@ def provider_notes(session: Any, device: str) -> dict[str, str]:
 class OnnxMetric(Metric):
     """A metric whose model is one ONNX file, opened as ``session``."""
 
+    packages = ("onnxruntime", "numpy")
     precisions = Precisions(why="an ONNX file computes in float32")
 
     def load(self, device: str = "cpu") -> None:

@@ -89,10 +89,6 @@ class Recogniser(Registered):
         """Why this model cannot hear the language (BCP 47); empty when it can."""
         return ""
 
-    def transcript(self, take: Take) -> Transcript:
-        """What is heard in a take."""
-        return self.transcripts([take])[0]
-
     def transcripts(self, takes: Sequence[Take]) -> list[Transcript]:
         """What is heard in each take; the same audio in the same language is heard once only."""
         by_place: dict[int, Transcript] = {}
