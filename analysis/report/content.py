@@ -302,9 +302,14 @@ def add_family_words(content: Content, about: str, common: Collection[str] = ())
     )
 
 
+INTERVAL_CELLS = ("value", "low", "high", "naive_low", "naive_high")  # of a figure's intervals
+
+
+def pick_cells(row: Any, *names: str) -> dict[str, Any]:
+    """These fields of a dataclass, or keys of a mapping, in the order of the names."""
+    return {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
+
+
 def pick_fields(rows: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
     """These fields of dataclasses, or keys of mappings, as the rows of a figure."""
-    return [
-        {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
-        for row in rows
-    ]
+    return [pick_cells(row, *names) for row in rows]

@@ -12,6 +12,7 @@ from scipy.linalg import LinAlgWarning
 from analysis.formatting import beware
 from analysis.name_spans import condition_span
 from analysis.report.content import (
+    INTERVAL_CELLS,
     Figure,
     Table,
     column,
@@ -172,7 +173,7 @@ def order_sentence(one: StrengthFit) -> str:
 
 def strength_figures(shown: Sequence[StrengthFit], each: FamilyInput) -> list[Figure]:
     """The strengths with their intervals; none where no model has a fit."""
-    names = ["name", "value", "low", "high", "naive_low", "naive_high", "mark"]
+    names = ["name", *INTERVAL_CELLS, "mark"]
     names += ["group"] * (len(shown) > 1)
     rows = [row for one in shown for row in one.rows]
     if not rows:

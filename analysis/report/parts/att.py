@@ -533,12 +533,8 @@ def _model(labels: Labels, rows: Mapping[str, Row]) -> Posterior | str:
         return f"The model is not shown: {posterior.diagnostics.refusal}"
     conditions = summary(posterior.draws["condition"], level=labels.level)
     for place, name in enumerate(modelled.names):
-        rows[name] |= {
-            "posterior_mean": float(conditions.mean[place]),
-            "posterior_sd": float(conditions.sd[place]),
-            "posterior_low": float(conditions.low[place]),
-            "posterior_high": float(conditions.high[place]),
-        }
+        for cell in ("mean", "sd", "low", "high"):
+            rows[name][f"posterior_{cell}"] = float(getattr(conditions, cell)[place])
     return posterior
 
 

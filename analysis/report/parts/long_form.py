@@ -17,6 +17,7 @@ from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of, name_of
 from analysis.ratings.study_scores import WORDS
 from analysis.report.content import (
+    INTERVAL_CELLS,
     Column,
     Content,
     Figure,
@@ -687,7 +688,7 @@ def _condition_figure(rows: Sequence[ConditionRow], each: MaterialInput) -> Figu
         f"long_form_conditions{each.suffix}",
         f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
-        pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        pick_fields(rows, ("name", *INTERVAL_CELLS)),
         x="mean score",
         ends=estimand.ends,
         at=() if estimand.neutral is None else (estimand.neutral,),

@@ -568,9 +568,7 @@ def _test_cells(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
         "se": float(pairs.se[m]),
         "df": float(pairs.degrees[m]),
         "t": sign * float(pairs.t[m]),
-        "p": float(pairs.p[m]),
-        "p_holm": float(pairs.p_holm[m]),
-        "p_tukey": float(pairs.p_tukey[m]),
+        **{name: float(getattr(pairs, name)[m]) for name in ("p", "p_holm", "p_tukey")},
     }
 
 

@@ -12,7 +12,16 @@ from analysis.citations import citation, cite
 from analysis.name_spans import family_span
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.report.content import Content, Figure, Table, column, columns_of, table_row, together
+from analysis.report.content import (
+    Content,
+    Figure,
+    Table,
+    column,
+    columns_of,
+    pick_cells,
+    table_row,
+    together,
+)
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.intervals import naive_interval
 
@@ -156,9 +165,7 @@ def _boxes(key: str, about: str, rows: Sequence[ConditionRow], estimand: Estiman
         {
             "name": row.condition,
             "low": row.lowest,
-            "q1": row.q1,
-            "median": row.median,
-            "q3": row.q3,
+            **pick_cells(row, "q1", "median", "q3"),
             "high": row.highest,
             "value": row.rater_mean,
         }

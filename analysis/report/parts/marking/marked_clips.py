@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.formatting import ci_words, percent
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import column, table_row
+from analysis.report.content import column, pick_cells, table_row
 from analysis.report.part import PartInput
 from analysis.report.parts.marking.rates import ALL_SYSTEMS
 from analysis.statistics.agreement.marked_words import MarkAgreement, agreement_of_marks
@@ -143,10 +143,7 @@ def clip_entry(
 ) -> dict[str, Any]:
     """The entry of a clip in the file of marks: the clip, ``facts`` of it, and its marks."""
     return {
-        "stimulus": clip.stimulus,
-        "condition": clip.condition,
-        "item": clip.item,
-        "language": clip.language,
+        **pick_cells(clip, "stimulus", "condition", "item", "language"),
         **facts,
         "answers": [
             {"rater": rater, "marks": [mark._asdict() for mark in marks]}
