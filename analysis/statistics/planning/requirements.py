@@ -88,6 +88,10 @@ class Requirements:
         """What a design gives of the goal: a half width (score units), or a power (0..1)."""
         if self.goal == HALF_WIDTH:
             return half_width(design, self.components, of=self.of, level=self.strict_level)
+        return self.power_with(design)
+
+    def power_with(self, design: Design) -> float:
+        """The power (0..1) of a design, at the level that all comparisons share."""
         return power_of(design, self.components, self.size, of=self.of, level=self.strict_level)
 
     def enough(self, design: Design) -> bool:
