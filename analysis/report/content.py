@@ -306,7 +306,9 @@ INTERVAL_CELLS = ("value", "low", "high", "naive_low", "naive_high")  # of a fig
 
 
 def pick_cells(row: Any, *names: str) -> dict[str, Any]:
-    """These fields of a dataclass, or keys of a mapping, in the order of the names."""
+    """These fields of a dataclass, or keys of a mapping, in this order; of None each is None."""
+    if row is None:
+        return dict.fromkeys(names)
     return {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
 
 

@@ -17,6 +17,7 @@ from analysis.report.content import (
     Table,
     column,
     columns_of,
+    pick_cells,
     pick_fields,
     row_from,
     table_row,
@@ -124,15 +125,12 @@ def _rows(
         StrengthRow(
             name=narrow.condition,
             value=narrow.value,
-            low=broad.low if broad else None,
-            high=broad.high if broad else None,
+            **pick_cells(broad, "low", "high"),
             naive_low=narrow.low,
             naive_high=narrow.high,
             mark=letters.get(narrow.condition, ""),
-            model=fit.model,
-            scale=fit.scale,
+            **pick_cells(fit, "model", "scale", "log_likelihood"),
             group=", ".join(group),
-            log_likelihood=fit.log_likelihood,
             note=fit.note if broad else NO_INTERVAL,
         )
         for broad, narrow in zip(*_abilities(fit, level), strict=True)

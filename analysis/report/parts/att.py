@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Att", "Labels", "means", "system_column"]
-
 _METHOD = (
     "Human-likeness scores (Human 1, Unclear 0.5, Machine 0) were modelled with systems as fixed "
     "effects and random effects of raters and of raters by system; posterior means, standard "

@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["ExampleReasons", "Justifications"]
-
-
 class Justifications(Part):
     """Reasons of raters: codes per system, and the words and codes that go with each label."""
 

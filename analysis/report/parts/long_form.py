@@ -25,6 +25,7 @@ from analysis.report.content import (
     add_family_words,
     column,
     columns_of,
+    pick_cells,
     pick_fields,
     row_from,
     table_row,
@@ -263,15 +264,12 @@ def predictions(
 
 
 def _prediction_row(speaker: str, made: Prediction) -> PredictionRow:
-    gap = made.versus_plain
     return row_from(
         PredictionRow,
         made,
         speaker=speaker,
         name=PREDICTED_FROM[made.model],
-        value=gap.value if gap else None,
-        low=gap.low if gap else None,
-        high=gap.high if gap else None,
+        **pick_cells(made.versus_plain, "value", "low", "high"),
     )
 
 

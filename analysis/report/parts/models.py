@@ -591,8 +591,6 @@ def _level(level: float, word: str) -> str:
     return f"{level * 100:g} % {word}"
 
 
-__all__ = ["Models"]
-
 BY_THE_ANSWER = (
     "Ranks are drawn from the variances of the clustered intervals, widened for all comparisons "
     "at once. So no condition is the best with more than 97.5 % unless its difference from every "
