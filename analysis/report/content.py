@@ -76,6 +76,12 @@ def interval_cells(key: str, estimate: Any, factor: float = 1.0) -> dict[str, An
 _ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
+def bounds_cells(key: str, bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """The cells KEY_low and KEY_high of an interval; each is None where there is none."""
+    low, high = bounds or (None, None)
+    return {f"{key}_low": low, f"{key}_high": high}
+
+
 def columns_of(
     row: type, *names: str, level: float | None = None, decimals: int | None = None, **words: str
 ) -> tuple[Column, ...]:

@@ -23,6 +23,7 @@ from analysis.report.content import (
     Figure,
     Table,
     add_family_words,
+    bounds_cells,
     column,
     columns_of,
     pick_cells,
@@ -626,7 +627,6 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
     for code, (name, form) in enumerate(zip(cells.names, cells.forms, strict=True)):
         mine = cells.code == code
         y = cells.material.y[mine]
-        naive_low, naive_high = naive_interval(y, level) or (None, None)
         (low, high), note = bounds[code]
         rows.append(
             row_from(
@@ -636,8 +636,7 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
                 value=float(cells.sums.value[code]),
                 low=low,
                 high=high,
-                naive_low=naive_low,
-                naive_high=naive_high,
+                **bounds_cells("naive", naive_interval(y, level)),
                 sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
                 n_ratings=len(y),
                 n_raters=int(cells.sums.n_raters[code]),

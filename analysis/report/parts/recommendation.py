@@ -16,6 +16,7 @@ from analysis.report.content import (
     Content,
     Figure,
     Table,
+    bounds_cells,
     column,
     columns_of,
     pick_cells,
@@ -136,8 +137,6 @@ def _rows(each: FamilyInput) -> Iterator[ConditionRow]:
     for key, mine in table.groupby(by, sort=True):
         y = mine["score"].to_numpy(dtype=np.float64)
         means = mine.groupby("rater")["score"].mean().to_numpy(dtype=np.float64)
-        votes_low, votes_high = naive_interval(y, each.level) or (None, None)
-        raters_low, raters_high = naive_interval(means, each.level) or (None, None)
         q1, median, q3 = map(float, np.quantile(y, [0.25, 0.5, 0.75]))
         yield ConditionRow(
             condition=" against ".join(map(str, key)),
@@ -145,10 +144,8 @@ def _rows(each: FamilyInput) -> Iterator[ConditionRow]:
             mean=float(y.mean()),
             rater_mean=float(means.mean()),
             sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
-            votes_low=votes_low,
-            votes_high=votes_high,
-            raters_low=raters_low,
-            raters_high=raters_high,
+            **bounds_cells("votes", naive_interval(y, each.level)),
+            **bounds_cells("raters", naive_interval(means, each.level)),
             q1=q1,
             median=median,
             q3=q3,

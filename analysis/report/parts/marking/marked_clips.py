@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.formatting import ci_words, percent
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Content, column, pick_cells, table_row
+from analysis.report.content import Content, bounds_cells, column, pick_cells, table_row
 from analysis.report.part import PartInput
 from analysis.report.parts.marking.rates import ALL_SYSTEMS
 from analysis.statistics.agreement.marked_words import MarkAgreement, agreement_of_marks
@@ -103,16 +103,12 @@ def agreements(
         marked = agreement_of_marks(
             both, clip, level=level, replicates=options.replicates, seed=options.seed
         )
-        alpha = marked.alpha_bounds or (None, None)
-        positive = marked.positive_bounds or (None, None)
         cells = {
             "condition": name,
             "alpha": marked.alpha,
-            "alpha_low": alpha[0],
-            "alpha_high": alpha[1],
+            **bounds_cells("alpha", marked.alpha_bounds),
             "positive": marked.positive,
-            "positive_low": positive[0],
-            "positive_high": positive[1],
+            **bounds_cells("positive", marked.positive_bounds),
             "kinds": agreement_of_marks(every, clip, replicates=0).alpha,
         }
         yield own, marked, cells
