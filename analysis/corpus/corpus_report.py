@@ -15,7 +15,7 @@ from analysis.corpus.balance import Cell, Lengths
 from analysis.corpus.clips import Corpus, CorpusClip, Finding
 from analysis.corpus.personal_data import NOT_FOUND, personal_data
 from analysis.formatting import counted, enumerated
-from analysis.report.content import Column, Content, Figure, Table, content_from
+from analysis.report.content import Column, Content, Figure, Table, content_from, pick_cells
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.environment import join, render
 from analysis.report.html.part_html import content_html, no_link, table_html
@@ -411,12 +411,7 @@ def _clip_row(clip: CorpusClip, kinds: Iterable[str]) -> dict[str, Any]:
         "stimulus": clip.stimulus,
         "file": clip.file,
         "row": clip.where,
-        "item": clip.item,
-        "condition": clip.condition,
-        "language": clip.language,
-        "text": clip.text,
-        "normalised": clip.normalised,
-        "length": clip.length,
+        **pick_cells(clip, "item", "condition", "language", "text", "normalised", "length"),
         "unit": "characters" if in_characters(clip.language) else "words",
         "duration_s": None if clip.duration_s is None else round(clip.duration_s, 3),
         "per_second": None if rate is None else round(rate, 3),

@@ -76,6 +76,12 @@ def interval_cells(key: str, estimate: Any, factor: float = 1.0) -> dict[str, An
 _ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
+def bounds_cells(key: str, bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """The cells KEY_low and KEY_high of an interval; each is None where there is none."""
+    low, high = bounds or (None, None)
+    return {f"{key}_low": low, f"{key}_high": high}
+
+
 def columns_of(
     row: type, *names: str, level: float | None = None, decimals: int | None = None, **words: str
 ) -> tuple[Column, ...]:
@@ -302,9 +308,16 @@ def add_family_words(content: Content, about: str, common: Collection[str] = ())
     )
 
 
+INTERVAL_CELLS = ("value", "low", "high", "naive_low", "naive_high")  # of a figure's intervals
+
+
+def pick_cells(row: Any, *names: str) -> dict[str, Any]:
+    """These fields of a dataclass, or keys of a mapping, in this order; of None each is None."""
+    if row is None:
+        return dict.fromkeys(names)
+    return {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
+
+
 def pick_fields(rows: Iterable[Any], names: Sequence[str]) -> list[dict[str, Any]]:
     """These fields of dataclasses, or keys of mappings, as the rows of a figure."""
-    return [
-        {name: row[name] if isinstance(row, Mapping) else getattr(row, name) for name in names}
-        for row in rows
-    ]
+    return [pick_cells(row, *names) for row in rows]

@@ -14,6 +14,7 @@ from analysis.formatting import counted
 from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.repeats import turn_pairs
+from analysis.report.content import pick_cells
 from analysis.report.interim import FINISHED
 from analysis.report.part import PartInput
 from analysis.report.ranking import Ranking, rankings
@@ -212,11 +213,9 @@ def _half(low: float | None, high: float | None) -> float | None:
 
 
 def _row(each: ComparedFamily) -> dict[str, Any]:
-    group = each.family.group
     return {
         "title": each.family.title,
-        "task": group["task"],
-        "criterion": group["criterion"],
+        **pick_cells(each.family.group, "task", "criterion"),
         "estimand": each.family.estimand,
         "level": each.level,
         "in_pairs": each.family.in_pairs,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated, number
+from analysis.report.content import interval_cells
 
 if TYPE_CHECKING:
     from analysis.statistics.agreement.nominal import Measure
@@ -70,8 +71,6 @@ def review_record(review: ReasonReviewFacts) -> dict[str, Any]:
         "judged": items,
         **{k: review[k] for k in ("items", "share", "seed", "per_item", "rule", "rule_version")},
         "decided": dict(review["decided"]),
-        "alpha": measure.value,
-        "alpha_low": measure.low,
-        "alpha_high": measure.high,
+        **interval_cells("alpha", measure),
         "alpha_items": measure.items,
     }

@@ -12,10 +12,12 @@ from scipy.linalg import LinAlgWarning
 from analysis.formatting import beware
 from analysis.name_spans import condition_span
 from analysis.report.content import (
+    INTERVAL_CELLS,
     Figure,
     Table,
     column,
     columns_of,
+    pick_cells,
     pick_fields,
     row_from,
     table_row,
@@ -123,15 +125,12 @@ def _rows(
         StrengthRow(
             name=narrow.condition,
             value=narrow.value,
-            low=broad.low if broad else None,
-            high=broad.high if broad else None,
+            **pick_cells(broad, "low", "high"),
             naive_low=narrow.low,
             naive_high=narrow.high,
             mark=letters.get(narrow.condition, ""),
-            model=fit.model,
-            scale=fit.scale,
+            **pick_cells(fit, "model", "scale", "log_likelihood"),
             group=", ".join(group),
-            log_likelihood=fit.log_likelihood,
             note=fit.note if broad else NO_INTERVAL,
         )
         for broad, narrow in zip(*_abilities(fit, level), strict=True)
@@ -172,7 +171,7 @@ def order_sentence(one: StrengthFit) -> str:
 
 def strength_figures(shown: Sequence[StrengthFit], each: FamilyInput) -> list[Figure]:
     """The strengths with their intervals; none where no model has a fit."""
-    names = ["name", "value", "low", "high", "naive_low", "naive_high", "mark"]
+    names = ["name", *INTERVAL_CELLS, "mark"]
     names += ["group"] * (len(shown) > 1)
     rows = [row for one in shown for row in one.rows]
     if not rows:

@@ -215,14 +215,12 @@ def _part_file(report: Report, stem: str, kind: str) -> str:
 def _part_csv(report: Report, stem: str) -> str:
     """The table of a part with that name, or the data behind a figure; empty without either."""
     from analysis.report.content import content_from
-    from analysis.report.figures.all_figures import part_keys, plots
+    from analysis.report.figures.all_figures import named_files, plots
     from analysis.report.writers.exports import figure_csv, part_table_csv
 
     for part in report.get("parts", ()):
         if not part["problem"]:
-            tables = content_from(part).tables
-            names = part_keys(part["key"], [table.key for table in tables])
-            for name, table in zip(names, tables, strict=True):
+            for name, table in named_files(part["key"], content_from(part).tables):
                 if name == stem:
                     return part_table_csv(report, part, table)
     drawn = [plot.figure for plot in plots(report) if plot.key == stem]

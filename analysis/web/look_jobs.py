@@ -42,6 +42,7 @@ def make_looks(study: str = "") -> list[str]:
 def make_look(due: DueLook) -> bool:
     """Compute a look and have it stored; whether this call stored it."""
     from analysis.ratings.table import table_hash
+    from analysis.report.content import pick_cells
     from analysis.report.looks import counted_input, look_of
     from analysis.web.first_runs import default_options
     from analysis.web.study_tables import study_tables
@@ -59,16 +60,10 @@ def make_look(due: DueLook) -> bool:
         sender=__name__,
         study_id=due["study_id"],
         look={
-            "number": due["number"],
-            "planned": due["planned"],
-            "sessions": look.sessions,
-            "in_progress": due["in_progress"],
+            **pick_cells(due, "number", "planned", "in_progress"),
+            **pick_cells(look, "sessions", "families", "decision", "why", "stopped"),
             "data_sha256": table_hash(table),
             "rules": [str(rule) for rule in options.parameters()["rules"]],
-            "families": look.families,
-            "decision": look.decision,
-            "why": look.why,
-            "stopped": look.stopped,
         },
     )
     forget_progress(due["study"])

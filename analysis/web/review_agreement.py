@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from analysis.formatting import number, percent
+from analysis.report.content import pick_cells
 from listening.common.views import logged_in_page
 from listening.selectors import (
     ReviewHead,
@@ -103,10 +104,7 @@ def _by_aspect(
     return [
         {
             **_measure_cells(each.alpha),
-            "aspect": each.aspect,
-            "by_any": each.by_any,
-            "by_all": each.by_all,
-            "note": each.note,
+            **pick_cells(each, "aspect", "by_any", "by_all", "note"),
         }
         for each in by_aspect(marks)
     ]

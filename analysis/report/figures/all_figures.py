@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.name_spans import resolve
 from analysis.ratings.estimands import ends_of, estimand_of
-from analysis.report.content import Figure, content_from
+from analysis.report.content import Figure, Table, content_from, pick_cells
 from analysis.report.figures import figure_svg
 from analysis.report.pivot import Line, by_family, lines_of
 from analysis.report.report_schema import Report
+
+Shown = TypeVar("Shown", Figure, Table)
 
 CLUSTERED = "raters and items crossed"
 MOST_LINES = 200
@@ -76,27 +78,25 @@ def estimate_plots(report: Report) -> list[Plot]:
 
 
 def part_plots(report: Report) -> Iterator[Plot]:
-    """The figures of the parts, under the names that `part_keys` gives them."""
+    """The figures of the parts, under the names that `named_files` gives them."""
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
-        shown = content_from(part)
-        names = part_keys(part["key"], [figure.key for figure in shown.figures])
-        for key, figure in zip(names, shown.figures, strict=True):
+        for key, figure in named_files(part["key"], content_from(part).figures):
             title, note = resolve(figure.title), resolve(figure.note)
             yield Plot(key, replace(figure, title=title, note=note), (part["key"], figure.key))
 
 
-def part_keys(part: str, keys: Iterable[str]) -> list[str]:
-    """Names for the files of a part's figures or tables: the part, the key, no name twice."""
-    names: list[str] = []
-    for key in keys:
-        name = slug(key if key.startswith(part) else f"{part}-{key}")
+def named_files(part: str, shown: Iterable[Shown]) -> list[tuple[str, Shown]]:
+    """A part's figures or tables with the names of their files: part, key, no name twice."""
+    named: dict[str, Shown] = {}
+    for each in shown:
+        name = slug(each.key if each.key.startswith(part) else f"{part}-{each.key}")
         alike, number = name, 2
-        while alike in names:
+        while alike in named:
             alike, number = f"{name}-{number}", number + 1
-        names.append(alike)
-    return names
+        named[alike] = each
+    return list(named.items())
 
 
 def falling(lines: Iterable[Line]) -> list[Line]:
@@ -114,13 +114,11 @@ def _interval_row(line: Line) -> dict[str, Any]:
     return {
         "name": line.row["condition"],
         "value": line.row["value"],
-        "low": main["low"] if main else None,
-        "high": main["high"] if main else None,
+        **pick_cells(main, "low", "high"),
         "naive_low": naive["low"] if naive else None,
         "naive_high": naive["high"] if naive else None,
         "n": line.row["n_ratings"],
-        "n_raters": line.row["n_raters"],
-        "n_items": line.row["n_items"],
+        **pick_cells(line.row, "n_raters", "n_items"),
     }
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from analysis.report.content import Figure, Headline, content_from
 from analysis.report.figures import figure_svg, scene
-from analysis.report.figures.all_figures import part_keys
+from analysis.report.figures.all_figures import named_files
 from analysis.report.html.environment import render
 from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
@@ -98,11 +98,9 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
     """The family's figure and the name of its files; of several the first, the rest is below."""
     if answer is None or answer["problem"]:
         return None, ""
-    figures = content_from(answer).figures
-    names = part_keys(answer["key"], [figure.key for figure in figures])
     mine = (
         (figure, name)
-        for figure, name in zip(figures, names, strict=True)
+        for name, figure in named_files(answer["key"], content_from(answer).figures)
         if figure.about.partition(" · versus ")[0] == about
     )
     return next(mine, (None, ""))

@@ -16,7 +16,7 @@ from analysis.report import interim_answer
 from analysis.report.condition_labels import CHOICE, family_labels, label_report
 from analysis.report.content import Table, content_from
 from analysis.report.figures import PAGE_STYLE
-from analysis.report.figures.all_figures import estimate_plots, falling, part_keys
+from analysis.report.figures.all_figures import estimate_plots, falling, named_files
 from analysis.report.html.brief import brief_of, count_differences
 from analysis.report.html.environment import join, render
 from analysis.report.html.first_screen import METHODS, caveats, first_screen, headlines
@@ -122,11 +122,10 @@ def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> Ma
     """The answer's tables whose letters and tiers do not stand with the estimates."""
     if answer is None or answer["problem"]:
         return join([])
-    shown = content_from(answer).tables
-    names = part_keys(ANSWER, [table.key for table in shown])
+    shown = named_files(ANSWER, content_from(answer).tables)
     return join(
         table_html(table, name, link)
-        for table, name, plain in zip(shown, names, answer["tables"], strict=True)
+        for (name, table), plain in zip(shown, answer["tables"], strict=True)
         if table.about not in placed or not _has_tiers(plain)
     )
 
@@ -455,14 +454,13 @@ def differences(parts: Iterable[PartRecord], link: Link) -> Markup:
 
 def _compared(part: PartRecord, link: Link) -> Markup:
     shown = content_from(part)
-    names = part_keys(part["key"], [table.key for table in shown.tables])
-    named = list(zip(shown.tables, names, strict=True))
-    against = [table for table, _ in named if "reference" in table.key.split("-")]
+    against = [table for table in shown.tables if "reference" in table.key.split("-")]
     reference = [_to_reference(_short(table)) for table in against]
-    every = [_short(table) for table, _ in named if "all" in table.key.split("-")]
+    every = [_short(table) for table in shown.tables if "all" in table.key.split("-")]
     if reference:
         every = [_without_reference(table, reference) for table in every]
-    full = join(table_html(table, name, link) for table, name in named)
+    named = named_files(part["key"], shown.tables)
+    full = join(table_html(table, name, link) for name, table in named)
     short = join(table_html(table) for table in every if table.rows)
     return content_html(
         part,

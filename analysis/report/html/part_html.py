@@ -12,7 +12,7 @@ from analysis.formatting import counted, interval_text, number, p_value, whole_n
 from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.emphasis import Emphasised
 from analysis.report.figures import figure_svg
-from analysis.report.figures.all_figures import part_keys
+from analysis.report.figures.all_figures import named_files
 from analysis.report.figures.figure_table import figure_table
 from analysis.report.figures.svg import is_wide
 from analysis.report.html.environment import join, render
@@ -42,8 +42,7 @@ def part_html(part: PartRecord, link: Link = no_link) -> Markup:
     if part["problem"]:
         return Markup('<p class="muted">{}</p>').format(part["problem"])
     shown = content_from(part)
-    named = part_keys(part["key"], [each.key for each in shown.tables])
-    tables = zip(named, shown.tables, strict=True)
+    tables = named_files(part["key"], shown.tables)
     return content_html(part, shown, link, tables=join(table_html(t, k, link) for k, t in tables))
 
 
@@ -51,8 +50,7 @@ def content_html(
     part: PartRecord, shown: Content, link: Link, *, tables: str, first_tables: str = ""
 ) -> Markup:
     """A part's sentences, warnings and figures, with tables before and after the figures."""
-    keys = part_keys(part["key"], [figure.key for figure in shown.figures])
-    drawn = zip(keys, shown.figures, strict=True)
+    drawn = named_files(part["key"], shown.figures)
     return render(
         "part",
         sentences=shown.sentences,

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Att", "Labels", "means", "system_column"]
-
 _METHOD = (
     "Human-likeness scores (Human 1, Unclear 0.5, Machine 0) were modelled with systems as fixed "
     "effects and random effects of raters and of raters by system; posterior means, standard "
@@ -533,12 +531,8 @@ def _model(labels: Labels, rows: Mapping[str, Row]) -> Posterior | str:
         return f"The model is not shown: {posterior.diagnostics.refusal}"
     conditions = summary(posterior.draws["condition"], level=labels.level)
     for place, name in enumerate(modelled.names):
-        rows[name] |= {
-            "posterior_mean": float(conditions.mean[place]),
-            "posterior_sd": float(conditions.sd[place]),
-            "posterior_low": float(conditions.low[place]),
-            "posterior_high": float(conditions.high[place]),
-        }
+        for cell in ("mean", "sd", "low", "high"):
+            rows[name][f"posterior_{cell}"] = float(getattr(conditions, cell)[place])
     return posterior
 
 

@@ -22,7 +22,16 @@ from analysis.ratings.breakdowns import (
     labelled_families,
 )
 from analysis.ratings.estimands import keys_where
-from analysis.report.content import Column, Content, Figure, Table, column, row_from, table_row
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    bounds_cells,
+    column,
+    row_from,
+    table_row,
+)
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.choices import (
     Accuracy,
@@ -199,11 +208,9 @@ class _Answers:
         return Content(figures=[] if several else [figure], tables=[table], methods=methods)
 
     def _share_row(self, one: ShareOfChoice) -> ShareRow:
-        low, high = one.bounds or (None, None)
         condition, choice = self.names[one.condition], self.choices[one.choice]
-        return row_from(
-            ShareRow, one, condition=condition, choice=choice, share_low=low, share_high=high
-        )
+        cells = bounds_cells("share", one.bounds)
+        return row_from(ShareRow, one, condition=condition, choice=choice, **cells)
 
     def against_truth(self) -> Content:
         """Accuracy and confusions, of the answers about clips whose right answer is known."""
@@ -251,18 +258,14 @@ class _Answers:
             yield f"{share} are right{interval}{against}."
 
     def _row(self, one: Accuracy, names: Sequence[str], dimension: str = "") -> AccuracyRow:
-        low, high = one.bounds or (None, None)
-        corrected_low, corrected_high = one.corrected_bounds or (None, None)
         return row_from(
             AccuracyRow,
             one,
             condition=names[one.condition],
             dimension=dimension,
             accuracy=one.share,
-            accuracy_low=low,
-            accuracy_high=high,
-            corrected_low=corrected_low,
-            corrected_high=corrected_high,
+            **bounds_cells("accuracy", one.bounds),
+            **bounds_cells("corrected", one.corrected_bounds),
             claim=_claim(one),
         )
 
@@ -418,18 +421,16 @@ def _state_row(
     of_present, of_absent = 100 * present.corrected, 100 * absent.corrected
     n = present.n + absent.n
     bounds = [
-        (None, None) if each is None else (100 * each[0], 100 * each[1])
+        None if each is None else (100 * each[0], 100 * each[1])
         for each in (present.corrected_bounds, absent.corrected_bounds)
     ]
     return FeatureStateRow(
         condition=condition,
         feature=feature,
         present=of_present,
-        present_low=bounds[0][0],
-        present_high=bounds[0][1],
+        **bounds_cells("present", bounds[0]),
         absent=of_absent,
-        absent_low=bounds[1][0],
-        absent_high=bounds[1][1],
+        **bounds_cells("absent", bounds[1]),
         score=(of_present * present.n + of_absent * absent.n) / n,
         bias=of_present - of_absent,
         n=n,

@@ -82,38 +82,28 @@ class ClipValidation(Part):
         if inputs.facts is None:
             raise ValueError("nothing is known of reviews of a file of ratings; analyse the study")
         reviews, left_out = inputs.facts["clip_reviews"], inputs.facts["left_out"]
-        tables = []
         systems = [row for each in reviews for row in _systems(each, inputs)]
-        if systems:
-            tables.append(
-                Table.from_rows(
-                    *(ValidatedRow, "clips_validated", "Clips that passed, by system", systems),
-                    note=_NOTE,
-                    group="review",
-                )
-            )
-        if every := [row for each in reviews for row in _agreement(each)]:
-            tables.append(
-                Table.from_rows(
-                    *(AgreementRow, "validators_agree", "Agreement of the validators", every),
-                    note="Intervals by 2,000 resamples of clips; about these validators.",
-                    group="review",
-                )
-            )
-        if left_out:
-            rows = [
-                LeftOutRow(_called(each["what"]), each["name"], each["because"], each["on"])
-                for each in left_out
-            ]
-            tables.append(
-                Table.from_rows(LeftOutRow, "material_left_out", "Left out by name", rows)
-            )
+        every = [row for each in reviews for row in _agreement(each)]
+        rows = [row_from(LeftOutRow, each, what=_called(each["what"])) for each in left_out]
+        tables = (
+            Table.from_rows(
+                *(ValidatedRow, "clips_validated", "Clips that passed, by system", systems),
+                note=_NOTE,
+                group="review",
+            ),
+            Table.from_rows(
+                *(AgreementRow, "validators_agree", "Agreement of the validators", every),
+                note="Intervals by 2,000 resamples of clips; about these validators.",
+                group="review",
+            ),
+            Table.from_rows(LeftOutRow, "material_left_out", "Left out by name", rows),
+        )
         return Content(
             sentences=[
                 *(words for each in reviews for words in _review_sentences(each)),
                 *_out(left_out),
             ],
-            tables=tables,
+            tables=[table for table in tables if table.rows],
             warnings=[words for each in reviews for words in _warnings(each)],
             methods=[_method(each) for each in reviews],
         )

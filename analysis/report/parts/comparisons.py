@@ -18,7 +18,7 @@ from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Cell, families
 from analysis.ratings.cells import csv_text
 from analysis.ratings.large_tables import LARGE, raters_sampled
-from analysis.report.content import Column, Content, Figure, Table, together
+from analysis.report.content import Column, Content, Figure, Table, pick_cells, together
 from analysis.report.part import Part, PartInput
 from analysis.report.ranking import (
     Difference,
@@ -415,8 +415,7 @@ class Numbers:
         s, difference = self.standing, self.standing.between(*pair)
         delta = _known(self.effects.delta[a, b])
         return {
-            "condition": difference.condition,
-            "versus": difference.versus,
+            **pick_cells(difference, "condition", "versus"),
             "difference": difference.value,
             "difference_low": difference.low_all,
             "difference_high": difference.high_all,
@@ -425,11 +424,7 @@ class Numbers:
             "claimed": difference.claimed,
             "alone_low": difference.low,
             "alone_high": difference.high,
-            "p": difference.p,
-            "naive_low": difference.naive_low,
-            "naive_high": difference.naive_high,
-            "naive_p": difference.naive_p,
-            "note": difference.note,
+            **pick_cells(difference, "p", "naive_low", "naive_high", "naive_p", "note"),
             "d": _known(self.effects.d[a, b]),
             "delta": delta,
             "higher": None if delta is None else (delta + 1) / 2,

@@ -12,7 +12,7 @@ from analysis.ratings.estimands import estimand_of, name_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import metrics_of
 from analysis.ratings.reference import reference_of, roles_of
-from analysis.report.content import Column, Content, Figure, Table, interval_cells
+from analysis.report.content import Column, Content, Figure, Table, interval_cells, pick_cells
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.metric_data import means_of_clips
@@ -184,9 +184,29 @@ def scores_of(family: Family, inputs: PartInput) -> dict[str, Score]:
     return results
 
 
-def score_cells(key: str, score: Score) -> dict[str, Any]:
-    """A score as cells of a row: value, interval and number of ratings."""
-    return {**interval_cells(key, score), f"{key}_ratings": score.n}
+def score_rows(
+    values: Mapping[str, Mapping[str, Score]], names: Iterable[str], references: set[str]
+) -> list[dict[str, Any]]:
+    """A row for each of these systems, with the cells of its scores by the keys of columns."""
+    rows = []
+    for name in names:
+        row: dict[str, Any] = {"condition": name, UNRANKED: name in references}
+        for key, scores in values.items():
+            if own := scores.get(name):
+                row |= {**interval_cells(key, own), f"{key}_ratings": own.n}
+        rows.append(row)
+    return rows
+
+
+def score_columns(
+    key: str, heading: str, decimals: int, inputs: PartInput, *, signed: bool = False
+) -> list[Column]:
+    """The columns of a score and its interval."""
+    level = f"{inputs.options.level:.0%} CI"
+    return [
+        Column(key, heading, "number", decimals, sign=signed),
+        Column(key, level, "interval", decimals, sign=signed),
+    ]
 
 
 class Systems:
@@ -227,26 +247,21 @@ class Systems:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows with the marks of the best and second best."""
-        rows = []
-        for name in self.names:
-            row: dict[str, Any] = {"condition": name, UNRANKED: name in self.references}
-            for n, scores in self.scores.items():
-                if own := scores.get(name):
-                    row |= score_cells(self.key(n), own)
-            rows.append(row | self.metrics.get(name, {}))
-        keys = [self.key(n) for n in self.scores]
+        values = {self.key(n): scores for n, scores in self.scores.items()}
+        rows = [
+            row | self.metrics.get(row["condition"], {})
+            for row in score_rows(values, self.names, self.references)
+        ]
         lowest = [key for key in self.metric_keys if COLUMNS[key].lowest_is_best]
         ranked = [key for key in self.metric_keys if COLUMNS[key].ranked]
-        return with_best(rows, [*keys, *ranked], decimals=2, lowest=lowest)
+        return with_best(rows, [*values, *ranked], decimals=2, lowest=lowest)
 
     def columns(self) -> list[Column]:
         """The columns: systems, scores with intervals, metrics."""
-        level = f"{self.inputs.options.level:.0%} CI"
         columns = [Column("condition", "System")]
         for n, family in enumerate(self.shown):
             signed = estimand_of(family.estimand).signed
-            columns.append(Column(self.key(n), self.heading(n), "number", 2, sign=signed))
-            columns.append(Column(self.key(n), level, "interval", 2, sign=signed))
+            columns += score_columns(self.key(n), self.heading(n), 2, self.inputs, signed=signed)
         return columns + metric_columns(self.metric_keys)
 
     @property
@@ -327,12 +342,9 @@ def plane(
         {
             "name": name,
             "group": "recording" if name in marked else "system",
-            "x": x.value,
-            "x_low": x.low,
-            "x_high": x.high,
+            **interval_cells("x", x),
             "y": y.value,
-            "low": y.low,
-            "high": y.high,
+            **pick_cells(y, "low", "high"),
         }
         for name, (x, y) in scores.items()
         if x is not None and y is not None

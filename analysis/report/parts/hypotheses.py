@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from analysis.citations import cite
 from analysis.formatting import counted, number
 from analysis.name_spans import condition_span, family_span
-from analysis.report.content import Content, Table, column, columns_of, table_row
+from analysis.report.content import Content, Table, column, columns_of, pick_cells, table_row
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.declared_hypotheses import (
     HypothesisTest,
-    Verdict,
     decide_hypotheses,
     name_conditions,
 )
@@ -129,21 +128,14 @@ def _row(test: HypothesisTest, declared: str) -> HypothesisRow:
         text=test.hypothesis.text,
         about=test.title,
         declared=declared,
-        value=test.value,
-        low=new.low,
-        high=new.high,
-        p=new.p,
-        verdict=_verdict_words(new),
+        **pick_cells(test, "value", "note"),
+        **pick_cells(new, "low", "high", "p"),
+        verdict=SHOWN[new.shown],
         these_low=these.low,
         these_high=these.high,
         these_p=these.p,
-        these_verdict=_verdict_words(these),
-        note=test.note,
+        these_verdict=SHOWN[these.shown],
     )
-
-
-def _verdict_words(verdict: Verdict) -> str:
-    return SHOWN[verdict.shown]
 
 
 def _declared_when(facts: object) -> str:

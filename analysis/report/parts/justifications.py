@@ -21,6 +21,7 @@ from analysis.report.content import (
     Figure,
     Table,
     add_family_titles,
+    bounds_cells,
     column,
     columns_of,
     table_row,
@@ -46,9 +47,6 @@ from analysis.statistics.options import Options
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-__all__ = ["ExampleReasons", "Justifications"]
 
 
 class Justifications(Part):
@@ -324,16 +322,14 @@ def code_rows(
         for place, name in enumerate(names):
             mine = condition == place
             bounds, note = two_way[place]
-            low, high = bounds or (None, None)
+            in_percent = bounds and (bounds[0] * 100, bounds[1] * 100)
             rows.append(
                 CodeRow(
                     code=table.terms[number],
                     condition=name,
                     share=float(means.value[place]),
-                    share_low=low,
-                    share_high=high,
-                    share_percent_low=None if low is None else low * 100,
-                    share_percent_high=None if high is None else high * 100,
+                    **bounds_cells("share", bounds),
+                    **bounds_cells("share_percent", in_percent),
                     level=level,
                     made_by=TWO_WAY,
                     n_with_code=int(y[mine].sum()),

@@ -14,7 +14,16 @@ from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.cells import FACTS
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.metric_scores import metrics_of
-from analysis.report.content import Column, Content, Figure, Table, column, table_row, together
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    column,
+    interval_cells,
+    table_row,
+    together,
+)
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.metric_data import FamilyScores, family_scores
@@ -407,16 +416,12 @@ def _score(units: FamilyScores, name: str, inputs: PartInput) -> Row:
     for measure in COEFFICIENTS:
         result = units.number(name, STIMULUS, measure, AS_IS)
         if result is not None:
-            row |= _measure_row(measure, result)
+            row |= interval_cells(measure, result)
             row["n"] = result.n
             if measure in TOPPED:
                 top = top_of(ceilings_of(units, inputs).for_metric(name), STIMULUS, measure)
                 row |= {f"{key}_{measure}": value for key, value in top.items()}
     return row
-
-
-def _measure_row(measure: str, result: Any) -> Row:
-    return {measure: result.value, f"{measure}_low": result.low, f"{measure}_high": result.high}
 
 
 def _raters(each: FamilyInput) -> tuple[list[Row], int]:
@@ -438,7 +443,7 @@ def _raters(each: FamilyInput) -> tuple[list[Row], int]:
     for result in results:
         if result.rater in rows:
             rows[result.rater]["n"] = result.n_units
-            rows[result.rater] |= _measure_row(result.measure, result)
+            rows[result.rater] |= interval_cells(result.measure, result)
     return list(rows.values()), len(counts) - len(shown)
 
 

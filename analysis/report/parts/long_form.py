@@ -17,13 +17,16 @@ from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of, name_of
 from analysis.ratings.study_scores import WORDS
 from analysis.report.content import (
+    INTERVAL_CELLS,
     Column,
     Content,
     Figure,
     Table,
     add_family_words,
+    bounds_cells,
     column,
     columns_of,
+    pick_cells,
     pick_fields,
     row_from,
     table_row,
@@ -262,15 +265,12 @@ def predictions(
 
 
 def _prediction_row(speaker: str, made: Prediction) -> PredictionRow:
-    gap = made.versus_plain
     return row_from(
         PredictionRow,
         made,
         speaker=speaker,
         name=PREDICTED_FROM[made.model],
-        value=gap.value if gap else None,
-        low=gap.low if gap else None,
-        high=gap.high if gap else None,
+        **pick_cells(made.versus_plain, "value", "low", "high"),
     )
 
 
@@ -627,7 +627,6 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
     for code, (name, form) in enumerate(zip(cells.names, cells.forms, strict=True)):
         mine = cells.code == code
         y = cells.material.y[mine]
-        naive_low, naive_high = naive_interval(y, level) or (None, None)
         (low, high), note = bounds[code]
         rows.append(
             row_from(
@@ -637,8 +636,7 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
                 value=float(cells.sums.value[code]),
                 low=low,
                 high=high,
-                naive_low=naive_low,
-                naive_high=naive_high,
+                **bounds_cells("naive", naive_interval(y, level)),
                 sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
                 n_ratings=len(y),
                 n_raters=int(cells.sums.n_raters[code]),
@@ -687,7 +685,7 @@ def _condition_figure(rows: Sequence[ConditionRow], each: MaterialInput) -> Figu
         f"long_form_conditions{each.suffix}",
         f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
-        pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        pick_fields(rows, ("name", *INTERVAL_CELLS)),
         x="mean score",
         ends=estimand.ends,
         at=() if estimand.neutral is None else (estimand.neutral,),

@@ -568,9 +568,7 @@ def _test_cells(pairs: Pairs, m: int, sign: float) -> dict[str, Any]:
         "se": float(pairs.se[m]),
         "df": float(pairs.degrees[m]),
         "t": sign * float(pairs.t[m]),
-        "p": float(pairs.p[m]),
-        "p_holm": float(pairs.p_holm[m]),
-        "p_tukey": float(pairs.p_tukey[m]),
+        **{name: float(getattr(pairs, name)[m]) for name in ("p", "p_holm", "p_tukey")},
     }
 
 
@@ -592,8 +590,6 @@ def _posterior_cells(comparison: Comparison, m: int, sign: float) -> Mapping[str
 def _level(level: float, word: str) -> str:
     return f"{level * 100:g} % {word}"
 
-
-__all__ = ["Models"]
 
 BY_THE_ANSWER = (
     "Ranks are drawn from the variances of the clustered intervals, widened for all comparisons "

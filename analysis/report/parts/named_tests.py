@@ -15,6 +15,7 @@ from analysis.report.content import (
     Content,
     Table,
     column,
+    interval_cells,
     row_from,
     table_row,
     together,
@@ -199,9 +200,7 @@ class _FamilyTests:
             "condition": condition,
             "versus": versus,
             "family": difference.family,
-            "difference": difference.value,
-            "difference_low": difference.low,
-            "difference_high": difference.high,
+            **interval_cells("difference", difference),
             f"{CLUSTERED}_p": difference.p,
             f"{CLUSTERED}_p_holm": difference.p_adjusted,
         }

@@ -22,6 +22,7 @@ from analysis.report.content import (
     Table,
     column,
     columns_of,
+    interval_cells,
     row_from,
     table_row,
     together,
@@ -90,7 +91,7 @@ def _mean_rows(
         for system, (own, naive) in _means(table, compare, inputs).items():
             row = rows.setdefault(system, {"task": task, compare: system, "language": language})
             row[UNRANKED] = system in references
-            row |= {name: own.value, f"{name}_low": own.low, f"{name}_high": own.high}
+            row |= interval_cells(name, own)
             row |= {f"{name}_half": _half(naive), f"{name}_n": own.n_ratings}
     for system in inputs.ordered(compare, rows):
         yield rows[system]

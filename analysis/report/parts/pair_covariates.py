@@ -16,7 +16,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.covariate_columns import Covariates, covariate_columns
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.ratings.metric_scores import newest_scores, titles
-from analysis.report.content import Content, column, row_from, table_row
+from analysis.report.content import Content, column, pick_cells, row_from, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.ability_fit import Ability, AbilityFit
@@ -278,8 +278,7 @@ def _strength_rows(model: CovariateModel, level: float) -> list[AdjustedRow]:
                 without_low=one.low if one else None,
                 without_high=one.high if one else None,
                 value=value,
-                low=other.low if other else None,
-                high=other.high if other else None,
+                **pick_cells(other, "low", "high"),
                 change=value - before,
             )
         )

@@ -18,6 +18,7 @@ from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family, items_of
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.report.content import (
+    INTERVAL_CELLS,
     Column,
     Content,
     Figure,
@@ -188,7 +189,7 @@ def _figures(rows: Sequence[Mapping[str, Any]], suffix: str, shares: bool) -> li
         return []
     drawn = sorted(rows, key=lambda row: -row["value"])
     x = "share that prefers the first" if shares else "mean score of the first over the other"
-    names = ("name", "value", "low", "high", "naive_low", "naive_high")
+    names = ("name", *INTERVAL_CELLS)
     intervals = Figure(
         f"pairs{suffix}", "Pairs", "intervals", pick_fields(drawn, names), x=x, at=(0.0,)
     )
@@ -600,7 +601,7 @@ def right(use: pd.DataFrame, each: FamilyInput) -> Content:
         key,
         title,
         "intervals",
-        pick_fields(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        pick_fields(rows, ("name", *INTERVAL_CELLS)),
         x="share right",
         ends=(0.0, 1.0),
         at=(CHANCE,),

@@ -17,7 +17,6 @@ from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.agreement.rating_units import Rated, rated_units
 from analysis.statistics.rater_models import dawid_skene, severity
-from analysis.statistics.screening.rule import Rule
 from analysis.statistics.screening.screened import STRUCTURAL
 
 MOST_LABELS, LEAST_STEPS = 11, 5
@@ -117,7 +116,7 @@ def _estimate_raters(each: FamilyInput) -> RaterEstimates:
     shares = {}
     for rule, reasons in each.inputs.screened.reasons.items():
         if rule not in STRUCTURAL:
-            shares[rule.key] = _share_taken(each, rule, reasons, rater, counts)
+            shares[rule.key] = _share_taken(each, reasons, rater, counts)
     return RaterEstimates(names, counts.tolist(), values, shares)
 
 
@@ -145,7 +144,7 @@ def _by_scores(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[t
 
 
 def _share_taken(
-    each: FamilyInput, rule: Rule, reasons: np.ndarray, rater: np.ndarray, counts: np.ndarray
+    each: FamilyInput, reasons: np.ndarray, rater: np.ndarray, counts: np.ndarray
 ) -> Floats:
     rows = each.inputs.table.index.get_indexer(each.family.table.index)
     hit = (reasons[rows] != "").astype(np.float64)

@@ -12,7 +12,17 @@ from analysis.citations import citation, cite
 from analysis.name_spans import family_span
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.report.content import Content, Figure, Table, column, columns_of, table_row, together
+from analysis.report.content import (
+    Content,
+    Figure,
+    Table,
+    bounds_cells,
+    column,
+    columns_of,
+    pick_cells,
+    table_row,
+    together,
+)
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.intervals import naive_interval
 
@@ -127,8 +137,6 @@ def _rows(each: FamilyInput) -> Iterator[ConditionRow]:
     for key, mine in table.groupby(by, sort=True):
         y = mine["score"].to_numpy(dtype=np.float64)
         means = mine.groupby("rater")["score"].mean().to_numpy(dtype=np.float64)
-        votes_low, votes_high = naive_interval(y, each.level) or (None, None)
-        raters_low, raters_high = naive_interval(means, each.level) or (None, None)
         q1, median, q3 = map(float, np.quantile(y, [0.25, 0.5, 0.75]))
         yield ConditionRow(
             condition=" against ".join(map(str, key)),
@@ -136,10 +144,8 @@ def _rows(each: FamilyInput) -> Iterator[ConditionRow]:
             mean=float(y.mean()),
             rater_mean=float(means.mean()),
             sd=float(np.std(y, ddof=1)) if len(y) > 1 else None,
-            votes_low=votes_low,
-            votes_high=votes_high,
-            raters_low=raters_low,
-            raters_high=raters_high,
+            **bounds_cells("votes", naive_interval(y, each.level)),
+            **bounds_cells("raters", naive_interval(means, each.level)),
             q1=q1,
             median=median,
             q3=q3,
@@ -156,9 +162,7 @@ def _boxes(key: str, about: str, rows: Sequence[ConditionRow], estimand: Estiman
         {
             "name": row.condition,
             "low": row.lowest,
-            "q1": row.q1,
-            "median": row.median,
-            "q3": row.q3,
+            **pick_cells(row, "q1", "median", "q3"),
             "high": row.highest,
             "value": row.rater_mean,
         }

@@ -21,6 +21,7 @@ from analysis.report.content import (
     Table,
     add_family_titles,
     column,
+    pick_cells,
     table_row,
     together,
 )
@@ -431,18 +432,10 @@ def variants_table(standing: Standing, same: Sequence[str]) -> Iterator[Table]:
 def _claim_row(each: TrackedClaim, kinds: Sequence[str]) -> dict[str, Any]:
     claim, values = each.claim, [value for value, _ in each.values()]
     row: dict[str, Any] = {
-        "condition": claim.condition,
-        "versus": claim.versus,
-        "value": claim.value,
-        "low": claim.low,
-        "high": claim.high,
+        **pick_cells(claim, "condition", "versus", "value", "low", "high"),
         "lowest": min(values, default=None),
         "highest": max(values, default=None),
-        "raters_to_turn": each.raters_to_turn,
-        "raters": each.raters,
-        "items_to_turn": each.items_to_turn,
-        "items": each.items,
-        "share": each.share,
+        **pick_cells(each, "raters_to_turn", "raters", "items_to_turn", "items", "share"),
     }
     for place, kind in enumerate(kinds):
         stands, analyses = each.stands(kind)

@@ -110,7 +110,6 @@ class ScreeningResults:
     """What the tables and sentences are made from: rows per rule, and orders per family."""
 
     inputs: PartInput
-    counts: Sequence[Mapping[str, Any]]
     main: str  # the scheme in force
     families: Families
     tried: Sequence[str]  # schemes of `families` that are not in force
@@ -416,7 +415,7 @@ class ScreeningPart(Part):
         main = in_force(inputs.options.rules)
         every = orders([*inputs.report["screening"], *rows])
         families = telling(every, main)
-        judged = ScreeningResults(inputs, inputs.report["exclusions"], main, families, tried)
+        judged = ScreeningResults(inputs, main, families, tried)
         return Content(
             sentences=[
                 _left_out(judged),
@@ -426,7 +425,7 @@ class ScreeningPart(Part):
             ],
             figures=list(figures(judged)),
             tables=[
-                rules_table(inputs, judged.counts),
+                rules_table(inputs),
                 *decided_table(inputs),
                 *spared_table(inputs),
                 *_results(judged, silent(every, families)),
@@ -457,7 +456,7 @@ def _left_out(judged: ScreeningResults) -> str:
     excluded = data["ratings"] - data["ratings_kept"]
     if not excluded:
         return f"No rule leaves out any of the {data['ratings']} ratings."
-    rows = [row for row in judged.counts if row["ratings_told"]]
+    rows = [row for row in judged.inputs.report["exclusions"] if row["ratings_told"]]
     by = ", ".join(f"{row['ratings_told']} by {row['rule']}" for row in rows)
     share = excluded / data["ratings"]
     raters = data["raters"] - data["raters_kept"]
@@ -556,11 +555,11 @@ class ExcludedRow:
     ratings: int = column("Ratings", "count")
 
 
-def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table:
+def rules_table(inputs: PartInput) -> Table:
     """One row per rule: what it leaves out, how much, and how much it alone."""
     ratings = inputs.report["data"]["ratings"]
     rows = []
-    for row, rule in zip(counts, inputs.screened.reasons, strict=True):
+    for row, rule in zip(inputs.report["exclusions"], inputs.screened.reasons, strict=True):
         share = row["ratings"] / ratings if ratings else None
         rows.append({**row, "share": share, "text": versioned_text(rule)})
     traps = inputs.report["data"]["trap_ratings"]

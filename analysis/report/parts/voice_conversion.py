@@ -12,7 +12,7 @@ from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.ratings.estimands import estimand_of, name_of
 from analysis.ratings.reference import roles_of
 from analysis.report.content import Column, Content, Figure, Table
-from analysis.report.emphasis import LEGEND, UNRANKED, with_best
+from analysis.report.emphasis import LEGEND, with_best
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.criteria import (
     COLUMNS,
@@ -23,7 +23,8 @@ from analysis.report.parts.criteria import (
     metric_means,
     naturalness_of,
     plane,
-    score_cells,
+    score_columns,
+    score_rows,
     scores_of,
 )
 from analysis.statistics.clustered_variance import two_way_intervals
@@ -126,11 +127,11 @@ def _tables(
     for key, (family, scores) in natures.items():
         values[key] = scores
         signed = estimand_of(family.estimand).signed
-        columns += _pair(key, name_of(family.estimand), 2, inputs, signed=signed)
+        columns += score_columns(key, name_of(family.estimand), 2, inputs, signed=signed)
     for family, share in zip(judged, shares, strict=True):
         key = f"same_percent_{family.group['task']}"
         values[key] = {name: _percent(each) for name, each in share.items()}
-        columns += _pair(key, f"Same as {prompt_of(family)}, %", 1, inputs)
+        columns += score_columns(key, f"Same as {prompt_of(family)}, %", 1, inputs)
     title = "Systems: naturalness and share of “same speaker”"
     metrics = metric_means([*natural, *judged], inputs)
     keys = metric_keys(metrics)
@@ -143,21 +144,11 @@ def _tables(
     columns = [
         each
         for key, family in points.items()
-        for each in _pair(key, f"Against {prompt_of(family)}", 2, inputs)
+        for each in score_columns(key, f"Against {prompt_of(family)}", 2, inputs)
     ]
     rows = _rows({key: scores_of(each, inputs) for key, each in points.items()}, inputs)
     title = "Mean of the four points"
     yield Table("points", title, [_SYSTEM, *columns], rows, _POINTS_NOTE)
-
-
-def _pair(
-    key: str, heading: str, decimals: int, inputs: PartInput, *, signed: bool = False
-) -> list[Column]:
-    level = f"{inputs.options.level:.0%} CI"
-    return [
-        Column(key, heading, "number", decimals, sign=signed),
-        Column(key, level, "interval", decimals, sign=signed),
-    ]
 
 
 def _percent(share: Score) -> Score:
@@ -166,16 +157,8 @@ def _percent(share: Score) -> Score:
 
 
 def _rows(values: Mapping[str, Mapping[str, Score]], inputs: PartInput) -> list[dict[str, Any]]:
-    recordings = recordings_of(inputs)
-    names = {name for scores in values.values() for name in scores}
-    rows = []
-    for name in inputs.ordered("condition", names):
-        row: dict[str, Any] = {"condition": name, UNRANKED: name in recordings}
-        for key, scores in values.items():
-            if own := scores.get(name):
-                row |= score_cells(key, own)
-        rows.append(row)
-    return rows
+    names = inputs.ordered("condition", {name for scores in values.values() for name in scores})
+    return score_rows(values, names, recordings_of(inputs))
 
 
 def _figure(

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from analysis.formatting import interval_text, number, words_of
 from analysis.ratings.estimands import estimand_of, name_of
+from analysis.report.content import pick_cells
 from analysis.statistics.planning.interim import (
     DECIDED,
     EARLY,
@@ -53,9 +54,7 @@ def box(result: Interim, question: Mapping[str, Any]) -> dict[str, Any]:
         "title": question["title"],
         "criterion": words_of(question["criterion"]),
         "estimand": name_of(question["estimand"]),
-        "kind": result.kind,
-        "raters": result.raters,
-        "planned": result.planned,
+        **pick_cells(result, "kind", "raters", "planned"),
         "level": f"{result.level * 100:g}",
         "each": f"{result.each * 100:.4g}",
         "lines": lines,

@@ -24,7 +24,6 @@ from analysis.statistics.planning.precision import (
     DIFFERENCE,
     MEAN,
     power_curve,
-    power_of,
     saved_by_metric,
 )
 from analysis.statistics.planning.proposal import Proposal, half_width_of, nearby_designs
@@ -208,20 +207,12 @@ def _money_table(proposal: Proposal) -> Table:
 
 def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     """The formula beside the simulation: power, half width, and how often the interval holds."""
-    need, plan = proposal.requirements, proposal.plan
-    formula = need.strict_level
+    need = proposal.requirements
     power_words = "Power" if need.of == DIFFERENCE else "Power of one mean"
-    by_formula = power_of(
-        plan.design,
-        need.components,
-        need.size,
-        of=need.of,
-        level=need.strict_level,
-    )
     rows = [
         CheckRow(
             what=f"{power_words}, true difference {number(need.size)}",
-            formula=f"{by_formula * 100:.1f}\u00a0%",
+            formula=f"{need.power_with(proposal.plan.design) * 100:.1f}\u00a0%",
             simulated=f"{checked.power * 100:.1f}\u00a0%",
             sure=f"{checked.power_low * 100:.1f}–{checked.power_high * 100:.1f}\u00a0%",
         ),
@@ -233,7 +224,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
         ),
         CheckRow(
             what="Interval holds the truth",
-            formula=f"{formula * 100:g}\u00a0%",
+            formula=f"{need.strict_level * 100:g}\u00a0%",
             simulated=f"{checked.coverage * 100:.1f}\u00a0%",
             sure=f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
         ),

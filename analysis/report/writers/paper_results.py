@@ -21,7 +21,7 @@ from analysis.formatting import (
 from analysis.name_spans import family_span, resolve
 from analysis.ratings.cells import csv_text
 from analysis.ratings.estimands import estimand_of, family_title, name_of
-from analysis.report.content import Figure, content_from
+from analysis.report.content import Figure, content_from, pick_cells
 from analysis.report.figures.all_figures import ANSWER, estimate_plots
 from analysis.report.interim_answer import (
     LOOKING,
@@ -196,9 +196,7 @@ def _differences_so_far(report: Report) -> list[Entry]:
                     family=REFERENCE if against else SYSTEMS,
                     estimand=name_of(row["estimand"]),
                     name=" − ".join(sides),
-                    value=pair["value"],
-                    low=pair["low"],
-                    high=pair["high"],
+                    **pick_cells(pair, "value", "low", "high"),
                     decimals=estimand_of(row["estimand"]).decimals,
                     mark="yes" if pair["claimed"] else "no",
                     n_ratings=pair.get("ratings"),
@@ -234,9 +232,7 @@ def _difference(families: Families, line: Line, decimals: int) -> Entry:
         low=main.get("low_all"),
         high=main.get("high_all"),
         decimals=decimals,
-        n_ratings=line.row["n_ratings"],
-        n_raters=line.row["n_raters"],
-        n_items=line.row["n_items"],
+        **pick_cells(line.row, "n_ratings", "n_raters", "n_items"),
         p=main.get("p_adjusted"),
         signed=True,
     )

@@ -10,7 +10,7 @@ from analysis.formatting import enumerated
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import label_report
 from analysis.report.content import Column, Table, content_from
-from analysis.report.figures.all_figures import ANSWER, falling, part_keys, slug
+from analysis.report.figures.all_figures import ANSWER, falling, named_files, slug
 from analysis.report.html.html_tables import percent
 from analysis.report.html.part_html import cell
 from analysis.report.pivot import Line, by_family, lines_of
@@ -56,12 +56,11 @@ def paper_tables(report: Report) -> list[NamedTable]:
 
 
 def part_tables(report: Report) -> Iterator[NamedTable]:
-    """The tables of the parts, under the names that `part_keys` gives them."""
+    """The tables of the parts, under the names that `named_files` gives them."""
     for part in report.get("parts", ()):
         if part["problem"]:
             continue
-        tables = content_from(part).tables
-        for key, table in zip(part_keys(part["key"], [t.key for t in tables]), tables, strict=True):
+        for key, table in named_files(part["key"], content_from(part).tables):
             yield NamedTable(key, table, part)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -37,20 +37,10 @@ class Plan:
 
     def row(self) -> dict[str, Any]:
         """The plan as one flat row of plain values."""
-        d = self.design
-        return {
-            "raters": d.raters_in_all,
-            "items": d.items,
-            "ratings_per_stimulus": d.ratings_per_stimulus,
-            "conditions": d.conditions,
-            "ratings": d.ratings,
-            "ratings_per_rater": d.ratings_per_rater,
-            "assignment": d.assignment,
-            "reached": self.reached,
-            "standard_error": self.standard_error,
-            "standard_error_of_difference": self.standard_error_of_difference,
-            "note": self.note,
-        }
+        names = ("items", "ratings_per_stimulus", "conditions", "ratings", "ratings_per_rater")
+        design = {name: getattr(self.design, name) for name in (*names, "assignment")}
+        own = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+        return {"raters": self.design.raters_in_all, **design, **own}
 
 
 def plan_for_half_width(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
@@ -87,6 +88,10 @@ class Requirements:
         """What a design gives of the goal: a half width (score units), or a power (0..1)."""
         if self.goal == HALF_WIDTH:
             return half_width(design, self.components, of=self.of, level=self.strict_level)
+        return self.power_with(design)
+
+    def power_with(self, design: Design) -> float:
+        """The power (0..1) of a design, at the level that all comparisons share."""
         return power_of(design, self.components, self.size, of=self.of, level=self.strict_level)
 
     def enough(self, design: Design) -> bool:
@@ -96,13 +101,13 @@ class Requirements:
 
     def design(self, ratings_per_stimulus: int) -> Design:
         """The design with so many ratings per clip: as many raters as share them."""
-        return design_of(
-            ratings_per_stimulus,
-            items=self.items,
-            conditions=self.conditions,
-            clips_per_rater=self.clips_per_rater,
-            assignment=self.assignment,
-        )
+        return design_of(ratings_per_stimulus, **self._shape)
+
+    @property
+    def _shape(self) -> dict[str, Any]:
+        """What the design is asked to have, as `design_of` takes it."""
+        names = ("items", "conditions", "clips_per_rater", "assignment")
+        return {name: getattr(self, name) for name in names}
 
     def plan(self) -> Plan:
         """The design asked for; PlanningError where nothing reaches the goal, with what would."""
@@ -114,28 +119,12 @@ class Requirements:
             if self.conditions > 1:
                 both = se_of_difference(design, self.components)
             return Plan(design, self.reached(design), se, both)
-        shape = {
-            "items": self.items,
-            "conditions": self.conditions,
-            "clips_per_rater": self.clips_per_rater,
+        wanted: dict[str, Any] = {
+            **self._shape,
+            "of": self.of,
+            "level": self.level,
+            "comparisons": self.compared,
         }
         if self.goal == HALF_WIDTH:
-            return plan_for_half_width(
-                self.size,
-                self.components,
-                **shape,
-                of=self.of,
-                assignment=self.assignment,
-                level=self.level,
-                comparisons=self.compared,
-            )
-        return plan_for_difference(
-            self.size,
-            self.components,
-            **shape,
-            wanted_power=self.power,
-            comparisons=self.compared,
-            of=self.of,
-            assignment=self.assignment,
-            level=self.level,
-        )
+            return plan_for_half_width(self.size, self.components, **wanted)
+        return plan_for_difference(self.size, self.components, **wanted, wanted_power=self.power)

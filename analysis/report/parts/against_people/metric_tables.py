@@ -12,7 +12,7 @@ from analysis.citations import cite
 from analysis.formatting import listed, percent
 from analysis.name_spans import family_prefix
 from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Column, Content, Table
+from analysis.report.content import Column, Content, Table, bounds_cells, interval_cells
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import FamilyScores
 from analysis.statistics.agreement.noise_ceiling import noise_ceiling
@@ -115,9 +115,7 @@ def _ceilings(units: Units, scores: FamilyScores, inputs: PartInput) -> Ceilings
             ceilings[unit, name] = {
                 "split_half": half.value,
                 "reliability": reliability.value,
-                "ceiling": top.value,
-                "ceiling_low": top.low,
-                "ceiling_high": top.high,
+                **interval_cells("ceiling", top),
                 "n": top.n_units,
                 "note": top.note,
             }
@@ -229,7 +227,7 @@ def preferences(
         row = each.row() | {"same": None if each.share is None else round(each.share * each.n)}
         order = scores.number(each.metric, STIMULUS, "srcc", AS_IS)
         if order is not None:
-            row |= {"srcc": order.value, "srcc_low": order.low, "srcc_high": order.high}
+            row |= interval_cells("srcc", order)
             row |= top_of(ceilings.for_metric(each.metric), STIMULUS, "srcc")
         if each.n < FEW and each.share is not None:
             row |= {"share": None, "low": None, "high": None}
@@ -309,7 +307,7 @@ def correlation_table(scores: FamilyScores, ceilings: CeilingsFor, suffix: str) 
             for name in ("srcc", "plcc", "krcc"):
                 each = scores.number(metric, unit, name, AS_IS)
                 if each is not None:
-                    row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+                    row |= interval_cells(name, each)
             row |= {"wide_low": first.low_conditions, "wide_high": first.high_conditions}
             own = ceilings(metric)
             row |= {**top_of(own, unit, "srcc"), "p": first.p}
@@ -436,8 +434,7 @@ def _mapped_row(scores: FamilyScores, metric: str, unit: str) -> dict[str, Any]:
             each = scores.number(metric, unit, name, mapping)
             if each is None:
                 continue
-            key = f"{name}_{suffixed}"
-            row |= {key: each.value, f"{key}_low": each.low, f"{key}_high": each.high}
+            row |= interval_cells(f"{name}_{suffixed}", each)
             row |= {"n": each.n, "note": each.note or row.get("note", "")}
     return row
 
@@ -518,8 +515,7 @@ def point_rows(scores: FamilyScores, metric: str) -> list[dict[str, Any]]:
                 "metric": metric,
                 "condition": condition,
                 "x": float(inside.mean()),
-                "x_low": bounds and bounds[0],
-                "x_high": bounds and bounds[1],
+                **bounds_cells("x", bounds),
                 "y": mean,
                 "y_low": low,
                 "y_high": high,

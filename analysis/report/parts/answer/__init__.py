@@ -10,7 +10,15 @@ from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.large_tables import LARGE
 from analysis.ratings.reference import Reference
-from analysis.report.content import Column, Content, Figure, Headline, Table
+from analysis.report.content import (
+    INTERVAL_CELLS,
+    Column,
+    Content,
+    Figure,
+    Headline,
+    Table,
+    pick_cells,
+)
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, narrative
 from analysis.report.parts.answer.caveats import Caveat
@@ -174,13 +182,7 @@ def _figure(place: int, s: Ranking) -> Figure:
             "role": _role(s, mean.condition),
             "tier": tiers.get(mean.condition),
             "n": mean.n_ratings,
-            "n_raters": mean.n_raters,
-            "n_items": mean.n_items,
-            "value": mean.value,
-            "low": mean.low,
-            "high": mean.high,
-            "naive_low": mean.naive_low,
-            "naive_high": mean.naive_high,
+            **pick_cells(mean, "n_raters", "n_items", *INTERVAL_CELLS),
             "mark": marks.get(mean.condition, ""),
         }
         for mean in s.means[:MOST_DRAWN]

@@ -24,7 +24,7 @@ from analysis.name_spans import VERSUS, condition_span, family_span, names_in, r
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.ratings.reference import Reference
-from analysis.report.content import Figure
+from analysis.report.content import INTERVAL_CELLS, Figure, pick_cells
 from analysis.report.ranking import Difference, Ranking, key_of
 from analysis.statistics.pairs.means_of_pairs import Measured, pair_means, shares_right
 from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
@@ -408,15 +408,10 @@ def pair_figure(
     rows = [
         {
             "name": pair.condition if len(others) == 1 else pair.name,
-            "value": pair.value,
-            "low": pair.low,
-            "high": pair.high,
-            "naive_low": pair.naive_low,
-            "naive_high": pair.naive_high,
+            **pick_cells(pair, *INTERVAL_CELLS),
             "mark": "*" if _is_decided(pair, 1 - level) else "",
             "n": pair.n_ratings,
-            "n_raters": pair.n_raters,
-            "n_items": pair.n_items,
+            **pick_cells(pair, "n_raters", "n_items"),
         }
         for pair in pairs[:MOST_DRAWN]
     ]

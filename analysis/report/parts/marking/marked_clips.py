@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.formatting import ci_words, percent
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import column, table_row
+from analysis.report.content import Content, bounds_cells, column, pick_cells, table_row
 from analysis.report.part import PartInput
 from analysis.report.parts.marking.rates import ALL_SYSTEMS
 from analysis.statistics.agreement.marked_words import MarkAgreement, agreement_of_marks
@@ -103,39 +103,32 @@ def agreements(
         marked = agreement_of_marks(
             both, clip, level=level, replicates=options.replicates, seed=options.seed
         )
-        alpha = marked.alpha_bounds or (None, None)
-        positive = marked.positive_bounds or (None, None)
         cells = {
             "condition": name,
             "alpha": marked.alpha,
-            "alpha_low": alpha[0],
-            "alpha_high": alpha[1],
+            **bounds_cells("alpha", marked.alpha_bounds),
             "positive": marked.positive,
-            "positive_low": positive[0],
-            "positive_high": positive[1],
+            **bounds_cells("positive", marked.positive_bounds),
             "kinds": agreement_of_marks(every, clip, replicates=0).alpha,
         }
         yield own, marked, cells
 
 
-def agreed(first: AgreementRow, pieces: str, piece: str, level: float) -> Iterator[str]:
-    """How far raters agree on pieces such as words, in a sentence or two."""
-    if first.alpha is None or first.positive is None:
-        return
-    interval = ci_words(first.alpha_low, first.alpha_high, level, None, 2)
-    yield (
-        f"Agreement on {pieces}: alpha {first.alpha:.2f}{interval}. Of {piece} that one rater "
-        f"marked, {percent(first.positive)} of the other raters marked it, too."
-    )
-
-
-def low_agreement(alpha: float | None, pieces: str, piece: str) -> Iterator[str]:
-    """The warning where alpha is low."""
-    if alpha is not None and alpha < LOW_ALPHA:
-        yield (
-            f"Raters agree little on single {pieces} (alpha {alpha:.2f}, under {LOW_ALPHA:g}): "
-            f"trust the rates of systems more than the marks on {piece}."
+def agreement_in_words(first: AgreementRow, piece: str, level: float) -> Content:
+    """How far raters agree on a ``piece`` such as a word; the warning where alpha is low."""
+    alpha, sentences, warnings = first.alpha, [], []
+    if alpha is not None and first.positive is not None:
+        interval = ci_words(first.alpha_low, first.alpha_high, level, None, 2)
+        sentences.append(
+            f"Agreement on {piece}s: alpha {alpha:.2f}{interval}. Of a {piece} that one rater "
+            f"marked, {percent(first.positive)} of the other raters marked it, too."
         )
+    if alpha is not None and alpha < LOW_ALPHA:
+        warnings.append(
+            f"Raters agree little on single {piece}s (alpha {alpha:.2f}, under {LOW_ALPHA:g}): "
+            f"trust the rates of systems more than the marks on one {piece}."
+        )
+    return Content(sentences, warnings=warnings)
 
 
 def clip_entry(
@@ -143,10 +136,7 @@ def clip_entry(
 ) -> dict[str, Any]:
     """The entry of a clip in the file of marks: the clip, ``facts`` of it, and its marks."""
     return {
-        "stimulus": clip.stimulus,
-        "condition": clip.condition,
-        "item": clip.item,
-        "language": clip.language,
+        **pick_cells(clip, "stimulus", "condition", "item", "language"),
         **facts,
         "answers": [
             {"rater": rater, "marks": [mark._asdict() for mark in marks]}

@@ -13,7 +13,15 @@ from analysis.formatting import ci_words, percent
 from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
-from analysis.report.content import Figure, Table, column, columns_of, interval_cells, table_row
+from analysis.report.content import (
+    Content,
+    Figure,
+    Table,
+    column,
+    columns_of,
+    interval_cells,
+    table_row,
+)
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.att import means
 from listening.methods.error_spans import ErrorSpan, read_spans
@@ -53,6 +61,25 @@ class RateRow:
     marks: int = column("Marks", "count", default=0)
     clips: int = column("Marked clips", "count", default=0)
     answers: int = column("Answers", "count", default=0)
+
+
+def rates_of_marks(
+    each: FamilyInput, unit: str, method: str
+) -> tuple[MarkingFacts | None, dict[str, str], Content]:
+    """What was marked, the kinds of errors, and their rates: sentences, table and figure."""
+    facts = facts_of(each.family, each.inputs)
+    kinds = kinds_of(each.family, facts)
+    rates = list(rate_rows(each.family.table, kinds, each.inputs))
+    return (
+        facts,
+        kinds,
+        Content(
+            list(extremes(rates, unit, each.level)),
+            [rate_figure(rates, unit, each)],
+            [rate_table(rates, "errors", unit, each)],
+            methods=[method],
+        ),
+    )
 
 
 def facts_of(family: Family, inputs: PartInput) -> MarkingFacts | None:

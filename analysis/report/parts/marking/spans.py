@@ -12,17 +12,16 @@ import numpy as np
 from analysis.arrays import Bools, Floats
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
-from analysis.report.content import Content, Figure, column, row_from, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row, together
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.marked_clips import (
     AgreementRow,
     MarkedClip,
-    agreed,
+    agreement_in_words,
     agreements,
     answers_of,
     clip_entry,
     in_order,
-    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -31,13 +30,10 @@ from analysis.report.parts.marking.rates import (
     PER_MINUTE,
     PER_WORDS,
     RateRow,
-    extremes,
-    facts_of,
-    kinds_of,
     marks_in,
-    rate_figure,
     rate_rows,
     rate_table,
+    rates_of_marks,
 )
 from listening.methods.error_spans import ErrorSpan
 from listening.methods.marking import Marking
@@ -161,34 +157,22 @@ def _marked(middles: Floats, spans: Sequence[ErrorSpan]) -> Bools:
 
 def content_of_spans(each: FamilyInput) -> Content:
     """Rates per minute and per 100 words, maps, agreement and the file of marks."""
-    family, inputs, level = each.family, each.inputs, each.level
-    facts = facts_of(family, inputs)
-    kinds = kinds_of(family, facts)
-    rates = list(rate_rows(family.table, kinds, inputs))
-    sentences = list(extremes(rates, PER_MINUTE, level))
-    tables = [rate_table(rates, "errors", PER_MINUTE, each)]
-    figures = [rate_figure(rates, PER_MINUTE, each)]
+    family, inputs = each.family, each.inputs
+    facts, kinds, rates = rates_of_marks(each, PER_MINUTE, _METHOD)
     if facts is None:
-        return Content([*sentences, WITHOUT_TIMES], figures, tables, methods=[_METHOD])
+        return together([rates, Content([WITHOUT_TIMES])])
     by_words = per_words(family, facts, kinds, inputs)
-    if by_words:
-        tables.append(rate_table(by_words, "errors_words", PER_WORDS, each))
+    tables = [rate_table(by_words, "errors_words", PER_WORDS, each)] if by_words else []
     clips = timed_clips(family, facts)
-    agreement = list(agreement_rows(clips, list(kinds), inputs, level))
+    agreement = list(agreement_rows(clips, list(kinds), inputs, each.level))
     places = place_rows(clips, kinds, inputs)
-    figures += _maps(clips, inputs, each)
     key, title = "mark_agreement", "Agreement between raters on moments"
     tables.append(each.table(SpanAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
     shown = {"note": _PLACES_NOTE, "folded": True, "group": "item"}
     tables.append(each.table(PlaceRow, "marked_places", "Marked places", places, **shown))
-    return Content(
-        [*sentences, *agreed(agreement[0], "moments", "a moment", level)],
-        figures,
-        tables,
-        warnings=list(low_agreement(agreement[0].alpha, "moments", "one moment")),
-        methods=[_METHOD],
-        files={f"marks{each.suffix}.json": spans_json(clips, kinds)},
-    )
+    files = {f"marks{each.suffix}.json": spans_json(clips, kinds)}
+    maps = Content(figures=list(_maps(clips, inputs, each)), tables=tables, files=files)
+    return together([rates, maps, agreement_in_words(agreement[0], "moment", each.level)])
 
 
 def per_words(

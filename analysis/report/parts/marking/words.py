@@ -12,17 +12,16 @@ import numpy as np
 from analysis.citations import citation
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import HYPOTHESIS, newest_scores
-from analysis.report.content import Content, Figure, column, row_from, table_row
+from analysis.report.content import Content, Figure, column, row_from, table_row, together
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.marking.marked_clips import (
     AgreementRow,
     MarkedClip,
-    agreed,
+    agreement_in_words,
     agreements,
     answers_of,
     clip_entry,
     in_order,
-    low_agreement,
     marks_file,
     most_frequent,
     most_marked,
@@ -30,13 +29,8 @@ from analysis.report.parts.marking.marked_clips import (
 from analysis.report.parts.marking.rates import (
     ALL_SYSTEMS,
     PER_WORDS,
-    extremes,
-    facts_of,
-    kinds_of,
     marks_in,
-    rate_figure,
-    rate_rows,
-    rate_table,
+    rates_of_marks,
 )
 from listening.methods.marks import Mark
 from listening.methods.transcript_scores import SpokenText, score_transcript, spoken_units
@@ -135,22 +129,16 @@ class Clip(MarkedClip):
 
 def content_of_words(each: FamilyInput) -> Content:
     """Rates, maps, agreement and the recogniser's words."""
-    family, inputs, level = each.family, each.inputs, each.level
-    facts = facts_of(family, inputs)
-    kinds = kinds_of(family, facts)
-    rates = list(rate_rows(family.table, kinds, inputs))
-    tables = [rate_table(rates, "errors", PER_WORDS, each)]
-    sentences = list(extremes(rates, PER_WORDS, level))
-    figures = [rate_figure(rates, PER_WORDS, each)]
+    family, inputs = each.family, each.inputs
+    facts, kinds, rates = rates_of_marks(each, PER_WORDS, _METHOD)
     if facts is None:
-        return Content([*sentences, WITHOUT_TEXTS], figures, tables, methods=[_METHOD])
+        return together([rates, Content([WITHOUT_TEXTS])])
     clips = clips_of(family, facts)
     heard = recognised(clips, inputs)
     words = word_rows(clips, kinds, heard, inputs)
-    agreement = list(agreement_rows(clips, list(kinds), inputs, level))
-    figures += _maps(words, inputs, each)
+    agreement = list(agreement_rows(clips, list(kinds), inputs, each.level))
     key, title = "mark_agreement", "Agreement between raters on words"
-    tables.append(each.table(WordAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE))
+    tables = [each.table(WordAgreementRow, key, title, agreement, note=_AGREEMENT_NOTE)]
     shown = {"note": _MAP_NOTE, "folded": True, "group": "item"}
     tables.append(each.table(WordRow, "marked_words", "Map of marked words", words, **shown))
     if heard:
@@ -159,16 +147,13 @@ def content_of_words(each: FamilyInput) -> Content:
         tables.append(
             each.table(RecogniserRow, "recogniser", title, compared, note=_RECOGNISER_NOTE)
         )
-    else:
-        sentences.append(WITHOUT_PLACES)
-    return Content(
-        [*sentences, *agreed(agreement[0], "words", "a word", level)],
-        figures,
+    maps = Content(
+        [] if heard else [WITHOUT_PLACES],
+        list(_maps(words, inputs, each)),
         tables,
-        warnings=list(low_agreement(agreement[0].alpha, "words", "one word")),
-        methods=[_METHOD],
         files={f"marks{each.suffix}.json": marks_json(clips, kinds, heard)},
     )
+    return together([rates, maps, agreement_in_words(agreement[0], "word", each.level)])
 
 
 def clips_of(family: Family, facts: MarkingFacts) -> list[Clip]:
