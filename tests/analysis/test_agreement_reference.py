@@ -76,7 +76,8 @@ def test_krippendorffs_alpha_of_every_other_set_is_rs(name, metric, mushra):
     elif name == "mushra_s1":
         table = mushra
     else:
-        table = read_csv(DATA / f"{name}.csv.gz", PAIRS, {"method": "cmos"}).table
+        how = {"constants": {"method": "cmos"}, "ignore": ["first"]}
+        table = read_csv(DATA / f"{name}.csv.gz", PAIRS, **how).table
     mine = krippendorff_alpha(*triple(table), metric, replicates=50)
     assert mine.value == pytest.approx(known[f"krippendorff_{metric}"], rel=1e-10)
 
