@@ -12,11 +12,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from listening.common.command_name import IN_A_CLONE
-
-CODE = Path(__file__).resolve().parent.parent
-# In a wheel, templates, static files, words, demo and docs have a folder beside the code.
-FILES = CODE if IN_A_CLONE else CODE / "earnest_files"
+from listening.common.command_name import CODE, IN_A_CLONE
 
 
 def default_var() -> Path:

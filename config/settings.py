@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
 from config.environment import kept_secret, mail_server, make_folder, media_storage, wrong
-from config.installation import FILES, find_a_place_for_caches
+from config.installation import find_a_place_for_caches
 from config.run.embedded_servers import POSTGRES, VALKEY, Server, socket_folder
 from config.run.private_files import (
     FILE,
@@ -28,6 +28,7 @@ from config.run.private_files import (
 )
 from config.variables import Variables, check_names
 from listening.common import plugins
+from listening.common.command_name import FILES
 from listening.common.interface_languages import INTERFACE_LANGUAGES
 
 BASE_DIR = FILES  # templates, static files, words, the demo

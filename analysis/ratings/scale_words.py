@@ -83,18 +83,12 @@ def scores_of_words(method: str) -> Mapping[str, float]:
 
 
 def _translated(named: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """The scores of words in the languages of raters' pages; none where Django is not set up."""
-    from django.core.exceptions import ImproperlyConfigured
-    from django.utils import translation
-
+    """The scores of words in the languages of raters' pages."""
     scores: dict[str, set[float]] = {}
-    try:
-        for language in INTERFACE_LANGUAGES:
-            with translation.override(language.code):
-                for word, score in named:
-                    scores.setdefault(fold_cell(translation.gettext(word)), set()).add(score)
-    except ImproperlyConfigured:  # without catalogues
-        return {}
+    for language in INTERFACE_LANGUAGES:
+        catalogue = language.catalogue()
+        for word, score in named:
+            scores.setdefault(fold_cell(catalogue.gettext(word)), set()).add(score)
     return {word: min(there) for word, there in scores.items() if len(there) == 1}
 
 

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from config.installation import CODE
 from config.missing_packages import INSTALLATION, installation
 from listening.common.ages import age_s
+from listening.common.command_name import CODE
 
 COMMAND = [sys.executable, "-m", "tools.install_rest", "--background"]
 RETRY_S = 600.0

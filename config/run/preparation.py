@@ -23,7 +23,7 @@ from typing import Any
 
 from django.conf import settings
 
-from config.installation import CODE
+from listening.common.command_name import CODE
 from listening.common.whole_files import write_private
 
 LOOK_EVERY_S = 0.02

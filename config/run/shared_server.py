@@ -15,7 +15,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.installation import CODE
 from config.run.embedded_servers import (
     SERVERS,
     EmbeddedError,
@@ -25,6 +24,7 @@ from config.run.embedded_servers import (
     stop_leftovers,
 )
 from config.run.processes import LogPipes, last_lines, open_lock, spawn, stop, try_lock
+from listening.common.command_name import CODE
 
 ALREADY_KEPT = 3  # exit status of a keeper that finds another one at work
 LOOK_EVERY_S = 0.1

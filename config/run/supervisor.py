@@ -23,7 +23,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import full_disk
-from config.installation import CODE
 from config.operations.shared_parts import refuse_strangers
 from config.run.background_installation import COMMAND as INSTALL
 from config.run.background_installation import BackgroundInstallation
@@ -50,7 +49,7 @@ from config.run.processes import (
 from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.shared_server import Use, join
-from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION, START
+from listening.common.command_name import CODE, IN_A_CLONE, OF_THE_DOCUMENTATION, START
 from listening.common.counted import counted
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

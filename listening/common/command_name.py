@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-IN_A_CLONE = (Path(__file__).resolve().parents[2] / "templates").is_dir()
+CODE = Path(__file__).resolve().parents[2]
+IN_A_CLONE = (CODE / "templates").is_dir()
+# In a wheel, templates, static files, words, demo and docs have a folder beside the code.
+FILES = CODE if IN_A_CLONE else CODE / "earnest_files"
 PROGRAM = "python manage.py" if IN_A_CLONE else "earnest"
 START = "make run" if IN_A_CLONE else "earnest"
 OF_THE_DOCUMENTATION = "Where the documentation says manage.py, type earnest in its place."

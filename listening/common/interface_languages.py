@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from gettext import NullTranslations, translation
 from typing import NamedTuple
+
+from listening.common.command_name import FILES
 
 
 class InterfaceLanguage(NamedTuple):
@@ -17,6 +20,11 @@ class InterfaceLanguage(NamedTuple):
     def code(self) -> str:
         """The tag as Django writes it."""
         return self.tag.lower()
+
+    def catalogue(self) -> NullTranslations:
+        """Its texts by the English ones, also where Django is not set up."""
+        names = [self.tag.replace("-", "_")]
+        return translation("django", FILES / "locale", languages=names, fallback=True)
 
 
 INTERFACE_LANGUAGES = (

@@ -17,11 +17,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
-from config.installation import CODE
 from config.operations.health import EXPECTED_ROLES
 from config.run.preparation import ROOMS
 from config.run.private_files import close_folder
 from config.run.supervisor import LONE_COMMANDS
+from listening.common.command_name import CODE
 from tests.config.test_settings import start
 
 DEPLOY = CODE / "deploy"

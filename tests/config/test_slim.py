@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from config.installation import CODE
 from config.run.preparation import ROOMS
 from listening.common import interface_languages
+from listening.common.command_name import CODE
 from tests.config.test_settings import start
 
 # Every file that is opened or mapped while all of Earnest is imported and its heavy packages work.

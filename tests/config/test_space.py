@@ -12,7 +12,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from config.installation import CODE
+from listening.common.command_name import CODE
 from tests.config.helpers import PATIENCE_S, free_port, own_folder, wait_for
 
 SPACE = CODE / "deploy" / "space"
