@@ -68,6 +68,10 @@ class Categorical:
         """How many cells hold each value."""
         return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
+    def used(self) -> list[Any]:
+        """The values that a cell holds: of cells that were taken, others may be left over."""
+        return [self.values[code] for code in np.flatnonzero(self.counts())]
+
 
 def distinct_pairs(
     first: Categorical, second: Categorical

@@ -13,7 +13,7 @@ from analysis.ratings.cells import trap_kind
 from analysis.ratings.estimands import estimand_of_method, methods_of
 from analysis.ratings.label_scores import names_of_clips
 from analysis.ratings.repeats import codes_of
-from analysis.ratings.scale_words import cell_number, words_on_scale
+from analysis.ratings.scale_words import cell_number, methods_with
 from listening.methods import Method, Scale
 from listening.methods.estimand import ONE_CLIP
 
@@ -87,8 +87,7 @@ class _RatingsSeen:
         words = self._words()
         if self._words(plain=False) & names_of_clips(self.cells):
             words = {"a", "b"}  # what was preferred
-        labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
-        labelled.sort(key=lambda key: key != GUESS)
+        labelled = sorted(methods_with(words), key=lambda key: key != GUESS)
         if labelled:
             names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
             abx = (

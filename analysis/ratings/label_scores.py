@@ -40,8 +40,8 @@ def score_words(cells: Mapping[str, Categorical]) -> bool:
 
     Numbers may stand among them, as in "4 - Good" and 4.
     """
-    there = {str(v) for v, n in _count_values(cells["score"]) if n and str(v).strip()}
-    methods = {str(v) for v, n in _count_values(cells["method"]) if n and v in Method.registry}
+    there = {str(value) for value in cells["score"].used() if str(value).strip()}
+    methods = {str(value) for value in cells["method"].used() if value in Method.registry}
     if all(not math.isnan(cell_number(text)) for text in there):
         return False
     if any(estimand_of_method(key).prefers for key in methods):
@@ -98,8 +98,7 @@ def scores_of_labels(
             problems.append(problem)
             continue
         scores[mine] = scores_here[mine]
-        there = [cells["label"].values[code] for code in np.unique(cells["label"].codes[mine])]
-        if against := _against_scale(map(str, there), method):
+        if against := _against_scale(map(str, cells["label"].taken(mine).used()), method):
             problems.append(against)
         unknown = labelled & np.isnan(scores_here) & (not estimand.maybe_without_score)
         if unknown.any() and Method.registry[method]().scale({}).labels:
@@ -179,9 +178,7 @@ class _Rows:
         self.cells = cells
 
     def methods(self) -> list[str]:
-        return [
-            str(v) for v, n in _count_values(self.cells["method"]) if n and v in Method.registry
-        ]
+        return [str(value) for value in self.cells["method"].used() if value in Method.registry]
 
     def having(self, name: str, value: str) -> NDArray[np.bool_]:
         return self.cells[name].having(lambda cell: fold_cell(cell) == fold_cell(value))

@@ -15,7 +15,7 @@ from analysis.ratings.covariate_columns import is_covariate
 from analysis.ratings.header import ColumnMapping
 from analysis.ratings.problems import RatingsError, some
 from analysis.ratings.reading_rules import fold_cell
-from analysis.ratings.wide_tables import COUNTER
+from analysis.ratings.wide_tables import COUNTER, name_words
 
 _KIND = (
     r"(?:[ _-]*(?:trials?|block|phase|round|part|items?|task|mode|checks?|clips?|questions?|"
@@ -72,7 +72,6 @@ _LEFT_OUT_IF_FALSE = _words(
 _BESIDE = _words("is was has trial trials row rows item block phase flag task round clip session")
 _TELLS_KINDS = _words("type kind phase block task trial stage part section category screen page")
 _TELLS_GROUPS = _words("group mode wave batch cohort run session set")
-_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Columns of the table that may tell kinds of trials: others have other meanings, or hold names
 _MAY_TELL_KINDS = _words("task session block item condition")
 _SUMMED = ("rater", "condition", "item", "stimulus")
@@ -87,7 +86,7 @@ def selected_rows(
     Raises RatingsError where an answer names what the file does not have.
     """
     here = {**mapping.theirs, **{name: name for name in columns.cells}}
-    rules, notes = mapping.rules, []
+    rules, notes, unit = mapping.rules, [], columns.unit
     dropped = np.zeros(len(columns.numbers), dtype=bool)
     answered = set()
     for option in ("drop", "keep"):
@@ -97,7 +96,7 @@ def selected_rows(
             if option == "drop":
                 dropped |= hit
                 count = int(hit.sum())
-                rows = columns.unit if count == 1 else f"{columns.unit}s"
+                rows = unit if count == 1 else f"{unit}s"
                 notes.append(f"Left out as no ratings: {count} {rows} with {column} = {value}.")
     questions: list[str] = []
     kinds = {name: ours for ours, name in mapping.theirs.items()}
@@ -111,11 +110,11 @@ def selected_rows(
         words: tuple[re.Pattern[str], ...] = (NO_RATING,)
         if kind == "condition":
             words = (NO_CONDITION,)
-        elif kind != "item" and _tokens(name) & _TELLS_KINDS:
+        elif kind != "item" and name_words(name) & _TELLS_KINDS:
             words = (NO_RATING, NO_RATING_OF_KIND, PILOT)
-        elif _tokens(name) & _TELLS_GROUPS:
+        elif name_words(name) & _TELLS_GROUPS:
             words = (NO_RATING, PILOT)
-        flags = list(_flags(name, cells, columns.unit, dropped, answered, words))
+        flags = list(_flags(name, cells, unit, dropped, answered, words))
         questions += flags
         loops |= {loop} if flags else set()
     in_question = dropped.copy()
@@ -214,16 +213,11 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     return by_answer
 
 
-def _tokens(name: str) -> set[str]:
-    """The words of a column's name, without case."""
-    return {token.casefold() for token in _TOKENS.findall(name)}
-
-
 def _flag_values(
     name: str, there: Mapping[str, int], words: Sequence[re.Pattern[str]]
 ) -> Iterator[str]:
     loop = _loop_of(name)
-    tokens = _tokens(loop or name)
+    tokens = name_words(loop or name)
     truths = set(there) <= TRUE | FALSE | EMPTY
     if loop:
         filled = [value for value in there if value not in EMPTY]

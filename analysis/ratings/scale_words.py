@@ -44,9 +44,9 @@ def cell_number(text: str) -> float:
     return math.nan if number is None else number
 
 
-def words_on_scale(method: str) -> frozenset[str]:
-    """What answers on a method's scale are called, without case and without numbers."""
-    return frozenset(word for word in scores_of_words(method) if math.isnan(cell_number(word)))
+def methods_with(words: set[str]) -> list[str]:
+    """The methods that have all these words, without case, on their scales; none without words."""
+    return [key for key in sorted(Method.registry) if words and words <= {*scores_of_words(key)}]
 
 
 @cache

@@ -76,7 +76,7 @@ from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, s
 from analysis.ratings.reading_rules import ReadingRules, fold_cell
 from analysis.ratings.repeats import resolve_repeats, turn_pairs
 from analysis.ratings.row_selection import selected_rows
-from analysis.ratings.scale_words import cell_number, scores_of_words, words_on_scale
+from analysis.ratings.scale_words import cell_number, methods_with, scores_of_words
 from analysis.ratings.wide_tables import Trap, WideTable, number_of, out_of_scale
 from listening.common.spreadsheets import (
     TableError,
@@ -782,8 +782,7 @@ def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
     for name in mapping.unasked:
         if plain_name(name) not in SYNONYMS["criterion"]:
             continue
-        cells = raw.cells[name]
-        there = {str(cells.values[code]).strip() for code in np.unique(cells.codes)} - {""}
+        there = {str(value).strip() for value in raw.cells[name].used()} - {""}
         named = any(math.isnan(cell_number(each)) for each in there)  # or they count
         if named and 1 < len(there) <= MOST_CRITERIA:
             yield (
@@ -795,11 +794,9 @@ def _unused_criteria(raw: Columns, mapping: ColumnMapping) -> Iterator[str]:
 
 def _words_of_others(cells: Mapping[str, Categorical]) -> Iterator[str]:
     """A question where words stand for scores, which are on the scale of another method."""
-    score = cells["score"]
-    there = {fold_cell(score.values[code]) for code in np.unique(score.codes)} - {""}
+    there = {fold_cell(value) for value in cells["score"].used()} - {""}
     words = {word for word in there if math.isnan(cell_number(word))}
-    fitting = [key for key in sorted(Method.registry) if words and words <= words_on_scale(key)]
-    if fitting:
+    if fitting := methods_with(words):
         yield (
             f"column score: {enumerated(sorted(words)[:MOST_WORDS])} are words of the scale of "
             f"{enumerated(fitting, 'or')}: say --set method={fitting[0]}"

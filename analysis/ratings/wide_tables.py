@@ -19,7 +19,7 @@ MOST_SCORE = 100.0
 FEWEST = 4  # columns that tell a template though others do not fit it
 MOST_LISTED = 40  # columns that a remedy writes out
 COUNTER = re.compile(r"(.+)\.this(?:N|RepN|TrialN|Index)")  # of a loop of PsychoPy, from 0 on
-_TOKENS = re.compile(r"[A-ZÄÖÜÉ]?[a-zß-ÿ]+|[A-ZÄÖÜ]+(?![a-zß-ÿ])")
+_WORDS = re.compile(r"[A-ZÄÖÜÉ]?[a-zß-ÿ]+|[A-ZÄÖÜ]+(?![a-zß-ÿ])")
 NO_SCORES = frozenset(  # words in names of columns of numbers that stand beside answers
     {
         *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "seconds"),
@@ -285,7 +285,7 @@ def answer_columns(layout: Layout, free: Sequence[str]) -> list[str]:
 
 
 def _holds_scores(layout: Layout, name: str) -> bool:
-    if {token.casefold() for token in _TOKENS.findall(name)} & NO_SCORES or COUNTER.match(name):
+    if name_words(name) & NO_SCORES or COUNTER.match(name):
         return False
     place = layout.names.index(name)
     cells = [row[place] for row in layout.sample if row[place]]
@@ -294,6 +294,11 @@ def _holds_scores(layout: Layout, name: str) -> bool:
     steps = {b - a for a, b in pairwise(known)}
     counting = steps == {1.0} and (len(known) > 5 or (place == 0 and known[0] in (0.0, 1.0)))
     return bool(cells) and len(known) == len(cells) and not counting
+
+
+def name_words(name: str) -> set[str]:
+    """The words of a column's name, without case."""
+    return {word.casefold() for word in _WORDS.findall(name)}
 
 
 def _score_of(cell: str) -> float | None:
