@@ -6,6 +6,7 @@ sessions.csv gives them, question_QUESTIONNAIRE_QUESTION.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,6 @@ def read_covariates(
             if stimulus and value and own.setdefault(stimulus, value) != value:
                 both = enumerated([own[stimulus], value])
                 who = f"{file}, column {column}: the {whose} {stimulus}"
-                raise RatingsError(
-                    [f"{who} has {both}. Give it one value, or say --ignore-column {column}."]
-                )
+                remedy = f"Give it one value, or say --ignore-column {shlex.quote(column)}."
+                raise RatingsError([f"{who} has {both}. {remedy}"])
     return covariates

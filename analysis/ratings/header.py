@@ -480,7 +480,7 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
             yield f"the column {name} may count ratings: repeat the rows in the file, or {ignored}"
         in_pairs = "versus_condition" in have and "presented_first" not in have
         order = in_pairs and plain_name(name) in SYNONYMS["presented_first"]
-        if order and not all(map(number_of, _sample_of(mapping.layout, name))):
+        if order and None in map(number_of, _sample_of(mapping.layout, name)):
             yield (
                 f"the column {name} may say which clip came first, and would not be used: if "
                 "scores compare the second clip with the first, write the second into condition "

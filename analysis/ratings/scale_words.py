@@ -17,10 +17,16 @@ _NUMBERED = re.compile(  # 4 - Good, (4) Good, Good (4)
     r"\(?(?P<first>[+-]?\d+(?:[.]\d+)?)\)?\s*[-–—:=.)]?\s+(?P<after>\D.*)"
     r"|(?P<before>.*\D)\s*[(=:]\s*(?P<last>[+-]?\d+)\)?"
 )
-_MONTH = re.compile(  # 3. May is 3.5 in a spreadsheet that takes it for a date
-    r"(?:jan|feb|m[aä]r|apr|avr|abr|ma[iyg]|jui?n|jui?l|giu|lug|aug|ago|ao[uû]|sep|set|o[ckt]t|"
-    r"nov|de[czc]|d[ée]c|dic|ene|gen)\w{0,6}\.?(?:\W\d+)?"
+_MONTHS = (  # English, German, French, Spanish, Italian
+    "jan january januar janvier ene enero gen gennaio feb february februar fév février febrero "
+    "febbraio mar march mär mrz märz mars marzo apr april avr avril abr abril aprile may mai mayo "
+    "mag maggio jun june juni juin junio giu giugno jul july juli juil juillet julio lug luglio "
+    "aug august août aout ago agosto sep sept september septembre septiembre set settembre oct "
+    "october okt oktober octobre octubre ott ottobre nov november novembre noviembre dec december "
+    "dez dezember déc décembre dic diciembre dicembre"
 )
+# 3. May is 3.5 in a spreadsheet that takes it for a date
+_MONTH = re.compile(rf"(?:{'|'.join(_MONTHS.split())})\.?(?:\W\d+)?")
 _CHOICES = {  # what a button of two clips is called besides its label, by its score
     1.0: ("first", "first is better", "1", "left"),
     0.0: ("second", "second is better", "2", "right"),

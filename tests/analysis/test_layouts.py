@@ -921,3 +921,24 @@ def test_words_of_the_scale_are_read_in_the_languages_of_raters_pages(read, word
     numbered = [f"r1,A,i{n},{5 - n} ({word})" for n, word in enumerate(words)]
     with pytest.raises(RatingsError, match="run against the scale of mos"):
         read("\n".join(["rater,condition,item,score", *numbered]), **how)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_trials_called_order_are_not_taken_for_the_order_of_two_clips(read, first):
+    rows = [f"r{r},i{i},new,old,1,{i + first}" for r in range(3) for i in range(3)]
+    text = "\n".join(["rater,item,condition,versus_condition,score,order", *rows])
+    assert len(read(text, constants={"method": "cmos"}).table) == 9
+
+
+@pytest.mark.parametrize("label", ["4 - Decent", "5 - Genuine", "3 - Marginal", "4 (general)"])
+def test_words_that_begin_like_a_month_are_no_dates(read, label):
+    table = read(f"rater,condition,item,score\nr1,A,i1,{label}\nr1,A,i2,2 - Poor\n").table
+    assert table["score"].tolist() == [float(label[0]), 2.0]
+
+
+@pytest.mark.parametrize(
+    "date", ["03. Mai", "3 May", "03. Mär", "3 Sept", "2. Okt", "1 août", "4 dic", "3 March 2024"]
+)
+def test_dates_in_several_languages_are_no_scores(read, date):
+    with pytest.raises(RatingsError, match="is no number"):
+        read(f"rater,condition,item,score\nr1,A,i1,{date}\nr1,A,i2,4\n")
