@@ -431,7 +431,8 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
         meant = [
             (ours, name) for ours in needed for name in mapping.layout.names if _means(name, ours)
         ]
-        meant = [pair for pair in meant if _varies(mapping.layout, pair[1])] or meant
+        # A column of one value, such as "anonymous", tells nobody apart
+        meant = [each for each in meant if len(_sample_of(mapping.layout, each[1])) > 1] or meant
         if needed == ("score",) and len(answers) == 1:
             meant = [("score", answers[0])]
         absent = f"no column {' or '.join(needed)}"
@@ -446,12 +447,8 @@ def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
             yield f"{absent}; {remedy} (it has {_names_in_words(mapping.layout.names)}){means}"
 
 
-def _varies(layout: Layout, name: str) -> bool:
-    """Whether the first rows differ in a column."""
-    return len(_sample_of(layout, name)) > 1
-
-
 def _sample_of(layout: Layout, name: str) -> set[str]:
+    """The different cells of a column in the first rows."""
     place = layout.names.index(name)
     return {row[place] for row in layout.sample}
 
@@ -465,7 +462,8 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
     have |= {name for needed in NEEDED if not have.intersection(needed) for name in needed}
     like: dict[str, list[str]] = {}
     of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
-    for name in (name for name in mapping.unasked if name not in answers):
+    others = [name for name in mapping.unasked if name not in answers]
+    for name in others:
         known = "" if name.casefold() in of_survey else _known_as(name)
         cells = {fold_cell(cell) for cell in _sample_of(mapping.layout, name)} - {""}
         if known == "trap_passed" and cells and cells <= {"1", "true", "yes", "passed"}:
@@ -474,7 +472,7 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
             continue  # another tool's: its values are asked about
         if known and known not in have:
             like.setdefault(known, []).append(name)
-    for name in (name for name in mapping.unasked if name not in answers):
+    for name in others:
         ignored = f"--ignore-column {shlex.quote(name)}"
         if plain_name(name) in COUNTS and _sample_of(mapping.layout, name) != {"1"}:
             yield f"the column {name} may count ratings: repeat the rows in the file, or {ignored}"
